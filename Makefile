@@ -1,0 +1,26 @@
+# The two commands of a newcomer: `make run` and `make test`. Both install what is missing (once),
+# build, and are quick the second time. Everything else is CMake (see CONTRIBUTING.md).
+BUILD ?= build/release
+STORE ?= lockstep.db
+PRESET ?= release
+DEPENDENCIES ?= install
+
+.PHONY: run test build bench dependencies clean
+
+run: build
+	$(BUILD)/bin/lockstep train fashion --epochs 3 --store $(STORE)
+
+test: build
+	ctest --test-dir $(BUILD) --output-on-failure -j $$(nproc)
+
+build: dependencies
+	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) -B $(BUILD)
+	@cmake --build $(BUILD)
+
+dependencies:
+ifneq ($(DEPENDENCIES),skip)
+	@tools/install-dependencies tools/debian-packages.txt
+endif
+
+clean:
+	rm -rf build

@@ -1,0 +1,30 @@
+# lockstep_module(NAME SOURCES ... [TESTS ...] [DEPENDS modules ...] [LINK third-party targets ...] [TORCH])
+#
+# Declares one folder of src/lockstep as the library lockstep::NAME, and its *_test.cpp files as the
+# program NAME_test. DEPENDS are the modules below it, which its files may include.
+function(lockstep_module name)
+  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;TESTS;DEPENDS;LINK" ${ARGN})
+  set(target lockstep_${name})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  add_library(lockstep::${name} ALIAS ${target})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  list(TRANSFORM ARG_DEPENDS PREPEND lockstep::)
+  target_link_libraries(${target} PUBLIC ${ARG_DEPENDS} ${ARG_LINK})
+  if(ARG_TORCH)
+    lockstep_use_torch(${target})
+  endif()
+  if(BUILD_TESTING AND ARG_TESTS)
+    lockstep_test(${name}_test SOURCES ${ARG_TESTS} LINK ${target} $<$<BOOL:${ARG_TORCH}>:TORCH>)
+  endif()
+endfunction()
+
+# lockstep_test(NAME SOURCES ... [LINK targets ...] [TORCH]): a GoogleTest program, one ctest per case.
+function(lockstep_test name)
+  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
+  if(ARG_TORCH)
+    lockstep_use_torch(${name})
+  endif()
+  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+endfunction()

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace lockstep {
+
+/// Nanoseconds of the machine's monotonic clock: comparable between processes of one host.
+using Nanoseconds = std::int64_t;
+
+/// The source of time, passed in so that tests can steer it. Thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual Nanoseconds monotonic() const = 0;
+  /// Nanoseconds since 1970, UTC.
+  virtual Nanoseconds wall() const = 0;
+};
+
+class SystemClock final : public Clock {
+ public:
+  Nanoseconds monotonic() const override {
+    return std::chrono::steady_clock::now().time_since_epoch().count();
+  }
+  Nanoseconds wall() const override {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  }
+};
+
+}  // namespace lockstep

@@ -1,0 +1,50 @@
+#include "lockstep/record/run_spec.h"
+
+#include <nlohmann/json.hpp>
+
+#include "lockstep/record/json_fields.h"
+
+namespace lockstep::record {
+
+template <class Visitor, class Data>
+static void visit_data(Visitor&& field, Data& data) {
+  field("name", data.name);
+  field("path", data.path);
+  field("synthetic", data.synthetic);
+  field("train_examples", data.train_examples);
+  field("val_examples", data.val_examples);
+}
+
+template <class Visitor, class Spec>
+static void visit_spec(Visitor&& field, Spec& spec) {
+  field("recipe", spec.recipe);
+  field("data", spec.data);
+  field("device", spec.device);
+  field("nodes", spec.nodes);
+  field("workers", spec.workers);
+  field("threads_per_worker", spec.threads_per_worker);
+  field("batch_per_worker", spec.batch_per_worker);
+  field("accumulate", spec.accumulate);
+  field("epochs", spec.epochs);
+  field("max_steps", spec.max_steps);
+  field("strategy", spec.strategy);
+  field("backend", spec.backend);
+  field("optimizer", spec.optimizer);
+  field("learning_rate", spec.learning_rate);
+  field("momentum", spec.momentum);
+  field("weight_decay", spec.weight_decay);
+  field("schedule", spec.schedule);
+  field("bucket_bytes", spec.bucket_bytes);
+  field("seed", spec.seed);
+  field("augment", spec.augment);
+  field("oversubscribed", spec.oversubscribed);
+  field("parameters", spec.parameters);
+  field("command", spec.command);
+}
+
+void to_json(nlohmann::json& json, const DataFacts& data) { visit_data(FieldWriter{json}, data); }
+void from_json(const nlohmann::json& json, DataFacts& data) { visit_data(FieldReader{json}, data); }
+void to_json(nlohmann::json& json, const RunSpec& spec) { visit_spec(FieldWriter{json}, spec); }
+void from_json(const nlohmann::json& json, RunSpec& spec) { visit_spec(FieldReader{json}, spec); }
+
+}  // namespace lockstep::record
