@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "lockstep/record/run_spec.h"
+
+namespace lockstep::record {
+
+/// What a user asks of one training run: the RunSpec, and what does not change the result but the
+/// way there. The same on every rank.
+struct TrainRequest {
+  RunSpec spec;
+
+  std::string checkpoint_dir;  ///< empty = none are written
+  bool resume = false;         ///< go on from the newest whole checkpoint in checkpoint_dir
+  /// Optimizer steps between checkpoints besides the one at each epoch's end; 0 = only those.
+  std::int64_t checkpoint_every = 0;
+
+  std::string trace_path;   ///< Chrome/Perfetto trace of all ranks; empty = none
+  bool keep_going = false;  ///< go on after a loss that is not finite
+  bool validate = true;     ///< evaluate on the validation set after each epoch
+  bool check_ranks = false;  ///< compare parameter checksums of all ranks after every step
+  bool record_steps = true;  ///< keep a StepTimes for every step
+  double timeout_s = 60;     ///< longest wait for another rank
+  int loader_threads = 1;    ///< prefetch threads per worker; 0 = load on the training thread
+};
+
+}  // namespace lockstep::record
