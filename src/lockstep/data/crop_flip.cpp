@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/simd.h"
@@ -25,7 +24,7 @@ LOCKSTEP_SIMD_CLONES void scale_row(const std::uint8_t* __restrict in, std::size
   for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>(in[i]) * scale[i] + shift[i];
 }
 
-/// Mirrors each row of a plane in place of its copy.
+/// Copies rows, each mirrored.
 LOCKSTEP_SIMD_CLONES void mirror_rows(const std::uint8_t* __restrict in, int rows, int width,
                                       std::uint8_t* __restrict out) {
   for (int y = 0; y < rows; ++y, in += width, out += width) {
@@ -40,25 +39,43 @@ struct Placement {
   bool flip = false;
 };
 
-/// One channel, moved, with zeros where the padding shows.
+/// One channel, moved, with zeros where the padding shows. The plane moves as one block; what came
+/// from the end of a neighbouring row is then blanked.
 void shift_plane(const std::uint8_t* in, int height, int width, const Placement& at,
                  std::uint8_t* out) {
-  const int first = std::clamp(-at.dx, 0, width);
-  const int count = std::max(0, width - std::abs(at.dx));
-  for (int y = 0; y < height; ++y, out += width) {
-    const int row = y + at.dy;
-    std::memset(out, 0, static_cast<std::size_t>(width));
-    if (row < 0 || row >= height) continue;
-    std::memcpy(out + first, in + row * width + first + at.dx, static_cast<std::size_t>(count));
+  const int first_row = std::clamp(-at.dy, 0, height),
+            end_row = std::clamp(height - at.dy, 0, height);
+  const int first = std::clamp(-at.dx, 0, width), end = std::clamp(width - at.dx, 0, width);
+  const int size = height * width;
+  if (first_row >= end_row || first >= end) {
+    std::fill_n(out, size, std::uint8_t{0});
+    return;
+  }
+  // All positions from the first pixel shown to the last; both lie inside the image.
+  const int begin = first_row * width + first, stop = (end_row - 1) * width + end;
+  std::fill_n(out, begin, std::uint8_t{0});
+  std::copy(in + begin + at.dy * width + at.dx, in + stop + at.dy * width + at.dx, out + begin);
+  std::fill(out + stop, out + size, std::uint8_t{0});
+  for (int row = first_row; row < end_row; ++row) {
+    for (int x = 0; x < first; ++x) out[row * width + x] = 0;
+    for (int x = end; x < width; ++x) out[row * width + x] = 0;
   }
 }
 
-void interleave(const std::uint8_t* planes, int channels, std::size_t pixels, std::uint8_t* out) {
-  for (int c = 0; c < channels; ++c) {
-    const std::uint8_t* plane = planes + static_cast<std::size_t>(c) * pixels;
-    for (std::size_t i = 0; i < pixels; ++i) {
-      out[i * static_cast<std::size_t>(channels) + static_cast<std::size_t>(c)] = plane[i];
-    }
+LOCKSTEP_SIMD_CLONES void interleave_three(const std::uint8_t* __restrict planes,
+                                           std::size_t pixels, std::uint8_t* __restrict out) {
+  for (std::size_t i = 0; i < pixels; ++i) {
+    out[3 * i] = planes[i];
+    out[3 * i + 1] = planes[pixels + i];
+    out[3 * i + 2] = planes[2 * pixels + i];
+  }
+}
+
+void interleave(const std::uint8_t* planes, std::size_t channels, std::size_t pixels,
+                std::uint8_t* out) {
+  if (channels == 3) return interleave_three(planes, pixels, out);
+  for (std::size_t c = 0; c < channels; ++c) {
+    for (std::size_t i = 0; i < pixels; ++i) out[i * channels + c] = planes[c * pixels + i];
   }
 }
 
@@ -135,7 +152,7 @@ class CropFlip final : public Transform {
   }
 
   void write_interleaved(const std::uint8_t* planes, std::uint8_t* staging, float* out) const {
-    interleave(planes, options_.input.channels, plane_size(), staging);
+    interleave(planes, channels(), plane_size(), staging);
     const std::size_t row = row_scale_.size();
     for (std::size_t at = 0; at < options_.input.values(); at += row) {
       scale_row(staging + at, row, row_scale_.data(), row_shift_.data(), out + at);
