@@ -10,7 +10,8 @@ namespace lockstep::cli {
 CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& summary,
                       const std::vector<std::string>& examples) {
   CLI::App& command = *app.add_subcommand(name, summary);
-  std::string footer = examples.size() > 1 ? "Examples:" : "Example:";
+  std::string footer = "Common: --store FILE (default lockstep.db), --json\n";
+  footer += examples.size() > 1 ? "Examples:" : "Example:";
   for (const std::string& line : examples) footer += "\n  " + line;
   command.footer(footer + "\n");
   return command;

@@ -94,7 +94,13 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& problem) {
   if (dynamic_cast<const CLI::ExtrasError*>(&problem) != nullptr) return unexpected_argument(app);
   std::string path;
   named_command(app, path);
-  return Error(ErrorKind::kUsage, problem.what(), fmt::format("see {} --help", path));
+  std::string message = problem.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr) {
+    const std::string name = message.substr(0, message.find(':'));
+    if (message.ends_with("missing")) message = name + " needs a value";
+    if (message.find("At Most") != std::string::npos) message = name + " is given more than once";
+  }
+  return Error(ErrorKind::kUsage, message, fmt::format("see {} --help", path));
 }
 
 int report(const Error& error) {
