@@ -125,8 +125,4 @@ struct ImportedRun {
 /// and fills `missing`.
 void complete(ImportedRun& run);
 
-/// The run as rows of the measurements table. Only what is known; derived values say so in the note
-/// "basis".
-std::vector<record::Measurement> measurements(const ImportedRun& run);
-
 }  // namespace lockstep::import

@@ -14,6 +14,7 @@
 #include "lockstep/import/kineto.h"
 #include "lockstep/import/lightning_csv.h"
 #include "lockstep/import/log_reader.h"
+#include "lockstep/import/measurements_reader.h"
 #include "lockstep/import/megatron.h"
 #include "lockstep/import/mlperf.h"
 #include "lockstep/import/nccl_tests.h"
@@ -34,6 +35,7 @@ Registry::Registry() {
   readers_.push_back(make_horovod_timeline_reader());
   readers_.push_back(make_kineto_reader());
   readers_.push_back(make_trainer_state_reader());
+  readers_.push_back(make_measurements_reader());
   readers_.push_back(make_wandb_chart_reader());
   readers_.push_back(make_wandb_runs_reader());
   readers_.push_back(make_history_jsonl_reader());
