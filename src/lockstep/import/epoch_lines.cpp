@@ -225,7 +225,7 @@ class EpochLinesParser final : public LogParser {
   void end_run() {
     if (figures_ > 0) {
       run_.epochs = table_.results();
-      run_.label = runs_.empty() ? "" : "run " + std::to_string(runs_.size() + 1);
+      run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
       runs_.push_back(std::move(run_));
     }
     run_ = ImportedRun();

@@ -92,7 +92,7 @@ class ExamplesPerSecondParser final : public LogParser {
       run_.throughput.add(0, found->value);
       run_.reported_throughput = found->value;
     }
-    run_.label = runs_.empty() ? "" : "run " + std::to_string(runs_.size() + 1);
+    run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
     runs_.push_back(std::move(run_));
     run_ = ImportedRun();
     return true;

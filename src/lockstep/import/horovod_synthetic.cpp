@@ -64,7 +64,7 @@ class SyntheticParser final : public LogParser {
 
   void end_run() {
     if (!run_.throughput_per_worker.empty() || run_.reported_throughput) {
-      run_.label = runs_.empty() ? "" : "run " + std::to_string(runs_.size() + 1);
+      run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
       runs_.push_back(std::move(run_));
     }
     run_ = ImportedRun();

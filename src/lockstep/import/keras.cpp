@@ -211,7 +211,7 @@ class KerasParser final : public LogParser {
       if (started_ > table_.last()) {
         run_.warnings.push_back("epoch " + std::to_string(started_) + " was not finished");
       }
-      run_.label = runs_.empty() ? "" : "run " + std::to_string(runs_.size() + 1);
+      run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
       runs_.push_back(std::move(run_));
     }
     run_ = ImportedRun();

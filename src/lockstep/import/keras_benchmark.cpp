@@ -95,7 +95,7 @@ void KerasBenchmark::finish(std::vector<ImportedRun>& runs) {
   flush();
   end_run();
   for (ImportedRun& run : runs_) {
-    run.label = runs.empty() ? "" : "run " + std::to_string(runs.size() + 1);
+    run.label = runs.empty() ? "" : "#" + std::to_string(runs.size() + 1);
     runs.push_back(std::move(run));
   }
   runs_.clear();

@@ -177,7 +177,7 @@ class MegatronParser final : public LogParser {
   void end_run() {
     if (!run_.step_time.empty() || !run_.throughput.empty()) {
       if (world_ > 0) run_.workers.offer(world_);
-      run_.label = runs_.empty() ? "" : "run " + std::to_string(runs_.size() + 1);
+      run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
       runs_.push_back(run_);
     }
     // Arguments are printed once; a restart in the same file has the same.

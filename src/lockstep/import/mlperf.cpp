@@ -223,7 +223,7 @@ class MlperfParser final : public LogParser {
         run_.started_wall_ns = std::llround(*started_ * 1e9);
       if (stopped_ && std::abs(*stopped_) < 9e9) run_.ended_wall_ns = std::llround(*stopped_ * 1e9);
       ImportedRun finished = run_;
-      finished.label = runs_.empty() ? "" : "run " + std::to_string(runs_.size() + 1);
+      finished.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
       runs_.push_back(std::move(finished));
     }
     // The header is printed once for all runs of a file.
@@ -257,8 +257,11 @@ class MlperfParser final : public LogParser {
 };
 
 Match recognise_mlperf(const Sample& sample) {
-  return contains(sample.text, ":::MLLOG ") || contains(sample.text, ":::MLL ") ? Match::kCertain
-                                                                                : Match::kNo;
+  if (contains(sample.text, ":::MLLOG {")) return Match::kCertain;
+  const std::size_t at = sample.text.find(":::MLL ");
+  const bool timed =
+      at != std::string_view::npos && at + 7 < sample.text.size() && is_digit(sample.text[at + 7]);
+  return timed ? Match::kCertain : Match::kNo;
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ class NcclTestsParser final : public LogParser {
       if (!hosts_.empty()) run_.nodes.offer(static_cast<std::int64_t>(hosts_.size()));
       if (!device_.empty()) run_.device.offer(device_);
       run_.collective = collective_;
-      run_.label = runs_.empty() ? "" : "run " + std::to_string(runs_.size() + 1);
+      run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
       runs_.push_back(std::move(run_));
       ranks_ = 0;
       hosts_.clear();

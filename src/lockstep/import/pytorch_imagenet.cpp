@@ -179,7 +179,7 @@ class ImagenetParser final : public LogParser {
     if (any_) {
       run_.epochs = table_.results();
       run_.batch_said_is_global = true;  // "--batch-size: the total of all GPUs of a node"
-      run_.label = runs_.empty() ? "" : "run " + std::to_string(runs_.size() + 1);
+      run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
       runs_.push_back(std::move(run_));
     }
     run_ = ImportedRun();

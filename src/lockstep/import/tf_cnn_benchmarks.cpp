@@ -103,7 +103,7 @@ class TfCnnParser final : public LogParser {
       } else if (devices_ > 0) {
         run_.workers.offer(devices_);
       }
-      run_.label = runs_.empty() ? "" : "run " + std::to_string(runs_.size() + 1);
+      run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
       runs_.push_back(std::move(run_));
     }
     run_ = ImportedRun();
