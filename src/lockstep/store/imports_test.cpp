@@ -1,6 +1,7 @@
 #include "lockstep/store/imports.h"
 
 #include "lockstep/base/error.h"
+#include "lockstep/store/database.h"
 #include "lockstep/store/store_fixture.h"
 
 namespace lockstep::store {
