@@ -151,7 +151,7 @@ std::size_t Input::read(char* buffer, std::size_t size) {
 }
 
 void Input::drain() {
-  std::vector<char> buffer(256 * 1024);
+  std::vector<char> buffer(64 * 1024);
   while (read(buffer.data(), buffer.size()) > 0) {
   }
 }

@@ -9,7 +9,7 @@
 namespace lockstep::import {
 namespace {
 
-constexpr std::size_t kChunk = 1024 * 1024;
+constexpr std::size_t kChunk = 128 * 1024;
 constexpr std::size_t kLongestText = 64 * 1024;
 constexpr std::size_t kDeepest = 512;
 

@@ -6,7 +6,7 @@
 namespace lockstep::import {
 namespace {
 
-constexpr std::size_t kChunk = 1024 * 1024;
+constexpr std::size_t kChunk = 128 * 1024;
 constexpr char kEscape = '\x1b';
 
 bool has(const char* data, std::size_t size, char byte) {
