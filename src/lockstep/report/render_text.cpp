@@ -124,11 +124,15 @@ void append_row(std::string& out, const std::vector<Strip*>& block,
 void append_block(std::string& out, const std::vector<Strip*>& block, std::size_t rows) {
   std::vector<const std::string*> texts;
   for (const Strip* strip : block) texts.push_back(&strip->header);
-  append_row(out, block, texts, true);
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    out += std::string(i > 0 ? kGap : 0, ' ') + std::string(block[i]->width, '-');
+  const bool headed = std::any_of(block.begin(), block.end(),
+                                  [](const Strip* strip) { return !strip->header.empty(); });
+  if (headed) {
+    append_row(out, block, texts, true);
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      out += std::string(i > 0 ? kGap : 0, ' ') + std::string(block[i]->width, '-');
+    }
+    out += "\n";
   }
-  out += "\n";
   for (std::size_t row = 0; row < rows; ++row) {
     texts.clear();
     for (const Strip* strip : block) texts.push_back(&strip->cells[row]);

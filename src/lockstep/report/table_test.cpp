@@ -56,6 +56,13 @@ TEST(Table, TextAlignsByDisplayWidth) {
             "  epoch time: T(N), measured\n");
 }
 
+TEST(Table, TextOfATableWithoutHeadersHasNoRule) {
+  Table table;
+  table.columns = {{"", "", "fact", Align::kLeft}, {"", "", "value", Align::kLeft}};
+  table.rows = {{"status", "done"}, {"b", "128"}};
+  EXPECT_EQ(render(table, Format::kText), "status  done\nb       128\n");
+}
+
 TEST(Table, TextBreaksHeadersBeforeItWrapsCells) {
   EXPECT_EQ(render(sample(), Format::kText, {.width = 24}),
             "Time and speedup\n"

@@ -54,6 +54,8 @@ struct RunFilter {
   std::optional<std::int64_t> workers{};
   std::optional<std::int64_t> batch_per_worker{};
   std::optional<std::string> study{};
+
+  bool any() const { return recipe || state || workers || batch_per_worker || study; }
 };
 
 /// The runs of one store file. Readers never block writers. Not thread-safe.

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lockstep/data/image.h"
+#include "lockstep/record/run_spec.h"
+
+namespace lockstep::data {
+
+struct DatasetInfo {
+  std::string name;  ///< "fashion-mnist", "cifar10", ...
+  std::string path;  ///< where it was read from; "synthetic" when made up
+  bool synthetic = false;
+  ImageShape shape;  ///< of every image; zero height and width where files differ in size
+  int classes = 0;   ///< 0 for a regression
+  int targets = 0;   ///< float targets an example; 0 for a classification
+  std::vector<std::string> class_names;  ///< empty where the format has none
+};
+
+/// One example as it is stored. The views stay valid until the next fetch with the same scratch.
+struct Example {
+  ImageView image;
+  std::int64_t label = 0;
+  std::span<const float> targets;
+};
+
+/// Working memory of one thread for `Dataset::fetch`; reused, so that a fetch allocates nothing in
+/// the long run. `pixels` and `file` hold decoded and encoded bytes of datasets made of files.
+struct FetchScratch {
+  std::vector<std::uint8_t> pixels;
+  std::vector<std::uint8_t> file;
+};
+
+/// Examples by index. Immutable once made; `fetch` may be called from many threads at a time.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  virtual const DatasetInfo& info() const = 0;
+  virtual std::int64_t size() const = 0;
+  /// Throws kData, with the file, for an example that cannot be read.
+  virtual Example fetch(std::int64_t index, FetchScratch& scratch) const = 0;
+};
+
+/// What a recipe trains on and what it validates with.
+struct DataSplit {
+  std::shared_ptr<const Dataset> train;
+  std::shared_ptr<const Dataset> validation;
+
+  record::DataFacts facts() const;
+};
+
+}  // namespace lockstep::data

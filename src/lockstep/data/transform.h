@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lockstep/base/rng.h"
+#include "lockstep/data/image.h"
+
+namespace lockstep::data {
+
+/// Per channel, of pixel values scaled to [0, 1].
+struct Normalisation {
+  std::vector<float> mean;
+  std::vector<float> deviation;
+};
+
+/// Working memory of one thread for `Transform::apply`.
+struct TransformScratch {
+  std::vector<std::uint8_t> bytes;
+  std::vector<float> floats;
+};
+
+/// Turns stored pixels into what a network takes, in one pass. Immutable; threads may share one.
+class Transform {
+ public:
+  virtual ~Transform() = default;
+  /// Shape of every result. One channel count, height and width for the whole dataset.
+  virtual ImageShape output_shape() const = 0;
+  virtual PixelOrder output_order() const = 0;
+  /// Writes output_shape().values() floats. All randomness comes from `rng`. Throws kData for an
+  /// image it cannot take.
+  virtual void apply(const ImageView& image, Rng rng, float* out,
+                     TransformScratch& scratch) const = 0;
+};
+
+/// The stream that augments one example: it depends on these three alone, not on worker or thread.
+Rng augmentation_rng(std::uint64_t seed, int epoch, std::int64_t index);
+
+}  // namespace lockstep::data
