@@ -33,6 +33,7 @@ struct Example {
 struct FetchScratch {
   std::vector<std::uint8_t> pixels;
   std::vector<std::uint8_t> file;
+  std::vector<float> targets;
 };
 
 /// Examples by index. Immutable once made; `fetch` may be called from many threads at a time.

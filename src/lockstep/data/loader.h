@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include "lockstep/base/units.h"
 #include "lockstep/data/dataset.h"
@@ -83,6 +85,7 @@ class Loader {
 
  private:
   std::shared_ptr<BatchRing> ring_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace lockstep::data

@@ -10,7 +10,7 @@ namespace lockstep::data {
 struct SyntheticOptions {
   std::string name = "synthetic";
   ImageShape shape{3, 32, 32};
-  int classes = 10;
+  int classes = 10;  ///< 0 for a regression with one target in [-1, 1]
   std::int64_t train_examples = 50'000;
   std::int64_t validation_examples = 10'000;
   std::uint64_t seed = 1;

@@ -1,0 +1,87 @@
+// Examples a second that the input pipeline delivers on one core, and what handing a batch over costs.
+// compare.py runs it in turn with the same work done by torchvision.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include "lockstep/base/error.h"
+#include "lockstep/data/cifar.h"
+#include "lockstep/data/crop_flip.h"
+#include "lockstep/data/loader.h"
+#include "lockstep/data/synthetic.h"
+
+namespace {
+
+using namespace lockstep;
+using data::Loader;
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::shared_ptr<const data::Transform> cifar_augmentation(data::PixelOrder order) {
+  return data::make_crop_flip({.input = {3, 32, 32},
+                               .padding = 4,
+                               .flip_probability = 0.5,
+                               .normalisation = {{0.4914F, 0.4822F, 0.4465F}, {0.2470F, 0.2435F, 0.2616F}},
+                               .order = order});
+}
+
+/// Whole epochs for at least `seconds`; examples a second.
+double examples_per_second(Loader& loader, double seconds, int first_epoch = 1) {
+  std::int64_t examples = 0;
+  const double start = now_s();
+  for (int epoch = first_epoch; now_s() - start < seconds; ++epoch) {
+    loader.start_epoch(epoch);
+    while (const auto batch = loader.next()) examples += batch->count();
+  }
+  return static_cast<double>(examples) / (now_s() - start);
+}
+
+double crop_rate(const std::string& folder, double seconds, int threads, data::PixelOrder order) {
+  const auto train = data::load_cifar10(folder).train;
+  Loader loader(train, cifar_augmentation(order), {.examples = train->size(), .batch = 128},
+                {.threads = threads});
+  examples_per_second(loader, seconds / 10);
+  return examples_per_second(loader, seconds, 1000);
+}
+
+/// A dataset whose batches cost nothing, so that only the hand-over is left.
+double handover_us(int threads, double seconds) {
+  const data::ImageShape shape{1, 1, 1};
+  const auto train = data::make_synthetic({.shape = shape, .train_examples = 1'000'000}).train;
+  Loader loader(train, data::make_crop_flip({.input = shape, .normalisation = {{0}, {1}}}),
+                {.examples = train->size(), .batch = 1, .shuffle = false}, {.threads = threads});
+  return 1e6 / examples_per_second(loader, seconds);
+}
+
+int run(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const std::string folder = argc > 2 ? argv[2] : "";
+  const double seconds = argc > 3 ? std::atof(argv[3]) : 2;
+  const int threads = argc > 4 ? std::atoi(argv[4]) : 0;
+  if (mode == "crop") {
+    fmt::print("{:.0f}\n", crop_rate(folder, seconds, threads, data::PixelOrder::kPlanar));
+  } else if (mode == "crop-channels-last") {
+    fmt::print("{:.0f}\n", crop_rate(folder, seconds, threads, data::PixelOrder::kInterleaved));
+  } else if (mode == "handover") {
+    fmt::print("{:.2f}\n", handover_us(threads, seconds));
+  } else {
+    throw Error(ErrorKind::kUsage, fmt::format("unknown mode '{}'", mode),
+                "input_pipeline crop|crop-channels-last|handover FOLDER SECONDS THREADS");
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const lockstep::Error& error) {
+    fmt::print(stderr, "{}", lockstep::format_error(error));
+    return lockstep::exit_code(error.kind());
+  }
+}

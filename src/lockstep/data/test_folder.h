@@ -1,0 +1,66 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "lockstep/base/error.h"
+
+namespace lockstep::data {
+
+/// A folder of a test's own, gone with the test.
+class TestFolder {
+ public:
+  TestFolder() {
+    std::string name = ::testing::TempDir() + "lockstep-data-XXXXXX";
+    if (!::mkdtemp(name.data())) throw std::runtime_error("mkdtemp failed");
+    path_ = name;
+  }
+  ~TestFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+
+  std::string path() const { return path_.string(); }
+  /// The path of a file in it; its folders exist afterwards.
+  std::string file(const std::string& name) const {
+    const auto full = path_ / name;
+    std::filesystem::create_directories(full.parent_path());
+    return full.string();
+  }
+  std::string write(const std::string& name, const std::vector<std::uint8_t>& bytes) const {
+    const std::string full = file(name);
+    std::ofstream out(full, std::ios::binary);
+    out.write(reinterpret_cast<const char*>(bytes.data()),
+              static_cast<std::streamsize>(bytes.size()));
+    return full;
+  }
+  std::string write(const std::string& name, const std::string& text) const {
+    return write(name, std::vector<std::uint8_t>(text.begin(), text.end()));
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The message of the kData error that `action` throws; "" and a failure of the test otherwise.
+template <class Action>
+std::string data_error(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kData) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+}  // namespace lockstep::data
