@@ -6,7 +6,7 @@ namespace lockstep::train {
 
 FlatParameters::FlatParameters(std::vector<torch::Tensor> parameters, const comm::BucketPlan& plan)
     : parameters_(std::move(parameters)),
-      flat_(torch::zeros({static_cast<std::int64_t>(plan.total)})) {
+      flat_(torch::zeros({static_cast<std::int64_t>(plan.tail_begin)})) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     auto& parameter = parameters_[i];
     if (parameter.scalar_type() != torch::kFloat || !parameter.is_non_overlapping_and_dense()) {

@@ -50,7 +50,7 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
   plan_ = comm::plan_buckets(element_counts(trainable), Bytes{spec.bucket_bytes},
                              StepBallot::kFloats);
   parameters_.emplace(trainable, plan_);
-  velocity_.assign(plan_.total, 0.0F);
+  velocity_.assign(plan_.tail_begin, 0.0F);
   sync_.emplace(trainable, plan_, communicator_, strategy_from_name(spec.strategy), clock_);
   const data::SamplerOptions sampler{.examples = data_.train->size(),
                                      .batch = spec.batch_per_worker,
@@ -204,7 +204,7 @@ Trainer::StepOutcome Trainer::train_step(int epoch, std::int64_t step) {
   recorder_.end_phase(Phase::kTransfer);
   check_loss(epoch, step);
   learning_rate_ = request_.spec.learning_rate * schedule_.factor(position_.total, total_steps_);
-  sgd_step(parameters_->values(), sync_->gradients(), velocity_,
+  sgd_step(parameters_->values(), sync_->gradients().first(plan_.tail_begin), velocity_,
            {.learning_rate = static_cast<float>(learning_rate_),
             .momentum = static_cast<float>(request_.spec.momentum),
             .weight_decay = static_cast<float>(request_.spec.weight_decay)});
