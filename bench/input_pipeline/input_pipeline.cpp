@@ -1,5 +1,5 @@
-// Examples a second that the input pipeline delivers on one core, and what handing a batch over costs.
-// compare.py runs it in turn with the same work done by torchvision.
+// Examples a second that the input pipeline delivers on one core, and what handing a batch over
+// costs. compare.py runs it in turn with the same work done by torchvision.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -7,8 +7,10 @@
 #include <string>
 
 #include "lockstep/base/error.h"
+#include "lockstep/data/affine.h"
 #include "lockstep/data/cifar.h"
 #include "lockstep/data/crop_flip.h"
+#include "lockstep/data/image_folder.h"
 #include "lockstep/data/loader.h"
 #include "lockstep/data/synthetic.h"
 
@@ -22,11 +24,12 @@ double now_s() {
 }
 
 std::shared_ptr<const data::Transform> cifar_augmentation(data::PixelOrder order) {
-  return data::make_crop_flip({.input = {3, 32, 32},
-                               .padding = 4,
-                               .flip_probability = 0.5,
-                               .normalisation = {{0.4914F, 0.4822F, 0.4465F}, {0.2470F, 0.2435F, 0.2616F}},
-                               .order = order});
+  return data::make_crop_flip(
+      {.input = {3, 32, 32},
+       .padding = 4,
+       .flip_probability = 0.5,
+       .normalisation = {{0.4914F, 0.4822F, 0.4465F}, {0.2470F, 0.2435F, 0.2616F}},
+       .order = order});
 }
 
 /// Whole epochs for at least `seconds`; examples a second.
@@ -43,6 +46,24 @@ double examples_per_second(Loader& loader, double seconds, int first_epoch = 1) 
 double crop_rate(const std::string& folder, double seconds, int threads, data::PixelOrder order) {
   const auto train = data::load_cifar10(folder).train;
   Loader loader(train, cifar_augmentation(order), {.examples = train->size(), .batch = 128},
+                {.threads = threads});
+  examples_per_second(loader, seconds / 10);
+  return examples_per_second(loader, seconds, 1000);
+}
+
+/// Files decoded, resized to 224 x 224, turned, zoomed, moved and mirrored, normalised.
+double image_rate(const std::string& folder, double seconds, int threads) {
+  const auto data = data::load_image_folder(folder, {.validation = 0, .classes = false});
+  const std::shared_ptr<const data::Transform> transform =
+      data::make_affine({.input = data.split.train->info().shape,
+                         .rotation = 20,
+                         .zoom = 0.1,
+                         .shift_x = 0.1,
+                         .shift_y = 0.1,
+                         .flip_probability = 0.5,
+                         .fill = data::Fill::kBlack,
+                         .normalisation = {{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}}});
+  Loader loader(data.split.train, transform, {.examples = data.split.train->size(), .batch = 20},
                 {.threads = threads});
   examples_per_second(loader, seconds / 10);
   return examples_per_second(loader, seconds, 1000);
@@ -66,11 +87,14 @@ int run(int argc, char** argv) {
     fmt::print("{:.0f}\n", crop_rate(folder, seconds, threads, data::PixelOrder::kPlanar));
   } else if (mode == "crop-channels-last") {
     fmt::print("{:.0f}\n", crop_rate(folder, seconds, threads, data::PixelOrder::kInterleaved));
+  } else if (mode == "images") {
+    fmt::print("{:.1f}\n", image_rate(folder, seconds, threads));
   } else if (mode == "handover") {
     fmt::print("{:.2f}\n", handover_us(threads, seconds));
   } else {
-    throw Error(ErrorKind::kUsage, fmt::format("unknown mode '{}'", mode),
-                "input_pipeline crop|crop-channels-last|handover FOLDER SECONDS THREADS");
+    throw Error(
+        ErrorKind::kUsage, fmt::format("unknown mode '{}'", mode),
+        "bench_input_pipeline crop|crop-channels-last|images|handover FOLDER SECONDS THREADS");
   }
   return 0;
 }
