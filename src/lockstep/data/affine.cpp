@@ -27,16 +27,13 @@ struct Staged {
   std::size_t stride() const { return static_cast<std::size_t>(width + 2) * 4; }
 };
 
-using Four = float __attribute__((vector_size(16)));
-using Eight = float __attribute__((vector_size(32)));
-using EightBytes = std::uint8_t __attribute__((vector_size(8)));
-using EightInts = std::int32_t __attribute__((vector_size(32)));
-
-/// Where one row of the result samples: bytes into the staged image and the fractions beyond.
+/// Working memory for one row of the result: where each pixel samples, and the four neighbours
+/// there.
 struct RowPlan {
-  std::int32_t* offset;
+  std::int32_t* offset;  // bytes into the staged image
   float* fraction_x;
   float* fraction_y;
+  std::uint32_t* corners[4];  // top left, top right, bottom left, bottom right
 };
 
 LOCKSTEP_SIMD_CLONES void plan_row(const Staged& image, float x, float x_step, float y,
@@ -49,8 +46,12 @@ LOCKSTEP_SIMD_CLONES void plan_row(const Staged& image, float x, float x_step, f
   float* __restrict fraction_x = plan.fraction_x;
   float* __restrict fraction_y = plan.fraction_y;
   for (int i = 0; i < width; ++i) {
-    const float u = std::min(std::max(x + static_cast<float>(i) * x_step, 0.0F), x_most);
-    const float v = std::min(std::max(y + static_cast<float>(i) * y_step, 0.0F), y_most);
+    float u = x + static_cast<float>(i) * x_step;
+    float v = y + static_cast<float>(i) * y_step;
+    u = u > 0 ? u : 0;
+    v = v > 0 ? v : 0;
+    u = u < x_most ? u : x_most;
+    v = v < y_most ? v : y_most;
     const auto column = static_cast<std::int32_t>(u), row = static_cast<std::int32_t>(v);
     offset[i] = row * stride + column * 4;
     fraction_x[i] = u - static_cast<float>(column);
@@ -58,42 +59,43 @@ LOCKSTEP_SIMD_CLONES void plan_row(const Staged& image, float x, float x_step, f
   }
 }
 
-/// Where the channels of the result go: pixel i, channel c at out[i pixel + c channel].
-struct Target {
-  float* out;
-  std::size_t pixel, channel;
-  int channels;
-};
+/// Scattered loads, apart from the arithmetic, which then runs over plain arrays.
+void gather_corners(const Staged& image, const RowPlan& plan, int width) {
+  const std::uint8_t* const top = image.pixels;
+  const std::uint8_t* const bottom = image.pixels + image.stride();
+  for (int i = 0; i < width; ++i) {
+    std::uint64_t two = 0;
+    std::memcpy(&two, top + plan.offset[i], sizeof two);
+    plan.corners[0][i] = static_cast<std::uint32_t>(two);
+    plan.corners[1][i] = static_cast<std::uint32_t>(two >> 32);
+    std::memcpy(&two, bottom + plan.offset[i], sizeof two);
+    plan.corners[2][i] = static_cast<std::uint32_t>(two);
+    plan.corners[3][i] = static_cast<std::uint32_t>(two >> 32);
+  }
+}
 
-LOCKSTEP_SIMD_CLONES void sample_row(const Staged& image, const RowPlan& plan, int width,
-                                     const float* scale, const float* shift, const Target& target) {
-  const std::uint8_t* const top_row = image.pixels;
-  const std::uint8_t* const bottom_row = image.pixels + image.stride();
-  Four factor, addend;
-  std::memcpy(&factor, scale, sizeof factor);
-  std::memcpy(&addend, shift, sizeof addend);
-  float* out = target.out;
-  for (int i = 0; i < width; ++i, out += target.pixel) {
-    EightBytes top_bytes, bottom_bytes;  // two neighbours each
-    std::memcpy(&top_bytes, top_row + plan.offset[i], sizeof top_bytes);
-    std::memcpy(&bottom_bytes, bottom_row + plan.offset[i], sizeof bottom_bytes);
-    const Eight top = __builtin_convertvector(__builtin_convertvector(top_bytes, EightInts), Eight);
-    const Eight bottom =
-        __builtin_convertvector(__builtin_convertvector(bottom_bytes, EightInts), Eight);
-    const Eight column = top + (bottom - top) * plan.fraction_y[i];
-    Four left, right;
-    std::memcpy(&left, &column, sizeof left);
-    std::memcpy(&right, reinterpret_cast<const char*>(&column) + sizeof left, sizeof right);
-    const Four value = (left + (right - left) * plan.fraction_x[i]) * factor + addend;
-    if (target.channels == 3) {
-      out[0] = value[0];
-      out[target.channel] = value[1];
-      out[2 * target.channel] = value[2];
-    } else {
-      for (int c = 0; c < target.channels; ++c) {
-        out[static_cast<std::size_t>(c) * target.channel] = value[c];
-      }
-    }
+/// One channel of one row, `step` floats from pixel to pixel.
+LOCKSTEP_SIMD_CLONES void blend_corners(const RowPlan& plan, int width, int channel, float scale,
+                                        float shift, float* __restrict out, std::size_t step) {
+  const std::uint32_t* __restrict a = plan.corners[0];
+  const std::uint32_t* __restrict b = plan.corners[1];
+  const std::uint32_t* __restrict c = plan.corners[2];
+  const std::uint32_t* __restrict d = plan.corners[3];
+  const float* __restrict fx = plan.fraction_x;
+  const float* __restrict fy = plan.fraction_y;
+  const int bits = 8 * channel;
+  const auto level = [bits](std::uint32_t pixel) {
+    return static_cast<float>(static_cast<std::int32_t>((pixel >> bits) & 255));
+  };
+  const auto value = [&](int i) {
+    const float left = level(a[i]) + (level(c[i]) - level(a[i])) * fy[i];
+    const float right = level(b[i]) + (level(d[i]) - level(b[i])) * fy[i];
+    return (left + (right - left) * fx[i]) * scale + shift;
+  };
+  if (step == 1) {
+    for (int i = 0; i < width; ++i) out[i] = value(i);
+  } else {
+    for (int i = 0; i < width; ++i) out[static_cast<std::size_t>(i) * step] = value(i);
   }
 }
 
@@ -145,12 +147,22 @@ Staged stage(const ImageView& image, Fill fill, std::vector<std::uint8_t>& bytes
   return staged;
 }
 
+RowPlan make_plan(TransformScratch& scratch, std::size_t width) {
+  scratch.floats.resize(2 * width);
+  scratch.integers.resize(5 * width);
+  RowPlan plan{scratch.integers.data(), scratch.floats.data(), scratch.floats.data() + width, {}};
+  for (std::size_t k = 0; k < 4; ++k) {
+    plan.corners[k] = reinterpret_cast<std::uint32_t*>(scratch.integers.data()) + (k + 1) * width;
+  }
+  return plan;
+}
+
 class Affine final : public Transform {
  public:
-  explicit Affine(const AffineOptions& options) : options_(options), scale_(4), shift_(4) {
+  explicit Affine(const AffineOptions& options) : options_(options) {
     for (std::size_t c = 0; c < options.normalisation.mean.size(); ++c) {
-      scale_[c] = 1 / (255 * options.normalisation.deviation[c]);
-      shift_[c] = -options.normalisation.mean[c] / options.normalisation.deviation[c];
+      scale_.push_back(1 / (255 * options.normalisation.deviation[c]));
+      shift_.push_back(-options.normalisation.mean[c] / options.normalisation.deviation[c]);
     }
   }
 
@@ -170,20 +182,20 @@ class Affine final : public Transform {
     const auto width = static_cast<std::size_t>(options_.input.width);
     const auto height = static_cast<std::size_t>(options_.input.height);
     const auto channels = static_cast<std::size_t>(options_.input.channels);
-    scratch.floats.resize(2 * width);
-    scratch.integers.resize(width);
-    const RowPlan plan{scratch.integers.data(), scratch.floats.data(),
-                       scratch.floats.data() + width};
+    const RowPlan plan = make_plan(scratch, width);
     const bool planar = options_.order == PixelOrder::kPlanar;
+    const std::size_t pixel_step = planar ? 1 : channels,
+                      channel_step = planar ? height * width : 1;
     for (std::size_t y = 0; y < height; ++y) {
       const auto row = static_cast<double>(y);
       plan_row(staged, static_cast<float>(map.x0 + map.x_row * row), static_cast<float>(map.x_col),
                static_cast<float>(map.y0 + map.y_row * row), static_cast<float>(map.y_col),
                options_.input.width, plan);
-      const Target target =
-          planar ? Target{out + y * width, 1, height * width, options_.input.channels}
-                 : Target{out + y * width * channels, channels, 1, options_.input.channels};
-      sample_row(staged, plan, options_.input.width, scale_.data(), shift_.data(), target);
+      gather_corners(staged, plan, options_.input.width);
+      for (std::size_t c = 0; c < channels; ++c) {
+        blend_corners(plan, options_.input.width, static_cast<int>(c), scale_[c], shift_[c],
+                      out + y * width * pixel_step + c * channel_step, pixel_step);
+      }
     }
   }
 
@@ -211,7 +223,7 @@ class Affine final : public Transform {
   }
 
   AffineOptions options_;
-  std::vector<float> scale_;  // four, whatever the channels
+  std::vector<float> scale_;  // of each channel
   std::vector<float> shift_;
 };
 

@@ -15,14 +15,14 @@ enum class Fill {
 /// Each amount is drawn evenly from a range around doing nothing. With all of them 0 the image is
 /// only normalised (validation).
 struct AffineOptions {
-  ImageShape input;             ///< of the images, 1 to 4 channels; also that of the result
+  ImageShape input{};           ///< of the images, 1 to 4 channels; also that of the result
   double rotation = 0;          ///< degrees, from -rotation to rotation, about the centre
   double zoom = 0;              ///< enlarged by a factor from 1 - zoom to 1 + zoom
   double shift_x = 0;           ///< moved by a part of the width from -shift_x to shift_x
   double shift_y = 0;           ///< and of the height
   double flip_probability = 0;  ///< of mirroring left and right
   Fill fill = Fill::kEdge;
-  Normalisation normalisation;             ///< one value a channel
+  Normalisation normalisation{};           ///< one value a channel
   PixelOrder order = PixelOrder::kPlanar;  ///< of the result
 };
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/data/decode_resized.h"
 #include "lockstep/data/image.h"
-#include "lockstep/data/resize.h"
 #include "lockstep/record/run_spec.h"
 
 namespace lockstep::data {
@@ -32,11 +32,10 @@ struct Example {
 /// Working memory of one thread for `Dataset::fetch`; reused, so that a fetch allocates nothing in
 /// the long run.
 struct FetchScratch {
-  std::vector<std::uint8_t> file;     ///< as it lies on the disk
-  std::vector<std::uint8_t> decoded;  ///< at its own size
-  std::vector<std::uint8_t> pixels;   ///< of the example
+  std::vector<std::uint8_t> file;    ///< as it lies on the disk
+  std::vector<std::uint8_t> pixels;  ///< of the example
   std::vector<float> targets;
-  ResizeScratch resize;
+  DecodeScratch decode;
 };
 
 /// A file that is not used, or not as it should be, and why.

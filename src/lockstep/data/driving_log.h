@@ -9,7 +9,7 @@ namespace lockstep::data {
 struct DrivingLogOptions {
   /// Sky and hood are cut away as is usual for the simulator's 160 rows: 60 above, 25 below; the
   /// rest is resized to what PilotNet takes.
-  FileOptions files{.height = 66, .width = 200, .crop_top = 60.0 / 160, .crop_bottom = 25.0 / 160};
+  FileOptions files{.height = 66, .width = 200, .crop = {60.0 / 160, 25.0 / 160}};
   double validation = 0.2;  ///< part of the frames held back, by a hash of the centre image's name
   /// Left and right camera images, where they are, become training examples with the steering angle
   /// moved by this much towards the middle.

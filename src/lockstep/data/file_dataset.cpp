@@ -16,12 +16,6 @@ namespace {
 constexpr int kMostSubstitutes = 32;
 constexpr int kLargestSide = 16'384;
 
-Box crop_box(const ImageShape& shape, const FileOptions& options) {
-  const int top = std::min(static_cast<int>(options.crop_top * shape.height), shape.height - 1);
-  const int bottom = shape.height - static_cast<int>(options.crop_bottom * shape.height);
-  return {top, 0, std::max(bottom, top + 1), shape.width};
-}
-
 void mirror_rgb(std::uint8_t* pixels, int height, int width) {
   for (int y = 0; y < height; ++y, pixels += 3 * width) {
     for (int l = 0, r = width - 1; l < r; ++l, --r) {
@@ -35,11 +29,11 @@ void check(const FileOptions& o) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("images cannot be resized to {} x {}", o.width, o.height));
   }
-  if (!(o.crop_top >= 0 && o.crop_bottom >= 0 && o.crop_top + o.crop_bottom < 1)) {
+  if (!(o.crop.top >= 0 && o.crop.bottom >= 0 && o.crop.top + o.crop.bottom < 1)) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("cutting {} off the top and {} off the bottom leaves "
                             "nothing of an image",
-                            o.crop_top, o.crop_bottom));
+                            o.crop.top, o.crop.bottom));
   }
 }
 
@@ -87,13 +81,8 @@ Example FileDataset::fetch(std::int64_t index, FetchScratch& scratch) const {
 
 void FileDataset::load(const FileEntry& entry, FetchScratch& scratch) const {
   read_file(entry.path, options_.limits, scratch.file);
-  // What is cropped away is missing from the part that is resized.
-  const double kept = 1 - options_.crop_top - options_.crop_bottom;
-  const ImageShape at_least{3, static_cast<int>(info_.shape.height / kept) + 1, info_.shape.width};
-  const ImageShape shape = decode_image(scratch.file, options_.limits, at_least, scratch.decoded);
-  scratch.pixels.resize(info_.shape.values() + kPixelSlack);
-  resize_rgb(scratch.decoded.data(), shape, crop_box(shape, options_), scratch.pixels.data(),
-             info_.shape, scratch.resize);
+  decode_resized(scratch.file, options_.limits, options_.crop, info_.shape, scratch.pixels,
+                 scratch.decode);
   if (entry.mirrored) mirror_rgb(scratch.pixels.data(), info_.shape.height, info_.shape.width);
 }
 

@@ -16,9 +16,8 @@ namespace lockstep::data {
 struct FileOptions {
   int height = 224;
   int width = 224;
-  double crop_top = 0;     ///< part of the height cut away before resizing
-  double crop_bottom = 0;  ///< likewise
-  bool strict = false;     ///< a file that cannot be used is an error, not skipped
+  Crop crop{};
+  bool strict = false;  ///< a file that cannot be used is an error, not skipped
   DecodeLimits limits{};
   /// Resized images kept in memory, so that later epochs need not decode them again.
   std::int64_t cache_bytes = 0;

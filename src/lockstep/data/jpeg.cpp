@@ -90,19 +90,27 @@ int shrink_factor(const Header& header, const ImageShape& at_least) {
   return 1;
 }
 
+/// After a call that did not give 0. Cameras leave stray bytes between segments; every other
+/// warning means lost pixels.
+void expect_harmless(void* decoder) {
+  const std::string_view message = tjGetErrorStr2(decoder);
+  if (tjGetErrorCode(decoder) != TJERR_WARNING ||
+      message.find("extraneous bytes") == std::string_view::npos) {
+    fail(std::string(message));
+  }
+}
+
 void decompress(void* decoder, std::span<const std::uint8_t> file, const ImageShape& shape,
                 int format, std::uint8_t* out) {
   if (tjDecompress2(decoder, file.data(), file.size(), out, shape.width, 0, shape.height, format,
-                    TJFLAG_LIMITSCANS) == 0) {
-    return;
+                    TJFLAG_LIMITSCANS) != 0) {
+    expect_harmless(decoder);
   }
-  // Cameras leave stray bytes between segments; every other warning means lost pixels.
-  const std::string_view message = tjGetErrorStr2(decoder);
-  if (tjGetErrorCode(decoder) == TJERR_WARNING &&
-      message.find("extraneous bytes") != std::string_view::npos) {
-    return;
-  }
-  fail(std::string(message));
+}
+
+ImageShape decoded_shape(const Header& header, const ImageShape& at_least) {
+  const tjscalingfactor scale{1, shrink_factor(header, at_least)};
+  return {3, TJSCALED(header.height, scale), TJSCALED(header.width, scale)};
 }
 
 /// Adobe stores ink inverted: 255 is none. So red is what cyan and black both let through.
@@ -128,8 +136,7 @@ ImageShape decode_jpeg(std::span<const std::uint8_t> file, ImageShape at_least,
                        std::vector<std::uint8_t>& pixels) {
   const Decoder decoder = make_decoder();
   const Header header = read_header(decoder.get(), file);
-  const tjscalingfactor scale{1, shrink_factor(header, at_least)};
-  const ImageShape shape{3, TJSCALED(header.height, scale), TJSCALED(header.width, scale)};
+  const ImageShape shape = decoded_shape(header, at_least);
   pixels.resize(shape.values() + kPixelSlack);
   if (header.colours == TJCS_CMYK || header.colours == TJCS_YCCK) {
     std::vector<std::uint8_t> cmyk(shape.values() / 3 * 4);
@@ -139,6 +146,39 @@ ImageShape decode_jpeg(std::span<const std::uint8_t> file, ImageShape at_least,
     decompress(decoder.get(), file, shape, TJPF_RGB, pixels.data());
   }
   return shape;
+}
+
+bool decode_jpeg_planes(std::span<const std::uint8_t> file, ImageShape at_least,
+                        std::vector<std::uint8_t>& pixels, YccPlanes& planes) {
+  const Decoder decoder = make_decoder();
+  const Header header = read_header(decoder.get(), file);
+  if (header.colours != TJCS_YCbCr || header.subsampling < 0) return false;
+  const ImageShape shape = decoded_shape(header, at_least);
+  const int sampling = header.subsampling;
+  std::size_t sizes[3], total = 0;
+  for (int c = 0; c < 3; ++c) {
+    sizes[c] = tjPlaneSizeYUV(c, shape.width, 0, shape.height, sampling);
+    total += sizes[c];
+  }
+  pixels.resize(total + kPixelSlack);
+  std::uint8_t* bytes[3] = {pixels.data(), pixels.data() + sizes[0],
+                            pixels.data() + sizes[0] + sizes[1]};
+  if (tjDecompressToYUVPlanes(decoder.get(), file.data(), file.size(), bytes, shape.width, nullptr,
+                              shape.height, TJFLAG_LIMITSCANS) != 0) {
+    expect_harmless(decoder.get());
+  }
+  const auto plane = [&](int c) {
+    const int width = tjPlaneWidth(c, shape.width, sampling);
+    return ByteImage{bytes[c], static_cast<std::size_t>(width),
+                     tjPlaneHeight(c, shape.height, sampling), width, 1};
+  };
+  planes = {plane(0), plane(1), plane(2)};
+  // A plane's last column and row may be padding that only completes a group of pixels.
+  planes.y.width = shape.width;
+  planes.y.height = shape.height;
+  planes.sub_x = tjMCUWidth[sampling] / 8;
+  planes.sub_y = tjMCUHeight[sampling] / 8;
+  return true;
 }
 
 }  // namespace lockstep::data

@@ -1,38 +1,47 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "lockstep/data/image.h"
-
 namespace lockstep::data {
 
-/// The part of an image that is resized: rows [top, bottom), columns [left, right).
+/// The part of an image that is resized, in pixels from the top left corner; edges may lie inside
+/// one.
 struct Box {
-  int top = 0;
-  int left = 0;
-  int bottom = 0;
-  int right = 0;
+  double top = 0;
+  double left = 0;
+  double bottom = 0;
+  double right = 0;
+};
+
+/// Rows of bytes that belong to someone else; `channels` bytes a pixel.
+struct ByteImage {
+  const std::uint8_t* bytes = nullptr;
+  std::size_t stride = 0;  ///< bytes from row to row
+  int height = 0;
+  int width = 0;
+  int channels = 1;
 };
 
 /// Working memory of one thread.
 struct ResizeScratch {
   struct Taps {
-    int count = 0;           ///< weights an output position, those at the edge padded with zeros
-    std::vector<int> first;  ///< first input position of each output position
-    std::vector<float> weights;  ///< count for each output position; they add up to 1
+    int count = 0;                       ///< weights an output position; spare ones are zero
+    std::vector<int> first;              ///< first input position of each output position
+    std::vector<std::uint16_t> weights;  ///< count for each output position, in 65536ths
   };
-  Taps columns;
-  Taps rows;
-  std::vector<float> row;
-  std::vector<const std::uint8_t*> row_pointers;
+  Taps taps;
+  std::vector<const std::uint8_t*> rows;
+  std::vector<std::uint16_t> sums;
+  std::vector<std::uint8_t> block;       ///< a few blended rows
+  std::vector<std::uint8_t> transposed;  ///< the image at its final height, columns as rows
 };
 
-/// Resizes interleaved RGB with a triangle filter that widens when it shrinks, as PIL's BILINEAR
-/// and torchvision's Resize(antialias) do; the results agree with them to one grey level (PIL
-/// rounds between the two directions, this does not). `in` must be readable and `out` writable for
-/// kPixelSlack bytes past the end.
-void resize_rgb(const std::uint8_t* in, ImageShape in_shape, Box box, std::uint8_t* out,
-                ImageShape out_shape, ResizeScratch& scratch);
+/// Resizes the box with a triangle filter that widens when it shrinks, as PIL's BILINEAR and
+/// torchvision's Resize do; like PIL it rounds to 8 bits between the two directions, and agrees
+/// with it to one grey level. The result goes to `out`, and its rows are padded: the view says how.
+ByteImage resize(const ByteImage& in, const Box& box, int height, int width,
+                 std::vector<std::uint8_t>& out, ResizeScratch& scratch);
 
 }  // namespace lockstep::data
