@@ -1,0 +1,25 @@
+#include "command.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <utility>
+
+namespace lockstep::cli {
+
+CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& summary,
+                      const std::vector<std::string>& examples) {
+  CLI::App& command = *app.add_subcommand(name, summary);
+  std::string footer = "Common: --store FILE (default lockstep.db), --json\n";
+  footer += examples.size() > 1 ? "Examples:" : "Example:";
+  for (const std::string& line : examples) footer += "\n  " + line;
+  command.footer(footer + "\n");
+  return command;
+}
+
+void set_action(CLI::App& command, std::function<void()> action) {
+  // The final callback, not parse_complete: options that follow a nested command are read by then.
+  command.final_callback(std::move(action));
+}
+
+}  // namespace lockstep::cli

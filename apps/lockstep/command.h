@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace lockstep::cli {
+
+/// Options every command takes, before or after its name. Filled before any action runs.
+struct GlobalOptions {
+  std::string store_path = "lockstep.db";
+  bool json = false;  ///< results on stdout as JSON, for programs
+};
+
+/// Adds the command `name` to `app`: one sentence that says what it does, and the example lines
+/// that close its --help.
+CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& summary,
+                      const std::vector<std::string>& examples);
+
+/// Runs `action` once the whole command line is parsed and `command` was named on it. Results go to
+/// stdout, diagnostics to stderr. It returns when all went well and throws lockstep::Error
+/// otherwise, which main prints and turns into the exit code.
+void set_action(CLI::App& command, std::function<void()> action);
+
+/// One function a command, each in its own file (train_command.cpp, ...). `options` outlives
+/// parsing and must be read only inside the action.
+void add_train_command(CLI::App& app, const GlobalOptions& options);
+void add_runs_command(CLI::App& app, const GlobalOptions& options);
+void add_doctor_command(CLI::App& app, const GlobalOptions& options);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,171 @@
+#include "command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/version.h"
+
+namespace lockstep::cli {
+namespace {
+
+/// Number of single-letter edits, swaps of neighbours among them, that turn `a` into `b`
+/// (optimal string alignment).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) cost[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+/// The innermost command that was named, and how the user would write it.
+const CLI::App* named_command(const CLI::App& app, std::string& path) {
+  const CLI::App* command = &app;
+  path = "lockstep";
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    path += " " + command->get_name();
+  }
+  return command;
+}
+
+std::vector<std::string> option_names(const CLI::App& app, const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* level : {&command, &app}) {
+    for (const CLI::Option* option : level->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* entry : command.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(entry->get_name());
+  }
+  return names;
+}
+
+/// What to say about the first argument nobody asked for: a mistyped option or command, or one too
+/// many.
+Error unexpected_argument(const CLI::App& app) {
+  std::string path;
+  const CLI::App& command = *named_command(app, path);
+  const std::vector<std::string> left = app.remaining(true);
+  std::string word = left.empty() ? "" : left.front();
+  for (const std::string& argument : left) {
+    if (argument.starts_with("-")) {
+      word = argument.substr(0, argument.find('='));
+      break;
+    }
+  }
+  const bool option = word.starts_with("-");
+  const std::vector<std::string> commands = command_names(command);
+  const std::string meant = nearest(word, option ? option_names(app, command) : commands);
+  std::string hint = fmt::format("see {} --help", path);
+  if (!meant.empty()) hint = fmt::format("did you mean {}? {}", meant, hint);
+  if (option) {
+    return Error(ErrorKind::kUsage, fmt::format("{} has no option {}", path, word), hint);
+  }
+  if (!commands.empty()) {
+    return Error(ErrorKind::kUsage, fmt::format("'{}' is not a command of {}", word, path), hint);
+  }
+  return Error(ErrorKind::kUsage, fmt::format("{} takes no further argument '{}'", path, word),
+               hint);
+}
+
+Error usage_error(const CLI::App& app, const CLI::ParseError& problem) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&problem) != nullptr) return unexpected_argument(app);
+  std::string path;
+  named_command(app, path);
+  std::string message = problem.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr) {
+    const std::string name = message.substr(0, message.find(':'));
+    if (message.ends_with("missing")) message = name + " needs a value";
+    if (message.find("At Most") != std::string::npos) message = name + " is given more than once";
+  }
+  return Error(ErrorKind::kUsage, message, fmt::format("see {} --help", path));
+}
+
+int report(const Error& error) {
+  std::fputs(format_error(error).c_str(), stderr);
+  return exit_code(error.kind());
+}
+
+void require_command(const CLI::App& app) {
+  if (!app.get_subcommands().empty()) return;
+  throw Error(
+      ErrorKind::kUsage, "no command given",
+      fmt::format("commands are {}; see lockstep --help", fmt::join(command_names(app), ", ")));
+}
+
+int parse_and_run(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::CallForVersion&) {
+    fmt::print("lockstep {}\n", kVersion);
+    return 0;
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& problem) {
+    return report(usage_error(app, problem));
+  }
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+int run_command_line(int argc, char** argv, const std::vector<AddCommand>& commands) {
+  try {
+    GlobalOptions options;
+    CLI::App app{"Trains networks on many workers in lockstep, and tells where the time went.",
+                 "lockstep"};
+    app.fallthrough();
+    app.require_subcommand(0, 1);
+    app.set_version_flag("--version", kVersion, "Print the version and exit");
+    app.add_option("--store", options.store_path, "SQLite file that keeps every run")
+        ->type_name("FILE")
+        ->capture_default_str();
+    app.add_flag("--json", options.json, "Results as JSON on stdout");
+    for (const AddCommand add : commands) add(app, options);
+    app.footer("Example:\n  lockstep train fashion -n 2 --batch 128 --epochs 3\n");
+    app.final_callback([&app] { require_command(app); });
+    return parse_and_run(app, argc, argv);
+  } catch (const Error& error) {
+    return report(error);
+  } catch (const std::exception& problem) {
+    return report(
+        Error(ErrorKind::kInternal, problem.what(), "this is a bug in lockstep; report it"));
+  }
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,9 @@
+#include "command.h"
+#include "command_line.h"
+
+/// `lockstep`: starts training runs and makes sense of them. Links no LibTorch, so that it starts
+/// in milliseconds and builds anywhere; the training itself happens in lockstep-worker processes.
+int main(int argc, char** argv) {
+  using namespace lockstep::cli;
+  return run_command_line(argc, argv, {add_train_command, add_runs_command, add_doctor_command});
+}

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "console.h"
+#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/base/clock.h"
+#include "run_progress.h"
+#include "run_sink.h"
+
+namespace lockstep::cli {
+
+/// Shows a run to a person: what is trained on what, a progress bar, a line an epoch, and at the
+/// end where the time went.
+class RunDisplay final : public RunSink {
+ public:
+  RunDisplay(Console& console, const Clock& clock) : console_(console), clock_(clock) {}
+
+  void write(const record::Event& event) override;
+
+ private:
+  void on(const record::RunStarted& event);
+  void on(const record::Progress& event);
+  void on(const record::StepBlock& event);
+  void on(const record::EpochResult& event);
+  void on(const record::CheckpointWritten& event);
+  void on(const record::RunEnded& event);
+  void on(const record::WorkerError&) {}  // the launcher tells which of them matters
+
+  void show_times();
+
+  Console& console_;
+  const Clock& clock_;
+  std::optional<record::RunStarted> started_;
+  std::optional<RunProgress> progress_;
+  std::optional<analyze::StepBreakdownBuilder> breakdown_;
+  bool header_shown_ = false;
+  Nanoseconds line_at_ = 0;
+};
+
+/// What makes the timings of a run doubtful, a sentence each.
+std::vector<std::string> timing_warnings(const record::RunStarted& started);
+
+}  // namespace lockstep::cli

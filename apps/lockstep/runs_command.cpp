@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "command.h"
+#include "lockstep/base/error.h"
+#include "lockstep/report/run_export.h"
+#include "lockstep/report/run_tables.h"
+#include "output_file.h"
+#include "terminal.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct RunsOptions {
+  store::RunFilter filter;
+  std::string status;
+  std::vector<std::int64_t> ids;
+  bool yes = false;
+  bool compact = false;
+  std::string format = "jsonl";
+  std::string output;
+};
+
+void print(const report::Table& table) {
+  fmt::print("{}", report::render(table, report::Format::kText, {.width = terminal_width()}));
+}
+
+void list_runs(const GlobalOptions& global, RunsOptions& options) {
+  if (!options.status.empty()) options.filter.state = store::state_from_name(options.status);
+  const report::Table table =
+      report::runs_table(store::Store(global.store_path).runs(options.filter));
+  if (global.json) {
+    fmt::print("{}", report::render(table, report::Format::kJson));
+  } else if (table.rows.empty()) {
+    fmt::print("no runs in {}{}\n", global.store_path, options.filter.any() ? " that match" : "");
+  } else {
+    print(table);
+  }
+}
+
+void show_run(const GlobalOptions& global, std::int64_t id) {
+  store::Store store(global.store_path);
+  const store::StoredRun run = store.load(id);
+  if (global.json) {
+    fmt::print("{}", report::run_json(run));
+    return;
+  }
+  print(report::run_facts_table(run));
+  if (!run.epochs.empty()) {
+    fmt::print("\n");
+    print(report::epochs_table(run.epochs));
+  }
+  if (!run.errors.empty()) {
+    fmt::print("\n");
+    print(report::errors_table(run.errors));
+  }
+}
+
+bool confirmed(const std::vector<std::int64_t>& ids) {
+  fmt::print(stderr, "delete run(s) {} for good? [y/N] ", fmt::join(ids, ", "));
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "yes";
+}
+
+void delete_runs(const GlobalOptions& global, RunsOptions& options) {
+  std::vector<std::int64_t>& ids = options.ids;
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  store::Store store(global.store_path);
+  for (const std::int64_t id : ids) store.load(id);
+  if (!options.yes && !can_ask()) {
+    throw Error(ErrorKind::kUsage, "deleting runs needs a yes", "add --yes");
+  }
+  if (!options.yes && !confirmed(ids)) {
+    fmt::print(stderr, "nothing deleted\n");
+    return;
+  }
+  store.remove(ids);
+  if (options.compact) store.compact();
+  if (global.json) {
+    fmt::print("{{\"deleted\": [{}]}}\n", fmt::join(ids, ", "));
+  } else {
+    fmt::print("deleted run(s) {}\n", fmt::join(ids, ", "));
+  }
+}
+
+void export_run(const GlobalOptions& global, const RunsOptions& options) {
+  store::Store store(global.store_path);
+  const std::int64_t id = options.ids.front();
+  const store::StoredRun run = store.load(id);
+  write_result(options.output, [&](std::ostream& out) {
+    if (options.format == "csv") {
+      out << report::run_measurements_csv(run);
+    } else if (options.format == "json" || global.json) {
+      out << report::run_json(run);
+    } else {
+      report::export_events(store, id, out);
+    }
+  });
+}
+
+/// For --format: names the choices when another is asked for.
+void require_export_format(const std::string& format) {
+  if (format == "jsonl" || format == "json" || format == "csv") return;
+  throw Error(ErrorKind::kUsage, fmt::format("runs are not exported as '{}'", format),
+              "choose jsonl (events, with steps), json (summary) or csv (measurements table)");
+}
+
+}  // namespace
+
+void add_runs_command(CLI::App& app, const GlobalOptions& global) {
+  const auto options = std::make_shared<RunsOptions>();
+  CLI::App& runs = add_command(
+      app, "runs", "Lists the runs of the store, shows, deletes, exports them.",
+      {"lockstep runs", "lockstep runs --recipe fashion --status done", "lockstep runs show 3",
+       "lockstep runs delete 1 2 --yes", "lockstep runs export 3 --format csv -o run3.csv"});
+  runs.require_subcommand(0, 1);
+  runs.add_option("--recipe", options->filter.recipe, "Only runs of this recipe")
+      ->type_name("NAME");
+  runs.add_option("--status", options->status,
+                  "Only running, done, interrupted, failed or killed runs")
+      ->type_name("STATUS");
+  runs.add_option("--workers", options->filter.workers, "Only runs on so many workers")
+      ->type_name("N");
+  runs.add_option("--batch", options->filter.batch_per_worker,
+                  "Only runs with this batch per worker")
+      ->type_name("b");
+  runs.add_option("--study", options->filter.study, "Only runs of this study")->type_name("NAME");
+  set_action(runs, [&runs, &global, options] {
+    if (runs.get_subcommands().empty()) list_runs(global, *options);
+  });
+
+  CLI::App& show =
+      add_command(runs, "show", "Shows one run: what was asked, machine, build, epochs, errors.",
+                  {"lockstep runs show 3", "lockstep runs show 3 --json"});
+  show.add_option("id", options->ids, "Id of the run")->required()->expected(1)->type_name("ID");
+  set_action(show, [&global, options] { show_run(global, options->ids.front()); });
+
+  CLI::App& remove = add_command(runs, "delete", "Deletes runs and all that belongs to them.",
+                                 {"lockstep runs delete 1 2 --yes"});
+  remove.add_option("id", options->ids, "Ids of the runs")->required()->type_name("ID...");
+  remove.add_flag("--yes,-y", options->yes, "Do not ask");
+  remove.add_flag("--compact", options->compact, "Give the room back to the disk");
+  set_action(remove, [&global, options] { delete_runs(global, *options); });
+
+  CLI::App& exported =
+      add_command(runs, "export", "Writes one run to a file or to stdout.",
+                  {"lockstep runs export 3 -o run3.jsonl", "lockstep runs export 3 --format csv"});
+  exported.add_option("id", options->ids, "Id of the run")
+      ->required()
+      ->expected(1)
+      ->type_name("ID");
+  exported
+      .add_option("--format", options->format,
+                  "jsonl (events, with steps), json (summary) or csv (measurements table)")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  exported.add_option("-o,--output", options->output, "File to write; stdout without")
+      ->type_name("FILE");
+  set_action(exported, [&global, options] {
+    require_export_format(options->format);
+    export_run(global, *options);
+  });
+}
+
+}  // namespace lockstep::cli

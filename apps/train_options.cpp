@@ -1,0 +1,277 @@
+#include "train_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
+
+namespace lockstep::cli {
+namespace {
+
+/// Values an option accepts. A default outside of it means "not given", for example a learning rate
+/// of 0 for the recipe's own.
+template <class T>
+struct Range {
+  T least;
+  T most;
+  bool holds(T value) const { return least <= value && value <= most; }
+};
+
+/// Every option, once; a visitor either adds it to a parser or writes it as an argument.
+template <class Visitor, class Request>
+void visit_options(Visitor& visit, Request& request) {
+  auto& spec = request.spec;
+  visit.recipe(spec.recipe);
+
+  visit.group("Training");
+  visit.integer("-b,--batch", spec.batch_per_worker, {1, 1 << 24},
+                "Examples per worker and step, b");
+  visit.integer("-e,--epochs", spec.epochs, {1, 1'000'000}, "Passes over the training set");
+  visit.integer("--steps", spec.max_steps, {1, std::int64_t{1} << 40},
+                "Stop after that many steps in all");
+  visit.data("--data", spec.data,
+             "Folder of the data set, or 'synthetic' for made-up data of the same shape");
+  visit.real("--lr", spec.learning_rate, {1e-12, 1e6}, "Learning rate (default: the recipe's)");
+  visit.real("--momentum", spec.momentum, {0, 0.999999}, "Momentum (default: the recipe's)");
+  visit.real("--weight-decay", spec.weight_decay, {0, 1000},
+             "Weight decay (default: the recipe's)");
+  visit.text("--schedule", spec.schedule, "NAME", "Learning-rate schedule (default: the recipe's)");
+  visit.integer("--seed", spec.seed, {0, std::numeric_limits<std::uint64_t>::max()},
+                "Decides initial parameters, order of examples and augmentation");
+  visit.flag("--no-augment", spec.augment, false, "Do not augment training images");
+  visit.flag("--no-validation", request.validate, false, "Do not evaluate after each epoch");
+  visit.flag("--keep-going", request.keep_going, true, "Go on after a loss that is not finite");
+
+  visit.group("Workers");
+  visit.integer("-n,--workers", spec.workers, {1, 65'536},
+                "Worker processes (default: one for each core)");
+  visit.integer("--threads", spec.threads_per_worker, {1, 4096},
+                "Compute threads per worker (default: cores / workers)");
+  visit.integer("--loader-threads", request.loader_threads, {0, 256},
+                "Prefetch threads per worker; 0 loads on the training thread");
+  visit.flag("--oversubscribe", spec.oversubscribed, true,
+             "Allow more threads than cores; timings are then marked unreliable");
+  visit.choice("--strategy", spec.strategy, {"overlap", "blocking"},
+               "Reduce gradients while backward runs, or after it");
+  visit.choice("--backend", spec.backend, {"auto", "shm", "gloo"},
+               "How workers exchange gradients");
+  visit.size("--bucket", spec.bucket_bytes, "Size of a gradient bucket (default: the engine's)");
+  visit.real("--timeout", request.timeout_s, {0.1, 1e6}, "Longest wait for another rank, seconds");
+
+  visit.group("Files");
+  visit.text("--checkpoint", request.checkpoint_dir, "DIR", "Write checkpoints into DIR");
+  visit.integer("--checkpoint-every", request.checkpoint_every, {1, std::int64_t{1} << 40},
+                "Steps between checkpoints, besides one after each epoch");
+  visit.flag("--resume", request.resume, true, "Go on from the newest checkpoint in that folder");
+  visit.text("--trace", request.trace_path, "FILE", "Write a Chrome/Perfetto trace of all ranks");
+  visit.flag("--no-step-records", request.record_steps, false,
+             "Do not keep the times of each step");
+  visit.flag("--check-ranks", request.check_ranks, true,
+             "Compare the parameters of all ranks after every step");
+}
+
+/// The last of "-n,--workers": the name that messages and arguments use.
+std::string long_name(const std::string& names) {
+  return names.substr(names.rfind("--"));
+}
+
+template <class T>
+std::string number_text(T value) {
+  return fmt::format("{}", value);
+}
+
+template <class T>
+T parse_number(const std::string& name, const std::string& text, const Range<T>& range) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value);
+  // A negative number is understood well enough to say what is wrong with it.
+  const bool negative = std::is_unsigned_v<T> && text.starts_with('-');
+  if (result.ec == std::errc::result_out_of_range || negative) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} {} is out of range", name, text),
+                fmt::format("give a number from {} to {}", range.least, range.most));
+  }
+  if (result.ec != std::errc{} || result.ptr != end) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} '{}' is not a {}", name, text,
+                            std::is_integral_v<T> ? "whole number" : "number"),
+                fmt::format("give a number, for example {} {}", name, range.least));
+  }
+  if (range.holds(value)) return value;
+  std::string problem = fmt::format("{} {} is not a number", name, text);
+  if (value < range.least) problem = fmt::format("{} {} is below {}", name, text, range.least);
+  if (value > range.most) problem = fmt::format("{} {} is above {}", name, text, range.most);
+  throw Error(ErrorKind::kUsage, problem,
+              fmt::format("give a number from {} to {}", range.least, range.most));
+}
+
+/// Adds each option to a parser.
+class Binder {
+ public:
+  explicit Binder(CLI::App& command) : command_(command) {}
+
+  void group(const std::string& title) { group_ = title; }
+
+  void recipe(std::string& field) {
+    command_.add_option("RECIPE", field, "What to train: fashion, cifar-resnet18, ...")
+        ->capture_default_str();
+  }
+
+  template <class T>
+  void integer(const std::string& names, T& field, std::type_identity_t<Range<T>> range,
+               const std::string& description) {
+    number(names, field, range, "N", description);
+  }
+
+  void real(const std::string& names, double& field, Range<double> range,
+            const std::string& description) {
+    number(names, field, range, "X", description);
+  }
+
+  void text(const std::string& names, std::string& field, const std::string& type,
+            const std::string& description) {
+    add(names, type, description, field,
+        [&field, name = long_name(names)](const std::string& given) {
+          if (given.empty()) throw Error(ErrorKind::kUsage, name + " is empty", "give it a value");
+          field = given;
+        });
+  }
+
+  void data(const std::string& names, record::DataFacts& field, const std::string& description) {
+    add(names, "DIR|synthetic", description, field.path,
+        [&field, name = long_name(names)](const std::string& given) {
+          if (given.empty()) throw Error(ErrorKind::kUsage, name + " is empty", "name a folder");
+          field.path = given;
+          field.synthetic = given == "synthetic";
+        });
+  }
+
+  void choice(const std::string& names, std::string& field, const std::vector<std::string>& choices,
+              const std::string& description) {
+    add(names, fmt::format("{}", fmt::join(choices, "|")), description, field,
+        [&field, choices, name = long_name(names)](const std::string& given) {
+          if (std::find(choices.begin(), choices.end(), given) == choices.end()) {
+            throw Error(ErrorKind::kUsage, fmt::format("{} '{}' is unknown", name, given),
+                        fmt::format("give one of {}", fmt::join(choices, ", ")));
+          }
+          field = given;
+        });
+  }
+
+  void size(const std::string& names, std::uint64_t& field, const std::string& description) {
+    add(names, "SIZE", description, "",
+        [&field, name = long_name(names)](const std::string& given) {
+          field = parse_bytes(given, name).count;
+          if (field == 0) {
+            throw Error(ErrorKind::kUsage, fmt::format("{} {} must be larger than 0", name, given),
+                        fmt::format("for example {} 4MB", name));
+          }
+        });
+  }
+
+  void flag(const std::string& names, bool& field, bool when_given,
+            const std::string& description) {
+    command_
+        .add_flag_callback(
+            names, [&field, when_given] { field = when_given; }, description)
+        ->group(group_);
+  }
+
+ private:
+  template <class T>
+  void number(const std::string& names, T& field, Range<T> range, const std::string& type,
+              const std::string& description) {
+    add(names, type, description, range.holds(field) ? number_text(field) : "",
+        [&field, range, name = long_name(names)](const std::string& given) {
+          field = parse_number(name, given, range);
+        });
+  }
+
+  void add(const std::string& names, const std::string& type, const std::string& description,
+           const std::string& shown_default, const std::function<void(const std::string&)>& take) {
+    CLI::Option* option = command_.add_option_function<std::string>(names, take, description);
+    option->type_name(type)->group(group_);
+    if (!shown_default.empty()) option->default_str(shown_default);
+  }
+
+  CLI::App& command_;
+  std::string group_ = "Options";
+};
+
+/// Writes each option that is set as "--name=value", a form that takes values of any look.
+class Writer {
+ public:
+  std::vector<std::string> take() { return std::move(arguments_); }
+
+  void group(const std::string&) {}
+  void recipe(const std::string& field) { arguments_.push_back(field); }
+
+  template <class T>
+  void integer(const std::string& names, const T& field, std::type_identity_t<Range<T>> range,
+               const std::string&) {
+    if (range.holds(field)) put(names, number_text(field));
+  }
+  void real(const std::string& names, double field, Range<double> range, const std::string&) {
+    if (range.holds(field)) put(names, number_text(field));
+  }
+  void text(const std::string& names, const std::string& field, const std::string&,
+            const std::string&) {
+    if (!field.empty()) put(names, field);
+  }
+  void data(const std::string& names, const record::DataFacts& field, const std::string&) {
+    if (!field.path.empty()) put(names, field.path);
+  }
+  void choice(const std::string& names, const std::string& field, const std::vector<std::string>&,
+              const std::string&) {
+    put(names, field);
+  }
+  void size(const std::string& names, std::uint64_t field, const std::string&) {
+    if (field > 0) put(names, number_text(field));
+  }
+  void flag(const std::string& names, bool field, bool when_given, const std::string&) {
+    if (field == when_given) arguments_.push_back(long_name(names));
+  }
+
+ private:
+  void put(const std::string& names, const std::string& value) {
+    arguments_.push_back(long_name(names) + "=" + value);
+  }
+
+  std::vector<std::string> arguments_;
+};
+
+}  // namespace
+
+void add_train_options(CLI::App& command, record::TrainRequest& request) {
+  Binder binder(command);
+  visit_options(binder, request);
+}
+
+void check_train_request(const record::TrainRequest& request) {
+  if (request.resume && request.checkpoint_dir.empty()) {
+    throw Error(ErrorKind::kUsage, "--resume needs the folder of the checkpoints",
+                "add --checkpoint DIR");
+  }
+  if (request.checkpoint_every > 0 && request.checkpoint_dir.empty()) {
+    throw Error(ErrorKind::kUsage, "--checkpoint-every needs a folder for the checkpoints",
+                "add --checkpoint DIR");
+  }
+}
+
+std::vector<std::string> train_arguments(const record::TrainRequest& request) {
+  Writer writer;
+  visit_options(writer, request);
+  return writer.take();
+}
+
+}  // namespace lockstep::cli

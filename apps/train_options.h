@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lockstep/record/train_request.h"
+
+namespace CLI {
+class App;
+}
+
+namespace lockstep::cli {
+
+/// Adds RECIPE and every option of a training run to `command`; parsing writes into `request`,
+/// whose present values are the defaults. Numbers out of range and unknown choices throw kUsage
+/// with the option's name. `request` must outlive parsing.
+void add_train_options(CLI::App& command, record::TrainRequest& request);
+
+/// What one option alone cannot tell: throws kUsage for combinations that make no sense.
+void check_train_request(const record::TrainRequest& request);
+
+/// The inverse of add_train_options: arguments that turn a default TrainRequest into `request`, as
+/// far as options tell it.
+std::vector<std::string> train_arguments(const record::TrainRequest& request);
+
+}  // namespace lockstep::cli

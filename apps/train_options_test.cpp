@@ -1,0 +1,137 @@
+#include "train_options.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/rng.h"
+
+namespace lockstep::cli {
+namespace {
+
+record::TrainRequest parse(std::vector<std::string> arguments) {
+  record::TrainRequest request;
+  CLI::App app;
+  add_train_options(app, request);
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  app.parse(arguments);
+  return request;
+}
+
+/// Every field an option sets, comparable.
+nlohmann::json fields(const record::TrainRequest& r) {
+  return {{"spec", r.spec},
+          {"checkpoint", {r.checkpoint_dir, r.resume, r.checkpoint_every}},
+          {"trace", r.trace_path},
+          {"flags", {r.keep_going, r.validate, r.check_ranks, r.record_steps}},
+          {"timeout", r.timeout_s},
+          {"loader", r.loader_threads}};
+}
+
+std::string random_text(Rng& rng) {
+  constexpr std::string_view kLetters = "abc XYZ019-_=./,;:'\"[]{}()$\\\t%~*?!#&|<>\xc3\xa9";
+  std::string text;
+  const std::size_t length = 1 + rng.below(20);
+  for (std::size_t i = 0; i < length; ++i) text += kLetters[rng.below(kLetters.size())];
+  return text;
+}
+
+record::TrainRequest random_request(Rng& rng) {
+  const auto maybe = [&] { return rng.below(2) == 0; };
+  record::TrainRequest r;
+  r.spec.recipe = maybe() ? "fashion" : "cifar-resnet18";
+  r.spec.workers = 1 + static_cast<int>(rng.below(1000));
+  r.spec.threads_per_worker = 1 + static_cast<int>(rng.below(64));
+  r.spec.batch_per_worker = 1 + static_cast<std::int64_t>(rng.below(1 << 20));
+  r.spec.epochs = 1 + static_cast<int>(rng.below(10'000));
+  if (maybe()) r.spec.max_steps = 1 + static_cast<std::int64_t>(rng.below(1ull << 39));
+  if (maybe()) r.spec.data.path = maybe() ? "synthetic" : random_text(rng);
+  r.spec.data.synthetic = r.spec.data.path == "synthetic";
+  if (maybe()) r.spec.learning_rate = rng.uniform() + 1e-9;
+  if (maybe()) r.spec.momentum = rng.uniform() * 0.99;
+  if (maybe()) r.spec.weight_decay = rng.uniform() * 1e-3;
+  if (maybe()) r.spec.schedule = random_text(rng);
+  r.spec.strategy = maybe() ? "overlap" : "blocking";
+  r.spec.backend = std::vector<std::string>{"auto", "shm", "gloo"}[rng.below(3)];
+  if (maybe()) r.spec.bucket_bytes = 1 + rng.below(1ull << 32);
+  r.spec.seed = maybe() ? rng.next() : rng.below(5);
+  r.spec.augment = maybe();
+  r.spec.oversubscribed = maybe();
+  if (maybe()) r.checkpoint_dir = random_text(rng);
+  r.resume = maybe();
+  if (maybe()) r.checkpoint_every = 1 + static_cast<std::int64_t>(rng.below(1000));
+  if (maybe()) r.trace_path = random_text(rng);
+  r.keep_going = maybe();
+  r.validate = maybe();
+  r.check_ranks = maybe();
+  r.record_steps = maybe();
+  r.timeout_s = 0.1 + rng.uniform() * 1000;
+  r.loader_threads = static_cast<int>(rng.below(8));
+  return r;
+}
+
+TEST(TrainOptions, ArgumentsGiveBackTheRequestTheyWereMadeFrom) {
+  Rng rng(11);
+  for (int trial = 0; trial < 1000; ++trial) {
+    const record::TrainRequest request = random_request(rng);
+    ASSERT_EQ(fields(parse(train_arguments(request))), fields(request))
+        << fmt::format("{}", fmt::join(train_arguments(request), " "));
+  }
+}
+
+TEST(TrainOptions, DefaultsSurviveARoundTrip) {
+  const record::TrainRequest request;
+  EXPECT_EQ(fields(parse(train_arguments(request))), fields(request));
+  EXPECT_EQ(fields(parse({})), fields(request));
+}
+
+TEST(TrainOptions, SyntheticDataIsMarkedAsSuch) {
+  EXPECT_TRUE(parse({"--data", "synthetic"}).spec.data.synthetic);
+  EXPECT_FALSE(parse({"--data", "/data/synthetic"}).spec.data.synthetic);
+}
+
+TEST(TrainOptions, SaysWhatIsWrongWithANumber) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
+      {{"--workers", "0"}, "--workers 0 is below 1"},
+      {{"-n", "-3"}, "--workers -3 is below 1"},
+      {{"-n", "two"}, "--workers 'two' is not a whole number"},
+      {{"-n", "1.5"}, "--workers '1.5' is not a whole number"},
+      {{"--batch", "99999999999999999999"}, "--batch 99999999999999999999 is out of range"},
+      {{"--batch", "100000000"}, "--batch 100000000 is above 16777216"},
+      {{"--epochs", ""}, "--epochs '' is not a whole number"},
+      {{"--lr", "0"}, "--lr 0 is below 1e-12"},
+      {{"--lr", "nan"}, "--lr nan is not a number"},
+      {{"--lr", "inf"}, "--lr inf is above 1000000"},
+      {{"--momentum", "1"}, "--momentum 1 is above 0.999999"},
+      {{"--seed", "-1"}, "--seed -1 is out of range"},
+      {{"--bucket", "0"}, "--bucket 0 must be larger than 0"},
+      {{"--bucket", "many"}, "--bucket 'many' is not a size"},
+      {{"--strategy", "overlapp"}, "--strategy 'overlapp' is unknown"},
+      {{"--data", ""}, "--data is empty"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    try {
+      parse(arguments);
+      ADD_FAILURE() << "accepted " << fmt::format("{}", fmt::join(arguments, " "));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+      EXPECT_EQ(error.what(), message);
+      EXPECT_FALSE(error.hint().empty()) << message;
+    }
+  }
+}
+
+TEST(TrainOptions, RefusesToResumeFromNowhere) {
+  EXPECT_THROW(check_train_request(parse({"--resume"})), Error);
+  EXPECT_THROW(check_train_request(parse({"--checkpoint-every", "5"})), Error);
+  EXPECT_NO_THROW(check_train_request(parse({"--resume", "--checkpoint", "dir"})));
+}
+
+}  // namespace
+}  // namespace lockstep::cli

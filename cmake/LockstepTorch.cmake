@@ -1,0 +1,31 @@
+# LibTorch, and the precompiled header that makes building against it bearable.
+#
+# Debian's libtorch-dev is the default. For the LibTorch inside a pip install of torch, configure with
+# -DTorch_DIR=$(python3 -c 'import torch; print(torch.utils.cmake_prefix_path)')/Torch
+find_package(Torch QUIET)
+if(NOT Torch_FOUND)
+  message(FATAL_ERROR "LibTorch was not found, so lockstep-worker cannot be built.\n"
+    "Install libtorch-dev, point -DTorch_DIR at the share/cmake/Torch of a pip install, "
+    "or configure with -DLOCKSTEP_WORKER=OFF to build the rest.")
+endif()
+
+# A target of our own around Torch's variables: their flags must not leak into torch-free modules,
+# and their headers are not ours to warn about.
+add_library(lockstep_torch INTERFACE)
+target_link_libraries(lockstep_torch INTERFACE torch torch_cpu c10)
+target_include_directories(lockstep_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
+separate_arguments(LOCKSTEP_TORCH_FLAGS UNIX_COMMAND "${TORCH_CXX_FLAGS}")
+target_compile_options(lockstep_torch INTERFACE ${LOCKSTEP_TORCH_FLAGS})
+
+# Every torch source includes torch/torch.h: 15-29 s each without this, once with it.
+file(WRITE ${CMAKE_BINARY_DIR}/torch_pch.cpp.in "\n")
+configure_file(${CMAKE_BINARY_DIR}/torch_pch.cpp.in ${CMAKE_BINARY_DIR}/torch_pch.cpp COPYONLY)
+add_library(lockstep_torch_pch STATIC ${CMAKE_BINARY_DIR}/torch_pch.cpp)
+target_include_directories(lockstep_torch_pch PUBLIC ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(lockstep_torch_pch PUBLIC lockstep_torch)
+target_precompile_headers(lockstep_torch_pch PRIVATE <torch/torch.h>)
+
+function(lockstep_use_torch target)
+  target_link_libraries(${target} PUBLIC lockstep_torch)
+  target_precompile_headers(${target} REUSE_FROM lockstep_torch_pch)
+endfunction()

@@ -1,0 +1,82 @@
+#include "lockstep/analyze/run_measurements.h"
+
+#include <cmath>
+
+namespace lockstep::analyze {
+namespace {
+
+record::Measurement configuration(const record::RunSpec& spec, const RunIdentity& identity) {
+  record::Measurement row;
+  row.model = spec.recipe;
+  row.dataset = spec.data.synthetic ? spec.data.name + " (synthetic)" : spec.data.name;
+  row.device = spec.device;
+  row.nodes = spec.nodes;
+  row.workers = spec.workers;
+  row.batch_per_worker = spec.batch_per_worker;
+  row.global_batch = spec.global_batch();
+  if (spec.data.train_examples > 0) row.examples = spec.data.train_examples;
+  row.epochs = spec.epochs;
+  row.notes["run"] = std::to_string(identity.run);
+  row.notes["strategy"] = spec.strategy;
+  row.notes["threads_per_worker"] = std::to_string(spec.threads_per_worker);
+  if (spec.parameters > 0) row.notes["parameters"] = std::to_string(spec.parameters);
+  if (!identity.study.empty()) {
+    row.notes["study"] = identity.study;
+    row.notes["repeat"] = std::to_string(identity.repeat);
+  }
+  if (spec.oversubscribed) row.notes["unreliable"] = "oversubscribed";
+  return row;
+}
+
+class Rows {
+ public:
+  explicit Rows(record::Measurement configuration) : configuration_(std::move(configuration)) {}
+
+  void add(const char* metric, double value, const char* unit, int epoch, bool warm_up = false) {
+    if (!std::isfinite(value)) return;
+    record::Measurement row = configuration_;
+    row.metric = metric;
+    row.value = value;
+    row.unit = unit;
+    if (epoch > 0) row.notes["epoch"] = std::to_string(epoch);
+    if (warm_up) row.notes["warm_up"] = "yes";
+    rows_.push_back(std::move(row));
+  }
+
+  std::vector<record::Measurement> take() { return std::move(rows_); }
+
+ private:
+  record::Measurement configuration_;
+  std::vector<record::Measurement> rows_;
+};
+
+}  // namespace
+
+std::vector<record::Measurement> measurements_of(const record::RunStarted& started,
+                                                 std::span<const record::EpochResult> epochs,
+                                                 const std::optional<record::RunEnded>& ended,
+                                                 const RunIdentity& identity) {
+  Rows rows(configuration(started.spec, identity));
+  for (std::size_t i = 0; i < epochs.size(); ++i) {
+    const record::EpochResult& epoch = epochs[i];
+    const bool warm_up = i == 0 && epochs.size() > 1;
+    // An epoch cut short by a limit on steps has no epoch time; its rate stands all the same.
+    const bool whole = started.spec.max_steps == 0;
+    if (whole && epoch.train_s > 0)
+      rows.add("epoch_time", epoch.train_s, "s", epoch.epoch, warm_up);
+    if (epoch.examples_per_s > 0) {
+      rows.add("throughput", epoch.examples_per_s, "examples/s", epoch.epoch, warm_up);
+    }
+    rows.add("train_loss", epoch.train_loss, "", epoch.epoch);
+    rows.add("train_accuracy", epoch.train_accuracy, "", epoch.epoch);
+    rows.add("val_loss", epoch.val_loss, "", epoch.epoch);
+    rows.add("val_accuracy", epoch.val_accuracy, "", epoch.epoch);
+  }
+  const bool done = ended && ended->status == record::RunStatus::kDone;
+  if (done && started.spec.max_steps == 0 && ended->total_s > 0) {
+    rows.add("total_time", ended->total_s, "s", 0);
+  }
+  return rows.take();
+}
+
+}  // namespace lockstep::analyze

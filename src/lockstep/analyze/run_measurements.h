@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lockstep/record/event.h"
+#include "lockstep/record/measurement.h"
+
+namespace lockstep::analyze {
+
+/// What names a run besides what it says about itself; kept as notes of its measurements.
+struct RunIdentity {
+  std::int64_t run = 0;
+  std::string study{};
+  int repeat = 0;
+};
+
+/// A run of ours as rows of the measurements table, so that it is analysed as any other:
+/// epoch_time, throughput, losses and accuracies of each finished epoch (note "epoch"), total_time
+/// once the run is done. Where there are several epochs, the times of the first are marked with the
+/// note "warm_up". Values that are not finite give no row.
+std::vector<record::Measurement> measurements_of(const record::RunStarted& started,
+                                                 std::span<const record::EpochResult> epochs,
+                                                 const std::optional<record::RunEnded>& ended,
+                                                 const RunIdentity& identity);
+
+}  // namespace lockstep::analyze

@@ -1,0 +1,89 @@
+#include "lockstep/analyze/run_measurements.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace lockstep::analyze {
+namespace {
+
+record::RunStarted started() {
+  record::RunStarted event;
+  event.spec.recipe = "fashion";
+  event.spec.data.name = "fashion-mnist";
+  event.spec.data.train_examples = 60'000;
+  event.spec.workers = 2;
+  event.spec.batch_per_worker = 64;
+  event.spec.accumulate = 2;
+  event.spec.epochs = 2;
+  return event;
+}
+
+record::EpochResult epoch(int number, double train_s) {
+  record::EpochResult event;
+  event.epoch = number;
+  event.train_s = train_s;
+  event.examples = 60'000;
+  event.examples_per_s = 60'000 / train_s;
+  event.val_accuracy = 0.8 + 0.01 * number;
+  return event;
+}
+
+std::vector<record::Measurement> of_metric(const std::vector<record::Measurement>& rows,
+                                           const std::string& metric) {
+  std::vector<record::Measurement> found;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(found),
+               [&](const record::Measurement& row) { return row.metric == metric; });
+  return found;
+}
+
+TEST(RunMeasurements, CarryConfigurationAndMarkTheWarmUpEpoch) {
+  const std::vector epochs{epoch(1, 6), epoch(2, 4)};
+  record::RunEnded ended;
+  ended.total_s = 11;
+  const auto rows = measurements_of(started(), epochs, ended, {7, "sweep", 2});
+  const auto times = of_metric(rows, "epoch_time");
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_EQ(times[0].global_batch, 256);
+  EXPECT_EQ(times[0].examples, 60'000);
+  EXPECT_EQ(times[0].notes.at("warm_up"), "yes");
+  EXPECT_EQ(times[1].notes.count("warm_up"), 0u);
+  EXPECT_EQ(times[1].notes.at("epoch"), "2");
+  EXPECT_EQ(times[1].notes.at("run"), "7");
+  EXPECT_EQ(times[1].notes.at("repeat"), "2");
+  EXPECT_EQ(of_metric(rows, "val_accuracy").size(), 2u);
+  EXPECT_TRUE(of_metric(rows, "val_loss").empty());
+  EXPECT_DOUBLE_EQ(of_metric(rows, "total_time").at(0).value, 11);
+}
+
+TEST(RunMeasurements, ASingleEpochIsNoWarmUp) {
+  const std::vector epochs{epoch(1, 6)};
+  const auto rows = measurements_of(started(), epochs, std::nullopt, {});
+  EXPECT_EQ(of_metric(rows, "epoch_time").at(0).notes.count("warm_up"), 0u);
+}
+
+TEST(RunMeasurements, AnUnfinishedRunHasNoTotalAndACutEpochNoEpochTime) {
+  record::RunStarted start = started();
+  start.spec.max_steps = 20;
+  const std::vector epochs{epoch(1, 6)};
+  record::RunEnded ended;
+  ended.status = record::RunStatus::kInterrupted;
+  ended.total_s = 11;
+  const auto rows = measurements_of(start, epochs, ended, {});
+  EXPECT_TRUE(of_metric(rows, "total_time").empty());
+  EXPECT_TRUE(of_metric(rows, "epoch_time").empty());
+  EXPECT_EQ(of_metric(rows, "throughput").size(), 1u);
+}
+
+TEST(RunMeasurements, SyntheticDataAndOversubscriptionAreLabelled) {
+  record::RunStarted start = started();
+  start.spec.data.synthetic = true;
+  start.spec.oversubscribed = true;
+  const std::vector epochs{epoch(1, 6)};
+  const auto rows = measurements_of(start, epochs, std::nullopt, {});
+  EXPECT_EQ(rows.at(0).dataset, "fashion-mnist (synthetic)");
+  EXPECT_EQ(rows.at(0).notes.at("unreliable"), "oversubscribed");
+}
+
+}  // namespace
+}  // namespace lockstep::analyze

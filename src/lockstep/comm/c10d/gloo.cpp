@@ -1,0 +1,148 @@
+#include "lockstep/comm/c10d/gloo.h"
+
+#include <fmt/format.h>
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/torch.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstring>
+#include <deque>
+#include <optional>
+
+#include "lockstep/base/error.h"
+#include "lockstep/comm/peer_watch.h"
+
+namespace lockstep::comm {
+namespace {
+
+/// Who a rank is to the others of its host.
+struct Identity {
+  char host[HOST_NAME_MAX + 1] = {};
+  pid_t pid = 0;
+};
+
+Identity identify() {
+  Identity identity;
+  ::gethostname(identity.host, HOST_NAME_MAX);
+  identity.pid = ::getpid();
+  return identity;
+}
+
+std::chrono::milliseconds milliseconds(Seconds time) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(time.count() * 1000));
+}
+
+/// Gloo's messages carry a source position and an address; the first line is what a person needs.
+std::string first_line(const char* text) {
+  const char* end = std::strchr(text, '\n');
+  return end == nullptr ? text : std::string(text, end);
+}
+
+class Gloo final : public Communicator {
+ public:
+  explicit Gloo(const GlooOptions& options)
+      : Communicator(options.rank, options.size), timeout_(options.timeout) {
+    translate("start", [&] {
+      auto store = c10::make_intrusive<c10d::FileStore>(options.rendezvous_dir + "/gloo-store",
+                                                        options.size);
+      store->setTimeout(milliseconds(timeout_));
+      auto settings = c10d::ProcessGroupGloo::Options::create(milliseconds(timeout_));
+      settings->devices = {c10d::ProcessGroupGloo::createDeviceForHostname(options.address)};
+      settings->threads = 2;
+      group_ = c10::make_intrusive<c10d::ProcessGroupGloo>(store, options.rank, options.size, settings);
+    });
+    const Identity own = identify();
+    std::vector<pid_t> pids;
+    for (const Identity& peer : gather_all(own)) {
+      const bool here = std::strcmp(peer.host, own.host) == 0 && peer.pid != own.pid;
+      pids.push_back(here ? peer.pid : 0);
+    }
+    watch_.emplace(pids);
+  }
+
+  std::string_view backend() const override { return "gloo"; }
+
+  std::span<float> allocate(std::size_t count) override {
+    tensors_.push_back(torch::zeros({static_cast<std::int64_t>(count)}));
+    return {tensors_.back().data_ptr<float>(), count};
+  }
+
+  void start_sum(std::span<float> values) override {
+    if (values.empty()) return;
+    translate("all-reduce", [&] {
+      std::vector<at::Tensor> view{
+          torch::from_blob(values.data(), {static_cast<std::int64_t>(values.size())})};
+      pending_.push_back(group_->allreduce(view));
+    });
+  }
+
+  void finish() override {
+    translate("all-reduce", [&] {
+      for (; !pending_.empty(); pending_.pop_front()) pending_.front()->wait();
+    });
+  }
+
+  void broadcast(std::span<std::byte> bytes, int root) override {
+    if (bytes.empty()) return;
+    translate("broadcast", [&] {
+      std::vector<at::Tensor> view{as_tensor(bytes)};
+      c10d::BroadcastOptions options;
+      options.rootRank = root;
+      group_->broadcast(view, options)->wait();
+    });
+  }
+
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    if (mine.empty()) return;
+    translate("gather", [&] {
+      std::vector<at::Tensor> input{as_tensor(mine)};
+      std::vector<std::vector<at::Tensor>> output(1);
+      for (int r = 0; r < size(); ++r) {
+        output[0].push_back(as_tensor(all.subspan(static_cast<std::size_t>(r) * mine.size(), mine.size())));
+      }
+      group_->allgather(output, input)->wait();
+    });
+  }
+
+ private:
+  static at::Tensor as_tensor(std::span<const std::byte> bytes) {
+    return torch::from_blob(const_cast<std::byte*>(bytes.data()),
+                            {static_cast<std::int64_t>(bytes.size())}, torch::kUInt8);
+  }
+
+  /// Runs `call` and turns what c10d and Gloo throw into kPeer, naming the dead rank where it can be
+  /// known.
+  template <class Call>
+  void translate(const char* what, Call&& call) {
+    try {
+      call();
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& problem) {
+      const std::vector<int> gone = watch_ ? watch_->gone() : std::vector<int>{};
+      if (!gone.empty()) {
+        throw Error(ErrorKind::kPeer, fmt::format("{} died before the {}", name_ranks(gone), what),
+                    "its own output says why");
+      }
+      throw Error(ErrorKind::kPeer,
+                  fmt::format("the {} failed: {}", what, first_line(problem.what())),
+                  "another rank died, hung or lost its connection; see its output");
+    }
+  }
+
+  Seconds timeout_;
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
+  std::optional<PeerWatch> watch_;
+  std::deque<at::Tensor> tensors_;
+  std::deque<c10::intrusive_ptr<c10d::Work>> pending_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_gloo(const GlooOptions& options) {
+  return std::make_unique<Gloo>(options);
+}
+
+}  // namespace lockstep::comm

@@ -1,0 +1,87 @@
+#include "lockstep/comm/c10d/gloo.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <thread>
+
+#include "lockstep/base/error.h"
+
+namespace lockstep::comm {
+namespace {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = ::testing::TempDir() + "lockstep-gloo-XXXXXX";
+    path_ = ::mkdtemp(name.data());
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+GlooOptions options_for(const TemporaryFolder& folder, int rank, int size) {
+  return {.rank = rank, .size = size, .rendezvous_dir = folder.path(), .timeout = Seconds(20)};
+}
+
+void on_all_ranks(int size, const std::function<void(Communicator&)>& body) {
+  TemporaryFolder folder;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank) {
+    threads.emplace_back([&, rank] { body(*make_gloo(options_for(folder, rank, size))); });
+  }
+  for (auto& thread : threads) thread.join();
+}
+
+TEST(Gloo, SumsBucketsInPlaceOnEveryRank) {
+  on_all_ranks(3, [](Communicator& comm) {
+    const auto memory = comm.allocate(1000);
+    for (std::size_t i = 0; i < 1000; ++i) memory[i] = static_cast<float>(comm.rank() + 1);
+    comm.start_sum(memory.subspan(0, 500));
+    comm.start_sum(memory.subspan(500, 500));
+    comm.finish();
+    for (float value : memory) ASSERT_EQ(value, 6.0F);
+  });
+}
+
+TEST(Gloo, BroadcastsAndGathers) {
+  on_all_ranks(2, [](Communicator& comm) {
+    int value = comm.rank() == 1 ? 7 : 0;
+    comm.broadcast(std::as_writable_bytes(std::span(&value, 1)), 1);
+    EXPECT_EQ(value, 7);
+    EXPECT_EQ(comm.gather_all(comm.rank()), (std::vector<int>{0, 1}));
+    comm.barrier();
+  });
+}
+
+TEST(Gloo, NamesTheRankThatWasKilled) {
+  TemporaryFolder folder;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto comm = make_gloo(options_for(folder, 1, 2));
+    ::raise(SIGKILL);
+  }
+  const auto comm = make_gloo(options_for(folder, 0, 2));
+  const auto memory = comm->allocate(100'000);
+  try {
+    comm->start_sum(memory);
+    comm->finish();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kPeer);
+    EXPECT_EQ(std::string(error.what()), "rank 1 died before the all-reduce");
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+}
+
+}  // namespace
+}  // namespace lockstep::comm

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lockstep/base/clock.h"
+#include "lockstep/base/units.h"
+
+namespace lockstep::comm {
+
+/// Collectives among the ranks of one run. Every rank makes the same calls in the same order with
+/// equal sizes. One thread a rank. A call that waits for other ranks throws kPeer, naming the rank,
+/// when one of them is gone or has not arrived within the timeout; the communicator is then of no
+/// further use.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  /// "shm", "gloo", ...
+  virtual std::string_view backend() const = 0;
+
+  /// Zeroed, 64-byte aligned memory that lives as long as the communicator and that start_sum()
+  /// takes without copying. Collective; blocks.
+  virtual std::span<float> allocate(std::size_t count) = 0;
+
+  /// Begins to replace `values`, a part of allocate()d memory, by their sum over all ranks. Does not
+  /// block; the values must not be touched before finish(). Sums are formed in rank order, so every
+  /// rank gets the same bits.
+  virtual void start_sum(std::span<float> values) = 0;
+
+  /// Does what can be done for started sums without waiting. For back ends without a thread of their
+  /// own, called now and then while other work goes on.
+  virtual void progress() {}
+
+  /// Blocks until all started sums are done.
+  virtual void finish() = 0;
+
+  /// Overwrites `bytes` on every rank by those of `root`. Blocks.
+  virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
+
+  /// Concatenates every rank's `mine`, all of one size, in rank order into `all`. Blocks.
+  virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
+
+  /// Blocks until every rank has called it.
+  void barrier();
+
+  /// Tells the other ranks that this one cannot go on, so that they need not wait for a timeout.
+  /// Never throws.
+  virtual void abandon() noexcept {}
+
+  // Conveniences on top of the above.
+
+  template <class T>
+  std::vector<T> gather_all(std::span<const T> mine) {
+    std::vector<T> all(mine.size() * static_cast<std::size_t>(size_));
+    all_gather(std::as_bytes(mine), std::as_writable_bytes(std::span(all)));
+    return all;
+  }
+  template <class T>
+  std::vector<T> gather_all(const T& mine) {
+    return gather_all(std::span<const T>(&mine, 1));
+  }
+
+ protected:
+  Communicator(int rank, int size) : rank_(rank), size_(size) {}
+
+ private:
+  int rank_;
+  int size_;
+};
+
+}  // namespace lockstep::comm

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace lockstep::comm {
+
+/// Knows when a process of this host has ended, through pidfds: also when nobody has reaped it yet,
+/// and never fooled by a reused process id.
+class PeerWatch {
+ public:
+  /// `pids` by rank; 0 for ranks not to be watched.
+  explicit PeerWatch(std::span<const pid_t> pids);
+  ~PeerWatch();
+  PeerWatch(const PeerWatch&) = delete;
+  PeerWatch& operator=(const PeerWatch&) = delete;
+
+  /// Ranks whose process has ended. Does not block.
+  std::vector<int> gone() const;
+
+ private:
+  std::vector<int> fds_;       ///< by rank; -1 = not watched
+  std::vector<int> gone_early_;  ///< ended before they could be watched
+};
+
+/// "rank 1", "ranks 1 and 3", "ranks 1, 2 and 3".
+std::string name_ranks(std::span<const int> ranks);
+
+}  // namespace lockstep::comm

@@ -1,0 +1,258 @@
+#include "lockstep/comm/shared_memory.h"
+
+#include <fmt/format.h>
+#include <immintrin.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <deque>
+#include <optional>
+
+#include "lockstep/base/error.h"
+#include "lockstep/comm/peer_watch.h"
+#include "lockstep/comm/shared_segment.h"
+#include "lockstep/comm/sum_across_ranks.h"
+
+namespace lockstep::comm {
+namespace {
+
+/// How often a sleeping rank looks whether the others are still alive.
+constexpr long kLookNanoseconds = 50'000'000;
+
+class SharedMemory final : public Communicator {
+ public:
+  explicit SharedMemory(const SharedMemoryOptions& options)
+      : Communicator(options.rank, options.size),
+        segment_(options.fd, options.rank, options.size),
+        timeout_(options.timeout),
+        spin_(options.spin) {
+    mine().pid.store(static_cast<std::int32_t>(::getpid()), std::memory_order_release);
+    announce();
+    wait_for_all("start", [](const RankBoard& rank) {
+      return rank.pid.load(std::memory_order_acquire) != 0;
+    });
+    std::vector<pid_t> pids;
+    for (int r = 0; r < size(); ++r) pids.push_back(r == rank() ? 0 : board_of(r).pid.load());
+    watch_.emplace(pids);
+  }
+
+  std::string_view backend() const override { return "shm"; }
+
+  std::span<float> allocate(std::size_t count) override {
+    areas_.push_back({segment_.map_stripes(count), count});
+    barrier();  // nobody may add into a stripe that its rank has not taken yet
+    return {areas_.back().stripes[static_cast<std::size_t>(rank())], count};
+  }
+
+  void start_sum(std::span<float> values) override {
+    if (values.empty()) return;
+    pending_.push_back(locate(values));
+    mine().sums_started.fetch_add(1, std::memory_order_release);
+    announce();
+    progress();
+  }
+
+  void progress() override {
+    while (!pending_.empty() && all_passed(&RankBoard::sums_started, added_ + 1)) add_next();
+  }
+
+  void finish() override {
+    while (!pending_.empty()) {
+      wait_for_all("all-reduce", [this](const RankBoard& r) {
+        return r.sums_started.load(std::memory_order_acquire) > added_;
+      });
+      add_next();
+    }
+    wait_for_all("all-reduce", [this](const RankBoard& r) {
+      return r.sums_done.load(std::memory_order_acquire) >= added_;
+    });
+  }
+
+  void broadcast(std::span<std::byte> bytes, int root) override {
+    for (std::size_t at = 0; at < bytes.size(); at += kScratchBytes) {
+      const std::size_t length = std::min(kScratchBytes, bytes.size() - at);
+      if (rank() == root) std::memcpy(segment_.scratch(root), bytes.data() + at, length);
+      enter_round("broadcast");
+      if (rank() != root) std::memcpy(bytes.data() + at, segment_.scratch(root), length);
+      enter_round("broadcast");
+    }
+  }
+
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    for (std::size_t at = 0; at < mine.size(); at += kScratchBytes) {
+      const std::size_t length = std::min(kScratchBytes, mine.size() - at);
+      std::memcpy(segment_.scratch(rank()), mine.data() + at, length);
+      enter_round("gather");
+      for (int r = 0; r < size(); ++r) {
+        std::memcpy(all.data() + static_cast<std::size_t>(r) * mine.size() + at,
+                    segment_.scratch(r), length);
+      }
+      enter_round("gather");
+    }
+  }
+
+  void abandon() noexcept override {
+    mine().abandoned.store(1, std::memory_order_release);
+    announce();
+  }
+
+ private:
+  struct Area {
+    std::vector<float*> stripes;
+    std::size_t count = 0;
+  };
+  /// A bucket on every rank.
+  struct Pending {
+    std::vector<float*> copies;
+    std::size_t count = 0;
+  };
+
+  RankBoard& board_of(int r) const { return segment_.board().ranks[r]; }
+  RankBoard& mine() const { return board_of(rank()); }
+
+  Pending locate(std::span<float> values) const {
+    for (const Area& area : areas_) {
+      const float* start = area.stripes[static_cast<std::size_t>(rank())];
+      if (values.data() < start || values.data() + values.size() > start + area.count) continue;
+      Pending pending{{}, values.size()};
+      for (float* stripe : area.stripes) pending.copies.push_back(stripe + (values.data() - start));
+      return pending;
+    }
+    throw Error(ErrorKind::kInternal, "start_sum() of memory that allocate() did not give");
+  }
+
+  /// Adds up this rank's share of the oldest pending bucket, which all ranks have handed over.
+  void add_next() {
+    const Pending& bucket = pending_.front();
+    // Shares end at cache lines, so that no two ranks write to one.
+    const std::size_t lines = (bucket.count + 15) / 16;
+    const auto n = static_cast<std::size_t>(size());
+    const auto r = static_cast<std::size_t>(rank());
+    const std::size_t begin = std::min(bucket.count, lines * r / n * 16);
+    const std::size_t end = std::min(bucket.count, lines * (r + 1) / n * 16);
+    std::vector<float*> copies = bucket.copies;
+    for (float*& copy : copies) copy += begin;
+    sum_across_ranks(copies, end - begin);
+    pending_.pop_front();
+    ++added_;
+    mine().sums_done.store(added_, std::memory_order_release);
+    announce();
+  }
+
+  bool all_passed(std::atomic<std::uint64_t> RankBoard::*counter, std::uint64_t target) const {
+    for (int r = 0; r < size(); ++r) {
+      if ((board_of(r).*counter).load(std::memory_order_acquire) < target) return false;
+    }
+    return true;
+  }
+
+  void enter_round(const char* what) {
+    const std::uint64_t target = mine().rounds.fetch_add(1, std::memory_order_acq_rel) + 1;
+    announce();
+    wait_for_all(what, [target](const RankBoard& r) {
+      return r.rounds.load(std::memory_order_acquire) >= target;
+    });
+  }
+
+  /// Wakes whoever sleeps; costs no system call when nobody does.
+  void announce() const noexcept {
+    Board& board = segment_.board();
+    board.signal.fetch_add(1, std::memory_order_seq_cst);
+    if (board.sleepers.load(std::memory_order_seq_cst) != 0) {
+      ::syscall(SYS_futex, &board.signal, FUTEX_WAKE, kMaxLocalRanks, nullptr, nullptr, 0);
+    }
+  }
+
+  template <class Arrived>
+  std::vector<int> missing(const Arrived& arrived) const {
+    std::vector<int> ranks;
+    for (int r = 0; r < size(); ++r) {
+      if (!arrived(board_of(r))) ranks.push_back(r);
+    }
+    return ranks;
+  }
+
+  template <class Arrived>
+  void wait_for_all(const char* what, const Arrived& arrived) {
+    const auto everyone = [&] {
+      for (int r = 0; r < size(); ++r) {
+        if (!arrived(board_of(r))) return false;
+      }
+      return true;
+    };
+    const Nanoseconds began = clock_.monotonic();
+    const auto spin_ns = static_cast<Nanoseconds>(spin_.count() * 1e9);
+    do {
+      for (int i = 0; i < 64; ++i) {
+        if (everyone()) return;
+        _mm_pause();
+      }
+    } while (clock_.monotonic() - began < spin_ns);
+
+    Board& board = segment_.board();
+    while (true) {
+      board.sleepers.fetch_add(1, std::memory_order_seq_cst);
+      const std::uint32_t seen = board.signal.load(std::memory_order_seq_cst);
+      bool slept_through = false;
+      if (!everyone()) {
+        const timespec pause{0, kLookNanoseconds};
+        slept_through = ::syscall(SYS_futex, &board.signal, FUTEX_WAIT, seen, &pause, nullptr, 0) != 0 &&
+                        errno == ETIMEDOUT;
+      }
+      board.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+      if (everyone()) return;
+      fail_if_someone_gave_up(what);
+      const Seconds waited(static_cast<double>(clock_.monotonic() - began) * 1e-9);
+      if (slept_through) fail_if_someone_died(what, missing(arrived));
+      if (waited > timeout_) {
+        abandon();
+        const auto late = missing(arrived);
+        throw Error(ErrorKind::kPeer,
+                    fmt::format("{} did not reach the {} within {}", name_ranks(late), what,
+                                format_seconds(timeout_)),
+                    "see what it was doing; raise --timeout if it was only slow");
+      }
+    }
+  }
+
+  void fail_if_someone_gave_up(const char* what) const {
+    for (int r = 0; r < size(); ++r) {
+      if (r != rank() && board_of(r).abandoned.load(std::memory_order_acquire) != 0) {
+        throw Error(ErrorKind::kPeer, fmt::format("rank {} gave up before the {}", r, what),
+                    "its own error says why");
+      }
+    }
+  }
+
+  /// A rank that ended after it had done its part is no reason to stop, so only missing ones count.
+  void fail_if_someone_died(const char* what, const std::vector<int>& late) const {
+    if (!watch_) return;
+    for (int r : watch_->gone()) {
+      if (std::find(late.begin(), late.end(), r) == late.end()) continue;
+      throw Error(ErrorKind::kPeer, fmt::format("rank {} died before the {}", r, what),
+                  "its own output says why");
+    }
+  }
+
+  SystemClock clock_;
+  SharedSegment segment_;
+  Seconds timeout_;
+  Seconds spin_;
+  std::optional<PeerWatch> watch_;
+  std::vector<Area> areas_;
+  std::deque<Pending> pending_;
+  std::uint64_t added_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_shared_memory(const SharedMemoryOptions& options) {
+  return std::make_unique<SharedMemory>(options);
+}
+
+}  // namespace lockstep::comm

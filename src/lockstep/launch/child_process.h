@@ -1,0 +1,66 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lockstep/launch/file_descriptor.h"
+
+namespace lockstep::launch {
+
+/// What to start, and in which surroundings.
+struct ProcessSpec {
+  std::string program;  ///< a path, or a name that is looked up in PATH
+  std::vector<std::string> arguments;
+  /// "NAME=value", replacing or adding to this process's environment; the last of a name counts.
+  std::vector<std::string> environment;
+  std::vector<int> cores;        ///< the only cores it may run on; empty = those of this process
+  std::vector<int> inherited;    ///< descriptors that stay open in it, under the same number
+  bool separate_errors = false;  ///< stderr apart from stdout instead of in one stream
+};
+
+struct ExitStatus {
+  int code = 0;    ///< meaningless when `signal` is not 0
+  int signal = 0;  ///< the signal that killed it; 0 when it ended by itself
+  bool clean() const { return code == 0 && signal == 0; }
+};
+
+/// The full path of a program in PATH, as the shell would find it.
+std::optional<std::string> find_program(const std::string& name);
+
+/// A child in a process group of its own, so that Ctrl-C on the terminal does not reach it; the
+/// kernel kills it when the thread that started it dies. Its stdin is empty. Destroying this object
+/// kills and reaps it.
+class ChildProcess {
+ public:
+  /// Throws kEnvironment naming the program when it cannot be started.
+  static ChildProcess start(const ProcessSpec& spec);
+
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&&) = delete;
+  ~ChildProcess();
+
+  pid_t pid() const { return pid_; }
+  /// Read ends, not blocking. `errors` is empty unless the streams are separate.
+  FileDescriptor& output() { return output_; }
+  FileDescriptor& errors() { return errors_; }
+
+  /// To the whole process group. Nothing happens when the process has ended already.
+  void signal(int number) const;
+  /// How it ended, or nothing while it runs; does not block. Children of its own that it left
+  /// behind in its process group are killed.
+  std::optional<ExitStatus> poll();
+
+ private:
+  ChildProcess(pid_t pid, FileDescriptor output, FileDescriptor errors);
+  void reap();
+
+  pid_t pid_ = -1;
+  FileDescriptor output_;
+  FileDescriptor errors_;
+  std::optional<ExitStatus> status_;
+};
+
+}  // namespace lockstep::launch

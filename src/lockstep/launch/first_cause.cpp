@@ -1,0 +1,124 @@
+#include "lockstep/launch/first_cause.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+namespace lockstep::launch {
+namespace {
+
+/// Exit code of a worker that ended because it was asked to.
+constexpr int kInterruptedCode = 130;
+
+struct Candidate {
+  /// Lower comes first: a cause, a worker that left too early, a complaint about a peer.
+  int order = 0;
+  Nanoseconds at = 0;
+  Failure failure;
+};
+
+bool ended_by_request(const ExitStatus& status) {
+  return status.signal == SIGINT || status.code == kInterruptedCode;
+}
+
+/// Errors of these kinds concern what the user gave, not the worker, and keep their exit codes.
+bool concerns_the_user(ErrorKind kind) {
+  return kind == ErrorKind::kUsage || kind == ErrorKind::kEnvironment || kind == ErrorKind::kData;
+}
+
+Candidate from_error(const WorkerOutcome& worker, std::size_t world_size) {
+  const record::WorkerError& sent = *worker.error;
+  const ErrorKind kind = kind_from_name(sent.kind);
+  const bool symptom = kind == ErrorKind::kPeer;
+  if (concerns_the_user(kind)) {
+    return {0, worker.error_at, {worker.rank, false, Error(kind, sent.message, sent.hint)}};
+  }
+  const std::string message =
+      fmt::format("{} failed: {}", worker_title(worker.rank, world_size), sent.message);
+  return {symptom ? 2 : 0,
+          worker.error_at,
+          {worker.rank, symptom, Error(ErrorKind::kWorker, message, sent.hint)}};
+}
+
+Candidate from_end(const WorkerOutcome& worker, std::size_t world_size, int order,
+                   const std::string& what, const std::string& hint = "") {
+  return {order,
+          worker.ended_at,
+          {worker.rank, false,
+           Error(ErrorKind::kWorker, worker_title(worker.rank, world_size) + " " + what, hint)}};
+}
+
+std::string signal_hint(int number) {
+  if (number == SIGKILL) {
+    return "if nobody killed it, the machine may have run out of memory: dmesg tells";
+  }
+  if (number == SIGILL) {
+    return "a library used an instruction this CPU lacks: unset OPENBLAS_CORETYPE if you set it";
+  }
+  return "";
+}
+
+std::optional<Candidate> candidate_of(const WorkerOutcome& worker, std::size_t world_size,
+                                      bool stopping) {
+  if (worker.error && kind_from_name(worker.error->kind) != ErrorKind::kInterrupted) {
+    return from_error(worker, world_size);
+  }
+  if (!worker.status || worker.told_to_end) return std::nullopt;
+  const ExitStatus& status = *worker.status;
+  if (stopping && ended_by_request(status)) return std::nullopt;
+  if (status.signal != 0) {
+    return from_end(
+        worker, world_size, 0,
+        fmt::format("was killed by signal {} ({})", status.signal, ::strsignal(status.signal)),
+        signal_hint(status.signal));
+  }
+  if (status.code != 0 && !(worker.closed_record && status.code == kInterruptedCode)) {
+    return from_end(worker, world_size, 0, fmt::format("ended with exit code {}", status.code));
+  }
+  if (worker.rank == 0 && !worker.closed_record) {
+    return from_end(worker, world_size, 0, "ended without closing the record of the run");
+  }
+  return std::nullopt;
+}
+
+/// When peers complain, a worker that left with exit code 0 before them is what they complain
+/// about.
+std::optional<Candidate> early_leaver(const WorkerOutcome& worker, std::size_t world_size,
+                                      Nanoseconds first_complaint) {
+  if (worker.error || !worker.status || !worker.status->clean() || worker.closed_record ||
+      worker.ended_at > first_complaint) {
+    return std::nullopt;
+  }
+  return from_end(worker, world_size, 1, "ended while the others were still training");
+}
+
+}  // namespace
+
+std::string worker_title(int rank, std::size_t world_size) {
+  return fmt::format("worker {} (rank {} of {})", rank, rank, world_size);
+}
+
+std::optional<Failure> first_cause(std::span<const WorkerOutcome> workers, bool stopping) {
+  std::vector<Candidate> found;
+  for (const WorkerOutcome& worker : workers) {
+    if (auto candidate = candidate_of(worker, workers.size(), stopping)) {
+      found.push_back(std::move(*candidate));
+    }
+  }
+  if (found.empty()) return std::nullopt;
+  const auto before = [](const Candidate& a, const Candidate& b) {
+    return std::pair(a.order, a.at) < std::pair(b.order, b.at);
+  };
+  auto first = std::min_element(found.begin(), found.end(), before);
+  if (!first->failure.symptom) return std::move(first->failure);
+  for (const WorkerOutcome& worker : workers) {
+    if (auto candidate = early_leaver(worker, workers.size(), first->at)) {
+      return std::move(candidate->failure);
+    }
+  }
+  return std::move(first->failure);
+}
+
+}  // namespace lockstep::launch

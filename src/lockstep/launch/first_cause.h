@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lockstep/base/clock.h"
+#include "lockstep/base/error.h"
+#include "lockstep/launch/child_process.h"
+#include "lockstep/record/event.h"
+
+namespace lockstep::launch {
+
+/// What is known of one worker, while it runs and after it ended.
+struct WorkerOutcome {
+  int rank = 0;
+  std::optional<ExitStatus> status;  ///< absent while it runs
+  Nanoseconds ended_at = 0;
+  std::optional<record::WorkerError> error;  ///< the first it sent
+  Nanoseconds error_at = 0;
+  bool closed_record = false;  ///< it sent RunEnded
+  bool told_to_end = false;    ///< the launcher ended it: what it did since then is no cause
+  std::vector<std::string> last_lines;  ///< of its output, oldest first
+};
+
+/// Why a group of workers failed.
+struct Failure {
+  int rank = 0;
+  /// Only effects of another worker's trouble are known so far (an error of kind "peer"): the cause
+  /// may still come.
+  bool symptom = false;
+  Error error;
+};
+
+/// The failure that came first, preferring causes to symptoms; nothing while all is well. A cause
+/// is an error a worker sent, a death by signal, an exit code other than 0, or an end of rank 0
+/// without RunEnded. With `stopping` (the user asked for the end) deaths by that request are no
+/// failures.
+std::optional<Failure> first_cause(std::span<const WorkerOutcome> workers, bool stopping);
+
+/// "worker 1 (rank 1 of 2)".
+std::string worker_title(int rank, std::size_t world_size);
+
+}  // namespace lockstep::launch

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <signal.h>
+
+#include <vector>
+
+#include "lockstep/launch/file_descriptor.h"
+
+namespace lockstep::launch {
+
+/// Turns the signals that ask this process to stop (SIGINT, SIGTERM, SIGHUP) and those that tell of
+/// children's ends into something to poll. They are blocked while it lives and have their former
+/// effect afterwards. Signals that whoever started the process chose to ignore stay ignored. One at
+/// a time, in a program whose threads start later.
+class SignalInbox {
+ public:
+  SignalInbox();
+  ~SignalInbox();
+  SignalInbox(const SignalInbox&) = delete;
+  SignalInbox& operator=(const SignalInbox&) = delete;
+
+  /// Readable when a signal came.
+  int fd() const { return fd_.get(); }
+  /// How many requests to stop came since the last call; children's ends are only taken off.
+  int take_stop_requests();
+
+ private:
+  sigset_t before_;
+  FileDescriptor fd_;
+};
+
+}  // namespace lockstep::launch

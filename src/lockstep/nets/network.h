@@ -1,0 +1,19 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+
+namespace lockstep::nets {
+
+/// A network as the trainer sees it: images in, scores out, parameters that LibTorch knows.
+class Network : public torch::nn::Module {
+ public:
+  /// `images` is N x C x H x W floats; the result has a row an image.
+  virtual torch::Tensor forward(const torch::Tensor& images) = 0;
+
+  /// Trainable parameters, counted once.
+  std::int64_t parameter_count() const;
+};
+
+}  // namespace lockstep::nets

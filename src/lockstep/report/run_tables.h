@@ -1,0 +1,21 @@
+#pragma once
+
+#include <span>
+
+#include "lockstep/report/table.h"
+#include "lockstep/store/store.h"
+
+namespace lockstep::report {
+
+/// One row a run, as `lockstep runs` lists them.
+Table runs_table(std::span<const store::RunSummary> runs);
+
+/// All that determined a run: what was asked, the machine, the build. One row a fact.
+Table run_facts_table(const store::StoredRun& run);
+
+Table epochs_table(std::span<const record::EpochResult> epochs);
+
+/// The errors of the workers; no rows when there were none.
+Table errors_table(std::span<const record::WorkerError> errors);
+
+}  // namespace lockstep::report

@@ -1,0 +1,81 @@
+#include "lockstep/report/table.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
+#include "lockstep/report/render.h"
+#include "lockstep/report/text_width.h"
+
+namespace lockstep::report {
+
+Cell decimal(double value, int decimals) {
+  if (!std::isfinite(value)) return {};
+  return {fmt::format("{:.{}f}", value, decimals), value};
+}
+
+Cell significant(double value) {
+  if (!std::isfinite(value)) return {};
+  if (value == 0) return {"0", 0.0};
+  if (std::fabs(value) >= 1e6) return {fmt::format("{:.2e}", value), value};
+  // Rounded first, so that 9.999 counts as having two digits before the point.
+  const double rounded = std::stod(fmt::format("{:.2e}", value));
+  const int magnitude = static_cast<int>(std::floor(std::log10(std::fabs(rounded)) + 1e-12));
+  if (magnitude < -6) return {fmt::format("{:.2e}", value), value};
+  return {fmt::format("{:.{}f}", value, std::max(0, 2 - magnitude)), value};
+}
+
+Cell count(std::int64_t value) {
+  return {format_count(value), static_cast<double>(value)};
+}
+
+Cell count(const std::optional<std::int64_t>& value) {
+  return value ? count(*value) : Cell{};
+}
+
+Format format_from_name(std::string_view name) {
+  if (name == "text") return Format::kText;
+  if (name == "markdown" || name == "md") return Format::kMarkdown;
+  if (name == "csv") return Format::kCsv;
+  if (name == "json") return Format::kJson;
+  if (name == "latex" || name == "tex") return Format::kLatex;
+  throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a format of tables", name),
+              "choose text, markdown, csv, json or latex");
+}
+
+std::string header_with_unit(const Column& column) {
+  const std::string header = printable(column.header);
+  return column.unit.empty() ? header : header + " (" + printable(column.unit) + ")";
+}
+
+std::string shown(const Cell& cell) {
+  if (!cell.text.empty()) return printable(cell.text);
+  return cell.number && std::isfinite(*cell.number) ? fmt::format("{}", *cell.number) : "-";
+}
+
+std::string render(const Table& table, Format format, const RenderOptions& options) {
+  for (const auto& row : table.rows) {
+    if (row.size() != table.columns.size()) {
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("table '{}' has {} columns and a row of {} cells", table.title,
+                              table.columns.size(), row.size()));
+    }
+  }
+  switch (format) {
+    case Format::kText:
+      return render_text(table, options);
+    case Format::kMarkdown:
+      return render_markdown(table, options);
+    case Format::kCsv:
+      return render_csv(table);
+    case Format::kJson:
+      return render_json(table);
+    case Format::kLatex:
+      return render_latex(table, options);
+  }
+  throw Error(ErrorKind::kInternal, "unknown table format");
+}
+
+}  // namespace lockstep::report

@@ -1,0 +1,120 @@
+#include "lockstep/store/schema.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+
+#include "lockstep/base/error.h"
+
+namespace lockstep::store {
+namespace {
+
+/// Times of steps are whole nanoseconds: SQLite keeps small integers in 1 to 4 bytes, where a real
+/// always takes 8.
+constexpr std::string_view kVersion1 = R"sql(
+CREATE TABLE runs(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  study TEXT NOT NULL, cell TEXT NOT NULL, repeat INTEGER NOT NULL,
+  recipe TEXT NOT NULL, dataset TEXT NOT NULL, device TEXT NOT NULL, strategy TEXT NOT NULL,
+  workers INTEGER NOT NULL, batch_per_worker INTEGER NOT NULL, global_batch INTEGER NOT NULL,
+  status TEXT NOT NULL, started_wall_ns INTEGER NOT NULL,
+  ended_wall_ns INTEGER, total_s REAL, peak_memory_bytes INTEGER, parameters_digest TEXT,
+  steps_per_epoch INTEGER NOT NULL, first_epoch INTEGER NOT NULL,
+  spec TEXT NOT NULL, machine TEXT NOT NULL, build TEXT NOT NULL);
+CREATE INDEX runs_of_a_study ON runs(study, cell, repeat);
+
+CREATE TABLE progress(
+  run_id INTEGER PRIMARY KEY REFERENCES runs(id) ON DELETE CASCADE,
+  epoch INTEGER NOT NULL, step INTEGER NOT NULL, steps_per_epoch INTEGER NOT NULL,
+  examples_per_s REAL, loss REAL);
+
+CREATE TABLE epochs(
+  run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE, epoch INTEGER NOT NULL,
+  train_loss REAL, train_accuracy REAL, val_loss REAL, val_accuracy REAL, learning_rate REAL,
+  examples INTEGER NOT NULL, train_s REAL, val_s REAL, examples_per_s REAL,
+  PRIMARY KEY(run_id, epoch)) WITHOUT ROWID;
+
+CREATE TABLE steps(
+  run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+  step INTEGER NOT NULL, rank INTEGER NOT NULL, epoch INTEGER NOT NULL, examples INTEGER NOT NULL,
+  start_ns INTEGER NOT NULL, ready_after_ns INTEGER, total_ns INTEGER NOT NULL,
+  input_wait_ns INTEGER NOT NULL, host_to_device_ns INTEGER NOT NULL, forward_ns INTEGER NOT NULL,
+  backward_ns INTEGER NOT NULL, comm_wait_ns INTEGER NOT NULL, comm_transfer_ns INTEGER NOT NULL,
+  optimizer_ns INTEGER NOT NULL, other_ns INTEGER NOT NULL,
+  PRIMARY KEY(run_id, step, rank)) WITHOUT ROWID;
+
+CREATE TABLE checkpoints(
+  id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+  path TEXT NOT NULL, epoch INTEGER NOT NULL, step INTEGER NOT NULL);
+CREATE INDEX checkpoints_of_a_run ON checkpoints(run_id);
+
+CREATE TABLE worker_errors(
+  id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+  rank INTEGER NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL, hint TEXT NOT NULL);
+CREATE INDEX worker_errors_of_a_run ON worker_errors(run_id);
+)sql";
+
+constexpr std::array kMigrations{kVersion1};
+
+/// SQLite notices a file that lost whole pages but not one that lost a part of a page. While a log
+/// is pending the file may rightly lag behind. Only the size is looked at: opening the file here
+/// would drop the locks that other connections of this process hold on it.
+void require_whole_pages(Database& database) {
+  std::error_code problem;
+  const auto size = std::filesystem::file_size(database.path(), problem);
+  if (problem || size == 0 || database.log_pending()) return;
+  const auto page = static_cast<std::uintmax_t>(database.integer("PRAGMA page_size"));
+  if (size >= page && size % page == 0) return;
+  throw Error(ErrorKind::kData,
+              fmt::format("the store {} is cut off: {} bytes are not whole pages of {}",
+                          database.path(), size, page),
+              "restore a copy, or name another with --store");
+}
+
+/// The version of the file; 0 for an empty one. Throws when the file is not ours.
+std::int64_t checked_version(Database& database, std::size_t newest) {
+  require_whole_pages(database);
+  const std::int64_t version = database.integer("PRAGMA user_version");
+  const std::int64_t owner = database.integer("PRAGMA application_id");
+  const std::int64_t objects = database.integer("SELECT count(*) FROM sqlite_master");
+  if (owner != kApplicationId && (objects > 0 || version != 0 || owner != 0)) {
+    throw Error(ErrorKind::kData,
+                fmt::format("{} is an SQLite database of another program", database.path()),
+                "name another file with --store; this one was left as it is");
+  }
+  if (version > static_cast<std::int64_t>(newest)) {
+    throw Error(ErrorKind::kData,
+                fmt::format("the store {} has version {}, newer than the {} this lockstep knows",
+                            database.path(), version, newest),
+                "use the lockstep that wrote it or a newer one, or name another with --store");
+  }
+  return version;
+}
+
+}  // namespace
+
+std::span<const std::string_view> migrations() {
+  return kMigrations;
+}
+
+void migrate(Database& database, std::span<const std::string_view> steps) {
+  const auto newest = static_cast<std::int64_t>(steps.size());
+  if (checked_version(database, steps.size()) == newest) return;
+  Transaction transaction(database);
+  // Looked at again: another process may have migrated while this one waited for the lock.
+  std::int64_t version = checked_version(database, steps.size());
+  for (; version < newest; ++version) {
+    database.execute(std::string(steps[static_cast<std::size_t>(version)]));
+  }
+  database.execute(
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, newest));
+  transaction.commit();
+}
+
+bool is_current(Database& database) {
+  return checked_version(database, migrations().size()) ==
+         static_cast<std::int64_t>(migrations().size());
+}
+
+}  // namespace lockstep::store

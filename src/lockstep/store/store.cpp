@@ -1,0 +1,268 @@
+#include "lockstep/store/store.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "lockstep/base/error.h"
+#include "lockstep/store/connection.h"
+#include "lockstep/store/writer_lock.h"
+
+namespace lockstep::store {
+namespace {
+
+constexpr std::array<std::string_view, 5> kStateNames{"running", "done", "interrupted", "failed",
+                                                      "killed"};
+
+constexpr std::string_view kSummaryQuery = R"sql(
+SELECT r.id, r.study, r.cell, r.repeat, r.status, r.spec, r.started_wall_ns, r.total_s,
+  (SELECT count(*) FROM epochs e WHERE e.run_id = r.id),
+  (SELECT coalesce(sum(e.examples), 0) FROM epochs e WHERE e.run_id = r.id),
+  (SELECT coalesce(sum(e.train_s), 0.0) FROM epochs e WHERE e.run_id = r.id),
+  (SELECT e.val_accuracy FROM epochs e WHERE e.run_id = r.id ORDER BY e.epoch DESC LIMIT 1),
+  p.epoch, p.step, p.steps_per_epoch, p.examples_per_s, p.loss
+FROM runs r LEFT JOIN progress p ON p.run_id = r.id
+)sql";
+
+Error damaged(std::int64_t id, const std::string& path, const char* detail) {
+  return {ErrorKind::kData, fmt::format("run {} of the store {} is damaged: {}", id, path, detail),
+          fmt::format("delete it with lockstep runs delete {}", id)};
+}
+
+template <class Record>
+Record from_text(const std::string& text, std::int64_t id, const std::string& path) {
+  try {
+    return nlohmann::json::parse(text).get<Record>();
+  } catch (const nlohmann::json::exception& problem) {
+    throw damaged(id, path, problem.what());
+  }
+}
+
+RunState stored_state(const std::string& status, std::int64_t id, const std::string& path) {
+  try {
+    return static_cast<RunState>(record::status_from_name(status));
+  } catch (const Error& error) {
+    throw damaged(id, path, error.what());
+  }
+}
+
+/// Without telling killed from running, for which the query must be over: see settle_state().
+RunSummary read_summary(const Statement& row, const std::string& path) {
+  RunSummary run;
+  run.id = row.integer(0);
+  run.label = {row.text(1), row.text(2), static_cast<int>(row.integer(3))};
+  run.state = stored_state(row.text(4), run.id, path);
+  run.spec = from_text<record::RunSpec>(row.text(5), run.id, path);
+  run.started_wall_ns = row.integer(6);
+  run.total_s = row.real(7);
+  run.epochs_done = static_cast<int>(row.integer(8));
+  run.examples = row.integer(9);
+  run.train_s = row.real(10);
+  run.last_val_accuracy = row.real(11);
+  if (!row.is_null(12)) {
+    run.progress = record::Progress{static_cast<int>(row.integer(12)), row.integer(13),
+                                    row.integer(14), row.real(15), row.real(16)};
+  }
+  return run;
+}
+
+}  // namespace
+
+std::string_view state_name(RunState state) {
+  return kStateNames[static_cast<std::size_t>(state)];
+}
+
+RunState state_from_name(std::string_view name) {
+  const auto found = std::find(kStateNames.begin(), kStateNames.end(), name);
+  if (found == kStateNames.end()) {
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' is not the status of a run", name),
+                fmt::format("choose one of {}", fmt::join(kStateNames, ", ")));
+  }
+  return static_cast<RunState>(found - kStateNames.begin());
+}
+
+class Store::State {
+ public:
+  explicit State(const std::string& path) : database_(open_for_reading(path)) {}
+
+  const std::string& path() const { return database_.path(); }
+
+  std::vector<RunSummary> runs(const RunFilter& filter) {
+    std::string sql(kSummaryQuery);
+    const char* joint = " WHERE ";
+    const auto condition = [&](bool wanted, const char* text) {
+      if (!wanted) return;
+      sql += joint;
+      sql += text;
+      joint = " AND ";
+    };
+    condition(filter.recipe.has_value(), "r.recipe = ?1");
+    condition(filter.workers.has_value(), "r.workers = ?2");
+    condition(filter.batch_per_worker.has_value(), "r.batch_per_worker = ?3");
+    condition(filter.study.has_value(), "r.study = ?4");
+    Statement rows = database_.prepare(sql + " ORDER BY r.id");
+    if (filter.recipe) rows.bind(1, *filter.recipe);
+    if (filter.workers) rows.bind(2, *filter.workers);
+    if (filter.batch_per_worker) rows.bind(3, *filter.batch_per_worker);
+    if (filter.study) rows.bind(4, *filter.study);
+    std::vector<RunSummary> found;
+    while (rows.step()) found.push_back(read_summary(rows, path()));
+    rows.reset();
+    for (RunSummary& run : found) settle_state(run);
+    // Whether a run was killed only the lock tells, so this filter is not SQL's.
+    std::erase_if(
+        found, [&](const RunSummary& run) { return filter.state && run.state != *filter.state; });
+    return found;
+  }
+
+  StoredRun load(std::int64_t id) {
+    Statement row = database_.prepare(std::string(kSummaryQuery) + " WHERE r.id = ?");
+    if (!row.bind(1, id).step()) throw unknown_run(id);
+    StoredRun run;
+    run.summary = read_summary(row, path());
+    row.reset();
+    settle_state(run.summary);
+    read_run_row(run);
+    read_epochs(run);
+    Statement checkpoints =
+        database_.prepare("SELECT path, epoch, step FROM checkpoints WHERE run_id = ? ORDER BY id");
+    for (checkpoints.bind(1, id); checkpoints.step();) {
+      run.checkpoints.push_back(
+          {checkpoints.text(0), static_cast<int>(checkpoints.integer(1)), checkpoints.integer(2)});
+    }
+    Statement errors = database_.prepare(
+        "SELECT rank, kind, message, hint FROM worker_errors WHERE run_id = ? ORDER BY id");
+    for (errors.bind(1, id); errors.step();) {
+      run.errors.push_back(
+          {static_cast<int>(errors.integer(0)), errors.text(1), errors.text(2), errors.text(3)});
+    }
+    Statement steps = database_.prepare("SELECT count(*) FROM steps WHERE run_id = ?");
+    if (steps.bind(1, id).step()) run.steps = steps.integer(0);
+    return run;
+  }
+
+  void visit_steps(std::int64_t id, const std::function<void(const record::StepTimes&)>& visit) {
+    Statement rows = database_.prepare(
+        "SELECT step, rank, epoch, examples, start_ns, ready_after_ns, total_ns, input_wait_ns,"
+        " host_to_device_ns, forward_ns, backward_ns, comm_wait_ns, comm_transfer_ns,"
+        " optimizer_ns, other_ns FROM steps WHERE run_id = ? ORDER BY step, rank");
+    record::StepTimes step;
+    for (rows.bind(1, id); rows.step();) {
+      step.step = rows.integer(0);
+      step.rank = static_cast<std::int32_t>(rows.integer(1));
+      step.epoch = static_cast<std::int32_t>(rows.integer(2));
+      step.examples = rows.integer(3);
+      step.start_ns = rows.integer(4);
+      step.ready_ns = rows.is_null(5) ? 0 : step.start_ns + rows.integer(5);
+      step.total_s = static_cast<double>(rows.integer(6)) * 1e-9;
+      for (int p = 0; p < record::kPhaseCount; ++p) {
+        step.phase_s[static_cast<std::size_t>(p)] = static_cast<double>(rows.integer(7 + p)) * 1e-9;
+      }
+      visit(step);
+    }
+  }
+
+  void remove(std::span<const std::int64_t> ids) {
+    Database writable = open_for_changing(path());
+    Transaction transaction(writable);
+    Statement remove = writable.prepare("DELETE FROM runs WHERE id = ?");
+    for (const std::int64_t id : ids) {
+      if (has_writer(path(), id)) {
+        throw Error(ErrorKind::kUsage, fmt::format("run {} is still running", id),
+                    "stop it first, then delete it");
+      }
+      remove.bind(1, id).execute();
+      if (writable.changed_rows() == 0) throw unknown_run(id);
+    }
+    transaction.commit();
+  }
+
+  void compact() {
+    Database writable = open_for_changing(path());
+    writable.execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+
+ private:
+  /// A run that says it is running and has no writer was killed, unless it ended between the query
+  /// and the look at the lock: the status is committed before the lock goes, so a second look
+  /// tells.
+  void settle_state(RunSummary& run) {
+    if (run.state != RunState::kRunning || has_writer(path(), run.id)) return;
+    Statement row = database_.prepare("SELECT status FROM runs WHERE id = ?");
+    if (row.bind(1, run.id).step()) {
+      run.state = stored_state(row.text(0), run.id, path());
+    }
+    if (run.state == RunState::kRunning) run.state = RunState::kKilled;
+  }
+
+  void read_run_row(StoredRun& run) {
+    const std::int64_t id = run.summary.id;
+    Statement row = database_.prepare(
+        "SELECT machine, build, steps_per_epoch, first_epoch, status, ended_wall_ns, total_s,"
+        " peak_memory_bytes, parameters_digest FROM runs WHERE id = ?");
+    if (!row.bind(1, id).step()) throw unknown_run(id);
+    run.started.spec = run.summary.spec;
+    run.started.started_wall_ns = run.summary.started_wall_ns;
+    run.started.machine = from_text<record::Machine>(row.text(0), id, path());
+    run.started.build = from_text<record::Build>(row.text(1), id, path());
+    run.started.steps_per_epoch = row.integer(2);
+    run.started.first_epoch = static_cast<int>(row.integer(3));
+    if (row.is_null(5)) return;
+    run.ended = record::RunEnded{record::status_from_name(row.text(4)), row.integer(5), row.real(6),
+                                 row.integer(7), row.text(8)};
+  }
+
+  void read_epochs(StoredRun& run) {
+    Statement rows = database_.prepare(
+        "SELECT epoch, train_loss, train_accuracy, val_loss, val_accuracy, learning_rate, examples,"
+        " train_s, val_s, examples_per_s FROM epochs WHERE run_id = ? ORDER BY epoch");
+    for (rows.bind(1, run.summary.id); rows.step();) {
+      run.epochs.push_back({static_cast<int>(rows.integer(0)), rows.real(1), rows.real(2),
+                            rows.real(3), rows.real(4), rows.real(5), rows.integer(6), rows.real(7),
+                            rows.real(8), rows.real(9)});
+    }
+  }
+
+  Error unknown_run(std::int64_t id) {
+    Statement rows = database_.prepare("SELECT id FROM runs ORDER BY abs(id - ?) LIMIT 3");
+    std::vector<std::int64_t> near;
+    for (rows.bind(1, id); rows.step();) near.push_back(rows.integer(0));
+    std::sort(near.begin(), near.end());
+    return {ErrorKind::kData, fmt::format("there is no run {} in the store {}", id, path()),
+            near.empty() ? "the store holds no runs"
+                         : fmt::format("the nearest ids are {}; lockstep runs lists all",
+                                       fmt::join(near, ", "))};
+  }
+
+  Database database_;
+};
+
+Store::Store(const std::string& path) : state_(std::make_unique<State>(path)) {}
+Store::~Store() = default;
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+
+const std::string& Store::path() const {
+  return state_->path();
+}
+std::vector<RunSummary> Store::runs(const RunFilter& filter) {
+  return state_->runs(filter);
+}
+StoredRun Store::load(std::int64_t id) {
+  return state_->load(id);
+}
+void Store::visit_steps(std::int64_t id,
+                        const std::function<void(const record::StepTimes&)>& visit) {
+  state_->visit_steps(id, visit);
+}
+void Store::remove(std::span<const std::int64_t> ids) {
+  state_->remove(ids);
+}
+void Store::compact() {
+  state_->compact();
+}
+
+}  // namespace lockstep::store

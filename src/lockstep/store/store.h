@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lockstep/record/event.h"
+#include "lockstep/store/run_writer.h"
+
+namespace lockstep::store {
+
+/// How a run stands. kKilled: it never said that it ended, and its writer is gone.
+enum class RunState { kRunning, kDone, kInterrupted, kFailed, kKilled };
+
+/// "running", "done", ...; `state_from_name` throws kUsage for other text.
+std::string_view state_name(RunState state);
+RunState state_from_name(std::string_view name);
+
+/// One run in a list. Sums and last values are of the epochs that were finished.
+struct RunSummary {
+  std::int64_t id = 0;
+  RunLabel label;
+  RunState state = RunState::kRunning;
+  record::RunSpec spec;
+  std::int64_t started_wall_ns = 0;
+  int epochs_done = 0;
+  std::int64_t examples = 0;                    ///< trained on by all workers, all epochs
+  double train_s = 0;                           ///< over all epochs
+  double last_val_accuracy = record::kUnknown;  ///< of the last epoch
+  double total_s = record::kUnknown;            ///< unknown until the run ends
+  std::optional<record::Progress> progress;     ///< the last it told
+};
+
+/// All of a run but its steps, which visit_steps() gives one by one.
+struct StoredRun {
+  RunSummary summary;
+  record::RunStarted started;
+  std::vector<record::EpochResult> epochs;
+  std::vector<record::CheckpointWritten> checkpoints;
+  std::vector<record::WorkerError> errors;
+  std::optional<record::RunEnded> ended;
+  std::int64_t steps = 0;  ///< rows of all ranks
+};
+
+/// Every field that is set must match.
+struct RunFilter {
+  std::optional<std::string> recipe{};
+  std::optional<RunState> state{};
+  std::optional<std::int64_t> workers{};
+  std::optional<std::int64_t> batch_per_worker{};
+  std::optional<std::string> study{};
+
+  bool any() const { return recipe || state || workers || batch_per_worker || study; }
+};
+
+/// The runs of one store file. Readers never block writers. Not thread-safe.
+class Store {
+ public:
+  /// Opens a store that exists. Throws kData when there is none, when it is damaged, newer than
+  /// this program, or a file of something else.
+  explicit Store(const std::string& path);
+  ~Store();
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+
+  const std::string& path() const;
+
+  /// Oldest first.
+  std::vector<RunSummary> runs(const RunFilter& filter = {});
+
+  /// Throws kData for an unknown id, with the nearest ids as the hint.
+  StoredRun load(std::int64_t id);
+
+  /// By step, then rank. The visitor must not use this store.
+  void visit_steps(std::int64_t id, const std::function<void(const record::StepTimes&)>& visit);
+
+  /// Deletes the runs and all that belongs to them, all or none. Throws kData for an unknown id and
+  /// kUsage for a run that is still being written.
+  void remove(std::span<const std::int64_t> ids);
+
+  /// Gives the room of deleted runs back to the disk. Needs as much free space as the store has.
+  void compact();
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lockstep::store
