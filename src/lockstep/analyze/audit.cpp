@@ -9,6 +9,7 @@
 
 #include "lockstep/analyze/audit_rules.h"
 #include "lockstep/analyze/communication.h"
+#include "lockstep/base/units.h"
 
 namespace lockstep::analyze {
 namespace {
@@ -53,9 +54,11 @@ class Auditor {
     Audit result;
     for (auto& [metric, cases] : by_metric) {
       for (Case* c : cases) judge(*c);
-      judge_without_parameters(cases);
+      std::vector<std::string> remarks;
+      judge_without_parameters(cases, remarks);
       name_slips(cases);
       summarise(metric, cases, result.summary);
+      result.summary.insert(result.summary.end(), remarks.begin(), remarks.end());
     }
     for (Case& c : cases_) result.findings.push_back(std::move(c.finding));
     return result;
@@ -145,7 +148,8 @@ class Auditor {
 
   /// Without the model's size a bandwidth still implies one: GB/s x s / (steps x 2(N-1)/N x 4 B).
   /// All rows of a model must imply the same.
-  static void judge_without_parameters(const std::vector<Case*>& cases) {
+  static void judge_without_parameters(const std::vector<Case*>& cases,
+                                       std::vector<std::string>& summary) {
     std::map<std::string, std::vector<Case*>> by_model;
     for (Case* c : cases) {
       const auto communication = c->facts.communication();
@@ -166,14 +170,21 @@ class Auditor {
       if (members.size() < 2 || high <= low * 1.1) continue;
       for (Case* c : members) {
         c->finding.outcome = AuditOutcome::kDoesNotFollow;
-        c->finding.formula = fmt::format(
-            "implies {:.3g} parameters with the derived communication time of {:.4g} s; the rows "
-            "of "
-            "{} imply {:.3g} to {:.3g}, and a model has one size",
-            implied_parameters(*c, *c->facts.communication()), *c->facts.communication(), model,
-            low, high);
+        c->finding.formula =
+            fmt::format("implies {} parameters in {:.4g} s of derived communication",
+                        rounded_count(implied_parameters(*c, *c->facts.communication())),
+                        *c->facts.communication());
       }
+      summary.push_back(
+          fmt::format("bandwidth: together they imply {} to {} parameters for {}, which "
+                      "has but one size",
+                      rounded_count(low), rounded_count(high), model));
     }
+  }
+
+  /// Three digits, written out: 162,000.
+  static std::string rounded_count(double value) {
+    return format_count(std::llround(std::stod(fmt::format("{:.2e}", value))));
   }
 
   static double implied_parameters(const Case& c, double communication_s) {
@@ -232,12 +243,11 @@ class Auditor {
           fmt::format("{}: all {} checked follow from the measurements", metric, checked));
     }
     if (wrong > 0) {
-      std::string text = fmt::format(
-          "{}: {} of {} do not follow from the measurements", metric,
-          wrong == checked ? "all " + std::to_string(wrong) : std::to_string(wrong), checked);
-      if (wrong == checked) {
-        text = fmt::format("{}: all {} do not follow from the measurements", metric, wrong);
-      }
+      std::string text =
+          wrong == checked
+              ? fmt::format("{}: none of the {} follows from the measurements", metric, wrong)
+              : fmt::format("{}: {} of {} do not follow from the measurements", metric, wrong,
+                            checked);
       if (high > 0) text += ", " + factor_text(low, high);
       for (const auto& [slip, count] : slips) {
         text += fmt::format("; likely slip in {} of {}: {}", count, wrong, slip);

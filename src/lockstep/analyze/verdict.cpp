@@ -103,18 +103,15 @@ std::string number_text(double value) {
   return fmt::format("{:.4g}", value);
 }
 
+std::string short_figure(const SpeedupPoint& point, TimeBasis basis) {
+  if (basis == TimeBasis::kThroughput) return number_text(point.value);
+  if (basis == TimeBasis::kStepTime) return number_text(1000 * point.value) + " ms";
+  return number_text(point.value) + " s";
+}
+
 std::string figure_text(const SpeedupPoint& point, TimeBasis basis) {
-  switch (basis) {
-    case TimeBasis::kThroughput:
-      return number_text(point.value) + " examples/s";
-    case TimeBasis::kStepTime:
-      return number_text(1000 * point.value) + " ms a step";
-    case TimeBasis::kTotalTime:
-      return number_text(point.value) + " s in all";
-    case TimeBasis::kEpochTime:
-      break;
-  }
-  return number_text(point.value) + " s an epoch";
+  constexpr std::array<const char*, 4> kOf{" an epoch", " examples/s", " a step", " in all"};
+  return short_figure(point, basis) + kOf[static_cast<std::size_t>(basis)];
 }
 
 std::string batch_text(const SpeedupPoint& point, const SpeedupGroup& group) {

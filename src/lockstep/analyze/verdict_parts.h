@@ -37,6 +37,9 @@ double speed_ratio(const SpeedupPoint& point, const SpeedupPoint& other, TimeBas
 /// "81 s an epoch", "480 s in all", "1,229 examples/s", "12 ms a step".
 std::string figure_text(const SpeedupPoint& point, TimeBasis basis);
 
+/// The same without what it is of: "81 s", "1,229", "12 ms".
+std::string short_figure(const SpeedupPoint& point, TimeBasis basis);
+
 /// "B = 32" under strong scaling, "b = 32" under weak.
 std::string batch_text(const SpeedupPoint& point, const SpeedupGroup& group);
 

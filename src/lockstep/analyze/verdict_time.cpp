@@ -38,6 +38,12 @@ std::size_t paying_index(const PointSeries& series, TimeBasis basis) {
   return at;
 }
 
+/// "81 s against 209 s an epoch".
+std::string figures_text(const SpeedupPoint& point, const SpeedupPoint& other, TimeBasis basis,
+                         const char* joint = "against") {
+  return fmt::format("{} {} {}", short_figure(point, basis), joint, figure_text(other, basis));
+}
+
 /// "4 are 1.69x as fast as 1".
 std::string against(const SpeedupPoint& point, const SpeedupPoint& other, TimeBasis basis) {
   return fmt::format("{} are {:.2f}x as fast as {}", *point.configuration.workers,
@@ -51,18 +57,19 @@ std::string series_sentence(const SpeedupGroup& group, const PointSeries& series
   if (paying == 0) {
     std::vector<std::string> steps;
     for (std::size_t i = 1; i < series.size(); ++i) {
-      steps.push_back(fmt::format("{} ({} against {})", against(*series[i], first, group.basis),
-                                  figure_text(*series[i], group.basis),
-                                  figure_text(first, group.basis)));
+      steps.push_back(fmt::format("{} ({})", against(*series[i], first, group.basis),
+                                  figures_text(*series[i], first, group.basis)));
     }
-    return text + fmt::format("more than {} worker(s) do not pay: {}.",
-                              *first.configuration.workers, fmt::join(steps, ", "));
+    return text + fmt::format("more than {} do not pay: {}.", *first.configuration.workers,
+                              fmt::join(steps, ", "));
   }
   const SpeedupPoint& best = *series[paying];
-  text += fmt::format("use {}: {:.2f}x as fast as {} ({} against {}), efficiency {:.2f}",
-                      *best.configuration.workers, speed_ratio(best, first, group.basis),
-                      *first.configuration.workers, figure_text(best, group.basis),
-                      figure_text(first, group.basis), best.efficiency.value_or(0));
+  const double efficiency = best.efficiency.value_or(0);
+  text +=
+      fmt::format("use {}: {:.2f}x as fast as {} ({}), efficiency {:.2f}",
+                  *best.configuration.workers, speed_ratio(best, first, group.basis),
+                  *first.configuration.workers, figures_text(best, first, group.basis), efficiency);
+  if (efficiency > 1.1) text += " (above 1: more than the count changed, or the baseline is off)";
   if (paying + 1 < series.size()) {
     const SpeedupPoint& next = *series[paying + 1];
     const double ratio = speed_ratio(next, best, group.basis);
@@ -74,22 +81,27 @@ std::string series_sentence(const SpeedupGroup& group, const PointSeries& series
   return text + ".";
 }
 
+/// The fastest of the counts beyond the smallest.
+const SpeedupPoint& fastest_beyond_first(const PointSeries& series, TimeBasis basis) {
+  return **std::max_element(series.begin() + 1, series.end(), [&](const auto* a, const auto* b) {
+    return speed_ratio(*a, *series.front(), basis) < speed_ratio(*b, *series.front(), basis);
+  });
+}
+
 /// One sentence for a model none of whose series pays.
 std::string nothing_pays_sentence(
     const std::vector<std::pair<const SpeedupGroup*, PointSeries>>& all) {
   std::vector<std::string> parts;
   for (const auto& [group, series] : all) {
-    const SpeedupPoint& last = *series.back();
     const SpeedupPoint& first = *series.front();
-    parts.push_back(fmt::format("{} are {:.2f}x as fast as {} ({} against {}, {})",
-                                devices_text(last.configuration),
-                                speed_ratio(last, first, group->basis),
-                                *first.configuration.workers, figure_text(last, group->basis),
-                                figure_text(first, group->basis), batch_text(first, *group)));
+    const SpeedupPoint& best = fastest_beyond_first(series, group->basis);
+    parts.push_back(
+        fmt::format("{} are {:.2f}x as fast as {} at {} ({})", devices_text(best.configuration),
+                    speed_ratio(best, first, group->basis), *first.configuration.workers,
+                    batch_text(first, *group), figures_text(best, first, group->basis)));
   }
-  const SpeedupGroup& group = *all.front().first;
-  return fmt::format("{}: no worker count pays beyond the smallest: {}.", group.model,
-                     fmt::join(parts, "; "));
+  return fmt::format("{}: no worker count pays beyond the smallest: at best {}.",
+                     all.front().first->model, fmt::join(parts, "; "));
 }
 
 using ModelKey = std::tuple<std::string, std::string>;
@@ -112,7 +124,7 @@ std::string time_range(const std::vector<const SpeedupGroup*>& groups) {
     }
   }
   const TimeBasis basis = groups.front()->basis;
-  return fmt::format("{} to {}", figure_text(*low, basis), figure_text(*high, basis));
+  return figures_text(*low, *high, basis, "to");
 }
 
 /// Neither workers nor device matter: the time is elsewhere.
@@ -141,9 +153,9 @@ void judge_too_small(std::span<const SpeedupGroup> groups, std::vector<Finding>&
     findings.push_back(
         {Topic::kLimit,
          fmt::format("{}: the time is not in compute: neither more workers nor another device "
-                     "shortened it ({}). Fixed costs and input dominate; the data set is too small "
-                     "for more than {} workers.",
-                     members.front()->model, time_range(members), *fewest)});
+                     "shortened it by more than {:.0f} % ({}). Fixed costs and input dominate; the "
+                     "data set is too small for more than {} workers.",
+                     members.front()->model, 100 * kSameTime, time_range(members), *fewest)});
   }
 }
 
@@ -169,8 +181,10 @@ void judge_derived(const SpeedupGroup& group, const std::vector<TimeSplit>& spli
   std::string text = fmt::format(
       "{}: communication and whatever else does not divide, T(N) - T(1)/N (derived), takes {}",
       group.title(), split_text(*most));
-  if (least != most) text += fmt::format(" at worst and {} at best", split_text(*least));
-  text += most->communication_share() >= 0.5 ? ": it is the limit there." : ".";
+  if (least != most) text += " at worst";
+  if (most->communication_share() >= 0.5) text += ", where it is the limit";
+  if (least != most) text += fmt::format(", and {} at best", split_text(*least));
+  text += ".";
   findings.push_back({Topic::kLimit, text});
 }
 
@@ -298,24 +312,27 @@ void judge_device(std::span<const SpeedupGroup> groups, std::vector<Finding>& fi
   for (const DevicePair& pair : device_pairs(groups)) {
     const std::string from = devices_text(pair.a->configuration);
     const std::string to = devices_text(pair.b->configuration);
-    const std::string before = figure_text(*pair.a, pair.basis);
-    const std::string after = figure_text(*pair.b, pair.basis);
     const std::string model = pair.a->configuration.model;
     if (pair.same_time()) {
       findings.push_back(
           {Topic::kDevice,
            fmt::format(
-               "{}: going from {} to {} changed nothing: {} and {} ({:.1f} % apart), so the "
-               "device is not the limit.",
-               model, from, to, before, after, 100 * std::fabs(pair.ratio - 1))});
-    } else {
-      const bool faster = pair.ratio > 1;
-      findings.push_back(
-          {Topic::kDevice,
-           fmt::format("{}: {} are {:.2f}x as fast as {}: {} against {}.", model,
-                       faster ? to : from, faster ? pair.ratio : 1 / pair.ratio, faster ? from : to,
-                       faster ? after : before, faster ? before : after)});
+               "{}: going from {} to {} changed nothing: {} ({:.1f} % apart), so the device "
+               "is not the limit.",
+               model, from, to, figures_text(*pair.a, *pair.b, pair.basis, "and"),
+               100 * std::fabs(pair.ratio - 1))});
+      continue;
     }
+    const bool faster = pair.ratio > 1;
+    const SpeedupPoint& fast = faster ? *pair.b : *pair.a;
+    const SpeedupPoint& slow = faster ? *pair.a : *pair.b;
+    findings.push_back(
+        {Topic::kDevice,
+         fmt::format("{}: {} {} {:.2f}x as fast as {}: {}.", model,
+                     devices_text(fast.configuration),
+                     fast.configuration.workers.value_or(1) == 1 ? "is" : "are",
+                     faster ? pair.ratio : 1 / pair.ratio, devices_text(slow.configuration),
+                     figures_text(fast, slow, pair.basis))});
   }
 }
 
