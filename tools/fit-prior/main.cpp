@@ -7,7 +7,7 @@
 #include "lockstep/predict/backtest.h"
 #include "lockstep/predict/series_table.h"
 
-/// fit-prior TABLE.csv > src/lockstep/predict/prior_table.cpp
+/// fit-prior TABLE.csv | clang-format > src/lockstep/predict/prior_table.cpp
 ///
 /// Learns from the scaling series of a measurements table (columns series, source and scaling
 /// beside the usual ones) how series of that kind go on, and prints the numbers as C++. On stderr:
@@ -25,8 +25,8 @@ int main(int argc, char** argv) {
                "{:.1f} %, median width {:.1f} %\n",
                result.series, 100 * result.ours.median, 100 * result.ours.mean,
                100 * result.ours.ninetieth, 100 * result.coverage, 100 * result.median_width);
-    const auto prior = predict::fit_prior(
-        series, fmt::format("{} published data-parallel series", series.size()));
+    const auto prior =
+        predict::fit_prior(series, fmt::format("{} published data-parallel series", series.size()));
     fmt::print("{}", predict::prior_source(prior));
     return 0;
   } catch (const Error& error) {

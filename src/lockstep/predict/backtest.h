@@ -35,11 +35,11 @@ struct Backtest {
 };
 
 /// Series of fewer than two counts cannot hold one out: nothing.
-std::vector<HeldOut> hold_out_largest(const std::vector<LearningSeries>& series,
-                                      const Prior& prior, bool with_classic);
+std::vector<HeldOut> hold_out_largest(const std::vector<LearningSeries>& series, const Prior& prior,
+                                      bool with_classic);
 
-/// As above, but the prior is fitted anew without the groups it is tested on, in `folds` turns: what
-/// to expect on series that the prior has never seen.
+/// As above, but the prior is fitted anew without the groups it is tested on, in `folds` turns:
+/// what to expect on series that the prior has never seen.
 std::vector<HeldOut> cross_validate_largest(const std::vector<LearningSeries>& series, int folds);
 
 /// Throws kData when there is nothing to summarise.

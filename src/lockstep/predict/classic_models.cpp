@@ -44,7 +44,9 @@ Eigen::VectorXd non_negative_fit(const Eigen::MatrixXd& a, const Eigen::VectorXd
   return best;
 }
 
-std::array<double, kMostFeatures> features(double n) { return {1, 1 / n, std::log(n), n}; }
+std::array<double, kMostFeatures> features(double n) {
+  return {1, 1 / n, std::log(n), n};
+}
 
 /// Fits relative errors of the time at `times(n)`; gives the time at the target.
 double fitted_time(const std::vector<double>& counts, const std::vector<double>& times,

@@ -11,8 +11,8 @@ enum class ClassicModel {
   kPerfect,   ///< efficiency of the last count kept
   kPowerLaw,  ///< through the last two counts
   kAmdahl,    ///< time = a + b/n, non-negative least squares
-  kErnest,    ///< step time = a + b/n + c log n + d n, non-negative least squares (Venkataraman 2016)
-  kGoodput,   ///< AdaptDL's overlap of compute and synchronisation (Qiao 2021)
+  kErnest,  ///< step time = a + b/n + c log n + d n, non-negative least squares (Venkataraman 2016)
+  kGoodput,  ///< AdaptDL's overlap of compute and synchronisation (Qiao 2021)
 };
 
 inline constexpr int kClassicCount = 5;

@@ -11,7 +11,7 @@
 namespace lockstep::predict {
 namespace {
 
-constexpr double kRidge = 1e-3;
+constexpr double kRidge = 2e-3;
 constexpr double kBiasRidge = 1e-4;
 /// |error| is rounded off below this, so that the loss has a gradient everywhere.
 constexpr double kSmoothing = 0.01;
@@ -107,8 +107,8 @@ double loss(unsigned count, const double* x, double* gradient, void* data) {
     const double error = predicted(r) - problem.actual(r);
     const double size = std::sqrt(error * error + kSmoothing * kSmoothing);
     const bool large = size > kLargeError;
-    total += problem.weight(r) *
-             (large ? kLargeError + kLargeErrorSlope * (size - kLargeError) : size);
+    total +=
+        problem.weight(r) * (large ? kLargeError + kLargeErrorSlope * (size - kLargeError) : size);
     slope(r) = problem.weight(r) * error / size * (large ? kLargeErrorSlope : 1);
   }
   if (gradient != nullptr) {

@@ -16,7 +16,9 @@ double standardised(double value, double center, double scale) {
   return std::clamp((value - center) / scale, -kLargestDeviation, kLargestDeviation);
 }
 
-double log_size(double value) { return std::log(std::fabs(value) + 0.01); }
+double log_size(double value) {
+  return std::log(std::fabs(value) + 0.01);
+}
 
 }  // namespace
 
@@ -26,8 +28,8 @@ Mixture mix(const Gate& gate, const Situation& situation) {
   double highest = -1e300;
   for (std::size_t f = 0; f < gate.forms.size(); ++f) {
     const auto form = static_cast<std::size_t>(gate.forms[f]);
-    double score = gate.bias[f] - gate.own_weight * std::min(situation.own_errors[form],
-                                                             kLargestOwnError);
+    double score =
+        gate.bias[f] - gate.own_weight * std::min(situation.own_errors[form], kLargestOwnError);
     for (std::size_t j = 0; j < features; ++j) {
       score += gate.weight[f * features + j] *
                standardised(situation[gate.features[j]], gate.center[j], gate.scale[j]);
@@ -39,8 +41,7 @@ Mixture mix(const Gate& gate, const Situation& situation) {
   for (double& weight : mixture.weights) sum += weight = std::exp(weight - highest);
   for (std::size_t f = 0; f < gate.forms.size(); ++f) {
     mixture.weights[f] /= sum;
-    mixture.change +=
-        mixture.weights[f] * situation.forms[static_cast<std::size_t>(gate.forms[f])];
+    mixture.change += mixture.weights[f] * situation.forms[static_cast<std::size_t>(gate.forms[f])];
   }
   return mixture;
 }

@@ -9,12 +9,13 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/rng.h"
 #include "lockstep/base/statistics.h"
+#include "lockstep/predict/strong_scaling.h"
 
 namespace lockstep::predict {
 namespace {
 
 constexpr int kFolds = 10;
-constexpr double kSpreadRidge = 1e-2;
+constexpr double kSpreadRidge = 3e-3;
 /// Residuals below this are all "small": the logarithm must not dwell on lucky hits.
 constexpr double kSmallResidual = 0.01;
 
@@ -95,13 +96,17 @@ std::vector<LearningRow> learning_rows(const std::vector<LearningSeries>& all, E
   // Chosen by grouped cross-validation on the largest counts.
   const bool rich = evidence == Evidence::kThreeOrMore;
   const RowWeights gate_weights = rich ? RowWeights{0.3, 0.1} : RowWeights{1, 0.2};
-  const RowWeights spread_weights = rich ? RowWeights{0.1, 0.02} : RowWeights{1, 0.2};
+  const RowWeights spread_weights = rich ? RowWeights{0.05, 0.05} : RowWeights{1, 0.2};
   std::vector<LearningRow> rows;
   for (const LearningSeries& one : all) {
-    const std::vector<ScalingPoint>& points = one.series.points;
+    if (one.series.points.empty()) continue;
+    const ScalingSeries series = one.series.scaling == Scaling::kStrong
+                                     ? StrongScaling(one.series).weak_equivalent(one.series)
+                                     : one.series;
+    const std::vector<ScalingPoint>& points = series.points;
     const std::vector<double> logs = log_efficiencies(points);
     for (std::size_t seen = 1; seen < points.size(); ++seen) {
-      const ScalingSeries part = prefix(one.series, seen);
+      const ScalingSeries part = prefix(series, seen);
       for (std::size_t target = seen; target < points.size(); ++target) {
         LearningRow row;
         row.situation = describe(part, points[target]);
@@ -144,8 +149,7 @@ SpreadModel fit_spread(const Gate& gate, const std::vector<LearningRow>& rows,
     const Eigen::Map<const Eigen::VectorXd> v(x.data(), terms);
     const double weight = rows[r].spread_weight / total;
     normal += weight * v * v.transpose();
-    right +=
-        weight * std::log(std::fabs(rows[r].actual - held_out[r].change) + kSmallResidual) * v;
+    right += weight * std::log(std::fabs(rows[r].actual - held_out[r].change) + kSmallResidual) * v;
   }
   const Eigen::VectorXd solution = normal.ldlt().solve(right);
   model.coefficient.assign(solution.data(), solution.data() + terms);

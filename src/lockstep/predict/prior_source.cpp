@@ -24,14 +24,14 @@ std::string indices(const std::vector<Enum>& values, const char* type) {
 }
 
 std::string evidence_source(const EvidencePrior& prior) {
-  return fmt::format("      EvidencePrior{{Gate{{{}, {}, {}, {}, {}, {}, {:.6g}}},\n"
-                     "                    SpreadModel{{{}, {}, {}, {:.6g}, {:.6g}}}, {}}}",
-                     indices(prior.gate.forms, "Form"), indices(prior.gate.features, "Feature"),
-                     numbers(prior.gate.center), numbers(prior.gate.scale),
-                     numbers(prior.gate.weight), numbers(prior.gate.bias), prior.gate.own_weight,
-                     numbers(prior.spread.center), numbers(prior.spread.scale),
-                     numbers(prior.spread.coefficient), prior.spread.low_quantile,
-                     prior.spread.high_quantile, prior.rows);
+  return fmt::format(
+      "      EvidencePrior{{Gate{{{}, {}, {}, {}, {}, {}, {:.6g}}},\n"
+      "                    SpreadModel{{{}, {}, {}, {:.6g}, {:.6g}}}, {}}}",
+      indices(prior.gate.forms, "Form"), indices(prior.gate.features, "Feature"),
+      numbers(prior.gate.center), numbers(prior.gate.scale), numbers(prior.gate.weight),
+      numbers(prior.gate.bias), prior.gate.own_weight, numbers(prior.spread.center),
+      numbers(prior.spread.scale), numbers(prior.spread.coefficient), prior.spread.low_quantile,
+      prior.spread.high_quantile, prior.rows);
 }
 
 }  // namespace
@@ -47,9 +47,10 @@ std::string prior_source(const Prior& prior) {
   for (std::size_t e = 0; e < prior.evidence.size(); ++e) {
     text += (e == 0 ? "\n" : ",\n") + evidence_source(prior.evidence[e]);
   }
-  text += fmt::format("}},\n      InteriorPrior{{{:.6g}, {:.6g}}},\n      \"{}\"}};\n"
-                      "  return prior;\n}}\n\n}}  // namespace lockstep::predict\n",
-                      prior.interior.low_quantile, prior.interior.high_quantile, prior.provenance);
+  text += fmt::format(
+      "}},\n      InteriorPrior{{{:.6g}, {:.6g}}},\n      \"{}\"}};\n"
+      "  return prior;\n}}\n\n}}  // namespace lockstep::predict\n",
+      prior.interior.low_quantile, prior.interior.high_quantile, prior.provenance);
   return text;
 }
 

@@ -15,7 +15,9 @@ constexpr double kLargestLossPerDoubling = 2.5;
 /// Shrinking t is believed down to this part of its last value.
 constexpr double kSmallestTimeRatio = 0.25;
 
-double time_ratio_to_log(double ratio) { return -std::log(std::max(ratio, kSmallestTimeRatio)); }
+double time_ratio_to_log(double ratio) {
+  return -std::log(std::max(ratio, kSmallestTimeRatio));
+}
 
 /// t = t_first + c (shape(n) - shape(n_first)), through the first and the last point.
 double through_ends(const std::vector<ScalingPoint>& points, const std::vector<double>& logs,
@@ -23,8 +25,7 @@ double through_ends(const std::vector<ScalingPoint>& points, const std::vector<d
   const double first = points.front().workers;
   const double last = points.back().workers;
   const double t_last = std::exp(-logs.back());
-  const double growth =
-      (t_last - 1) * (shape(target) - shape(last)) / (shape(last) - shape(first));
+  const double growth = (t_last - 1) * (shape(target) - shape(last)) / (shape(last) - shape(first));
   return time_ratio_to_log(1 + growth / t_last);
 }
 
@@ -59,9 +60,7 @@ std::string_view form_name(Form form) {
 std::array<double, kFormCount> evaluate_forms(const std::vector<ScalingPoint>& points,
                                               const std::vector<double>& logs, double target) {
   std::array<double, kFormCount> change{};
-  const auto set = [&](Form form, double value) {
-    change[static_cast<std::size_t>(form)] = value;
-  };
+  const auto set = [&](Form form, double value) { change[static_cast<std::size_t>(form)] = value; };
   const double doublings = std::log2(target / points.back().workers);
   set(Form::kTypicalLoss, -0.04 * doublings);
   set(Form::kSteepLoss, -0.35 * doublings);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lockstep/base/error.h"
+#include "lockstep/predict/strong_scaling.h"
 
 namespace lockstep::predict {
 namespace {
@@ -59,9 +60,9 @@ ScalingPrediction between(const ScalingSeries& series, std::size_t above, double
   set_rates(prediction, log_rate_at(log_efficiency, series.points.front(), workers),
             -std::hypot(prior.interior.low_quantile * scale, noise),
             std::hypot(prior.interior.high_quantile * scale, noise));
-  prediction.width.push_back(
-      fmt::format("between the measured {:g} and {:g} workers, whose efficiencies differ by {:.1f} %",
-                  left.workers, right.workers, 100 * std::expm1(scale - 0.01)));
+  prediction.width.push_back(fmt::format(
+      "between the measured {:g} and {:g} workers, whose efficiencies differ by {:.1f} %",
+      left.workers, right.workers, 100 * std::expm1(scale - 0.01)));
   return prediction;
 }
 
@@ -79,38 +80,41 @@ ScalingPrediction below(const ScalingSeries& series, double workers) {
   const double half = doublings * (loss + 0.06) + kNormal90 * noise_of(series);
   ScalingPrediction prediction;
   set_rates(prediction, log_rate_at(loss * doublings, first, workers), -half, half);
-  prediction.width.push_back(fmt::format(
-      "below the smallest measured count of {:g}: the loss up to it was not measured",
-      first.workers));
-  prediction.unknowns.push_back(
-      fmt::format("speedup against one worker: run {:g} worker{}", workers, workers == 1 ? "" : "s"));
+  prediction.width.push_back(
+      fmt::format("below the smallest measured count of {:g}: the loss up to it was not measured",
+                  first.workers));
+  prediction.unknowns.push_back(fmt::format("speedup against one worker: run {:g} worker{}",
+                                            workers, workers == 1 ? "" : "s"));
   return prediction;
 }
 
-void explain(ScalingPrediction& prediction, const ScalingSeries& series,
-             const Situation& situation, const ScalingPoint& target) {
+void explain(ScalingPrediction& prediction, const ScalingSeries& series, const Situation& situation,
+             const ScalingPoint& target) {
   const double last = series.points.back().workers;
   const std::size_t count = series.points.size();
   const double ratio = target.workers / last;
   if (situation[Feature::kCrossesNext] > 0) {
     prediction.width.push_back(
         situation[Feature::kCrossesNext] < 1
-            ? fmt::format("{:g} workers may need a second host, and nothing was measured across one",
-                          target.workers)
+            ? fmt::format(
+                  "{:g} workers may need a second host, and nothing was measured across one",
+                  target.workers)
             : fmt::format("{:g} workers need more than one host, and nothing was measured across "
                           "hosts",
                           target.workers));
     const double probe = std::min(target.workers, std::max(last + 1, 2 * last));
-    prediction.unknowns.push_back(fmt::format(
-        "the cost of leaving the host: run {:g} workers on two hosts", probe));
+    prediction.unknowns.push_back(
+        fmt::format("the cost of leaving the host: run {:g} workers on two hosts", probe));
   }
   if (count == 1) {
-    prediction.width.push_back("one worker count: the loss is what other series lose, not this one");
+    prediction.width.push_back(
+        "one worker count: the loss is what other series lose, not this one");
     prediction.unknowns.push_back(
         fmt::format("the loss per doubling: run {:g} workers", std::min(2 * last, target.workers)));
   } else if (count == 2) {
-    prediction.width.push_back("two worker counts cannot tell a loss that levels off from one that "
-                               "goes on");
+    prediction.width.push_back(
+        "two worker counts cannot tell a loss that levels off from one that "
+        "goes on");
     prediction.unknowns.push_back(fmt::format(
         "whether the loss levels off: run {:g} workers",
         ratio > 2 ? 2 * last : std::round(std::sqrt(series.points.front().workers * last))));
@@ -136,13 +140,30 @@ void explain(ScalingPrediction& prediction, const ScalingSeries& series,
   }
 }
 
+double scale_at(const EvidencePrior& part, const Situation& situation) {
+  const Mixture mixture = mix(part.gate, situation);
+  return spread_scale(part.spread, shape_terms(part.gate, situation, mixture), regime(situation));
+}
+
+/// Errors add up as in a random walk at least: no target is surer than one nearer by, times the
+/// root of the distance.
+double scale_over_way(const ScalingSeries& series, const ScalingPoint& target,
+                      const EvidencePrior& part, const Situation& situation) {
+  const double doublings = situation[Feature::kDoublings];
+  double scale = scale_at(part, situation);
+  for (int step = 1; step < doublings; ++step) {
+    const ScalingPoint nearer{series.points.back().workers * std::exp2(step), 0, 0};
+    scale = std::max(scale, scale_at(part, describe(series, nearer)) * std::sqrt(doublings / step));
+  }
+  return scale;
+}
+
 ScalingPrediction beyond(const ScalingSeries& series, const ScalingPoint& target,
                          const Prior& prior) {
   const Situation situation = describe(series, target);
   const EvidencePrior& part = prior.of(situation.evidence);
   const Mixture mixture = mix(part.gate, situation);
-  const double scale = spread_scale(part.spread, shape_terms(part.gate, situation, mixture),
-                                    regime(situation));
+  const double scale = scale_over_way(series, target, part, situation);
   // The prior's series are single runs: their noise is in its quantiles. Only what repeats show
   // beyond that is added.
   const double noise = kNormal90 * std::max(0.0, series.repeat_spread - 0.02);
@@ -176,16 +197,27 @@ ScalingPrediction dispatch(const ScalingSeries& series, const ScalingPoint& targ
 ScalingPrediction predict_rate(const ScalingSeries& series, const ScalingPoint& target,
                                const Prior& prior) {
   if (!std::isfinite(target.workers) || target.workers < 1 || target.workers > 1e9) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("cannot predict for {:g} workers", target.workers),
+    throw Error(ErrorKind::kUsage, fmt::format("cannot predict for {:g} workers", target.workers),
                 "give a whole number from 1 to 1,000,000,000");
   }
   if (series.points.empty()) {
-    throw Error(ErrorKind::kData,
-                fmt::format("series '{}' has no usable measurement", series.name),
+    throw Error(ErrorKind::kData, fmt::format("series '{}' has no usable measurement", series.name),
                 "one positive throughput or time at one worker count is the least that is needed");
   }
-  ScalingPrediction prediction = dispatch(series, target, prior);
+  ScalingPrediction prediction;
+  if (series.scaling == Scaling::kStrong) {
+    const StrongScaling strong(series);
+    prediction = dispatch(strong.weak_equivalent(series), target, prior);
+    for (double* rate : {&prediction.rate, &prediction.low, &prediction.high}) {
+      *rate = strong.strong_rate(target.workers, *rate);
+    }
+    // Where no overhead is left to be uncertain about, the noise of a run still is.
+    const double noise = std::exp(kNormal90 * noise_of(series));
+    prediction.low = std::min(prediction.low, prediction.rate / noise);
+    prediction.high = std::max(prediction.high, prediction.rate * noise);
+  } else {
+    prediction = dispatch(series, target, prior);
+  }
   prediction.workers = target.workers;
   const ScalingPoint& first = series.points.front();
   prediction.efficiency = (prediction.rate / target.workers) / (first.rate / first.workers);

@@ -36,6 +36,7 @@ struct ScalingPoint {
 struct ScalingSeries {
   std::string name;
   std::vector<ScalingPoint> points;
+  Scaling scaling = Scaling::kWeak;
   int devices_per_host = 0;  ///< 0 = not known; says where a host boundary lies without `nodes`
   /// Standard deviation of the logarithm between repeats of the same count; 0 without repeats.
   double repeat_spread = 0;

@@ -91,6 +91,7 @@ TableSeries make_table_series(const std::vector<const Measurement*>& rows,
                       static_cast<int>(row->nodes.value_or(0))});
   }
   table.series = make_series(table.name, points, devices_per_host(table.device));
+  table.series.scaling = table.scaling;
   return table;
 }
 
