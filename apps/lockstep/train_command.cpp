@@ -96,8 +96,14 @@ class RunRelay final : public launch::GroupObserver {
 };
 
 launch::CorePlan plan_workers(record::RunSpec& spec) {
-  launch::CorePlan plan = launch::plan_cores(measure::usable_cores(), spec.workers,
-                                             spec.threads_per_worker, spec.oversubscribed);
+  const std::vector<int> usable = measure::usable_cores();
+  launch::CorePlan plan =
+      launch::plan_cores(usable, spec.workers, spec.threads_per_worker, spec.oversubscribed);
+  // A control group that allows less than all cores says how many, not which: pinned to the first
+  // of them, every container of a host would use the same ones.
+  if (usable.size() < measure::affinity_cores().size()) {
+    for (std::vector<int>& share : plan.cores) share.clear();
+  }
   spec.workers = plan.workers;
   spec.threads_per_worker = plan.threads_per_worker;
   spec.oversubscribed = plan.oversubscribed;
@@ -143,6 +149,7 @@ void train(record::TrainRequest request, const GlobalOptions& options) {
 
   launch::SignalInbox signals;
   const launch::LocalWorkers local;
+  console.set_status(fmt::format("starting {} x {} ...", plan.workers, program));
   std::vector<std::string> arguments{"train"};
   for (std::string& argument : train_arguments(request)) arguments.push_back(std::move(argument));
   const launch::GroupOutcome outcome = launch::run_group(
