@@ -1,0 +1,14 @@
+#include "lockstep/nets/winograd/conv3x3.h"
+
+namespace lockstep::nets::winograd {
+
+// In a file of its own: it must run on a CPU that lacks what the others are compiled for.
+bool cpu_supported() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+  return false;
+#endif
+}
+
+}  // namespace lockstep::nets::winograd
