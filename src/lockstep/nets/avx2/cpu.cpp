@@ -1,6 +1,6 @@
-#include "lockstep/nets/winograd/conv3x3.h"
+#include "lockstep/nets/avx2/cpu.h"
 
-namespace lockstep::nets::winograd {
+namespace lockstep::nets::avx2 {
 
 // In a file of its own: it must run on a CPU that lacks what the others are compiled for.
 bool cpu_supported() {
@@ -11,4 +11,4 @@ bool cpu_supported() {
 #endif
 }
 
-}  // namespace lockstep::nets::winograd
+}  // namespace lockstep::nets::avx2

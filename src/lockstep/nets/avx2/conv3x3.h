@@ -3,14 +3,19 @@
 #include <cstddef>
 #include <cstdint>
 
-/// 3x3 convolution of stride 1 and padding 1 by Winograd's F(4x4, 3x3), in float on the CPU. Images
+/// 3x3 convolution of stride 1 or 2 and padding 1 by Winograd's minimal filtering, in float. Images
 /// are channels last (images x height x width x channels); weights are out x in x 3 x 3, as
-/// LibTorch keeps them. Nothing here knows of LibTorch or allocates memory.
-namespace lockstep::nets::winograd {
+/// LibTorch keeps them. Nothing here knows of LibTorch or allocates memory. Only for CPUs that
+/// cpu_supported() (cpu.h).
+namespace lockstep::nets::avx2 {
 
 struct Conv3x3 {
-  std::int64_t images = 0, height = 0, width = 0;
-  std::int64_t in = 0, out = 0;  ///< Channels; both multiples of kChannelBlock.
+  std::int64_t images = 0, height = 0, width = 0;  ///< Of the input.
+  std::int64_t in = 0, out = 0;                    ///< Channels; both multiples of kChannelBlock.
+  int stride = 1;                                  ///< 1 or 2.
+
+  std::int64_t out_height() const { return (height + stride - 1) / stride; }
+  std::int64_t out_width() const { return (width + stride - 1) / stride; }
 };
 
 inline constexpr std::int64_t kChannelBlock = 16;
@@ -20,9 +25,6 @@ struct Workspace {
   float* floats = nullptr;  ///< At least as many as the call's *_workspace() says; 64-byte aligned.
   int threads = 1;          ///< The results do not depend on it, to the last bit.
 };
-
-/// Whether this CPU has the instructions (AVX2 and FMA) the functions below are compiled for.
-bool cpu_supported();
 
 /// Floats of workspace for one call of forward(), input_grad() and weight_grad() each.
 std::size_t forward_workspace(const Conv3x3& conv);
@@ -41,4 +43,4 @@ void input_grad(const Conv3x3& conv, const float* grad_output, const float* weig
 void weight_grad(const Conv3x3& conv, const float* input, const float* grad_output,
                  float* grad_weights, const Workspace& workspace);
 
-}  // namespace lockstep::nets::winograd
+}  // namespace lockstep::nets::avx2

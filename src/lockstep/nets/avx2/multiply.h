@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-#include "lockstep/nets/winograd/vector.h"
+#include "lockstep/nets/avx2/vector.h"
 
 /// Matrix products of panels. A panel is a matrix of any number of rows and kPanel columns, row
 /// after row; matrices of more columns are panels one after the other.
-namespace lockstep::nets::winograd {
+namespace lockstep::nets::avx2 {
 
 inline constexpr int kPanel = 16;
 /// 6 x 16 results take 12 of the 16 registers: enough to hide the latency of the multiply-add.
@@ -109,4 +109,4 @@ inline void multiply_transposed(std::int64_t depth, const float* a, const float*
   multiply_columns<4>(depth, a + 12, b, c + 12 * kPanel, add);
 }
 
-}  // namespace lockstep::nets::winograd
+}  // namespace lockstep::nets::avx2

@@ -1,4 +1,4 @@
-#include "lockstep/nets/winograd/conv3x3.h"
+#include "lockstep/nets/avx2/conv3x3.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
-namespace lockstep::nets::winograd {
+#include "lockstep/nets/avx2/cpu.h"
+
+namespace lockstep::nets::avx2 {
 namespace {
 
 // Winograd's transforms add and subtract values larger than the result, which costs about one
@@ -51,13 +53,14 @@ struct Buffer {
 template <class Visit>
 void for_each_product(const Conv3x3& conv, Visit visit) {
   for (std::int64_t n = 0; n < conv.images; ++n) {
-    for (std::int64_t y = 0; y < conv.height; ++y) {
-      for (std::int64_t x = 0; x < conv.width; ++x) {
+    for (std::int64_t y = 0; y < conv.out_height(); ++y) {
+      for (std::int64_t x = 0; x < conv.out_width(); ++x) {
         for (int tap = 0; tap < 9; ++tap) {
-          const std::int64_t from_y = y + tap / 3 - 1, from_x = x + tap % 3 - 1;
+          const std::int64_t from_y = y * conv.stride + tap / 3 - 1;
+          const std::int64_t from_x = x * conv.stride + tap % 3 - 1;
           if (from_y < 0 || from_y >= conv.height || from_x < 0 || from_x >= conv.width) continue;
           const auto in = ((n * conv.height + from_y) * conv.width + from_x) * conv.in;
-          const auto out = ((n * conv.height + y) * conv.width + x) * conv.out;
+          const auto out = ((n * conv.out_height() + y) * conv.out_width() + x) * conv.out;
           for (std::int64_t k = 0; k < conv.out; ++k) {
             for (std::int64_t c = 0; c < conv.in; ++c) {
               visit(in + c, (k * conv.in + c) * 9 + tap, out + k);
@@ -73,9 +76,11 @@ class Conv3x3Shapes : public ::testing::TestWithParam<Conv3x3> {
  protected:
   const Conv3x3 conv = GetParam();
   const std::size_t pixels = static_cast<std::size_t>(conv.images * conv.height * conv.width);
+  const std::size_t out_pixels =
+      static_cast<std::size_t>(conv.images * conv.out_height() * conv.out_width());
   const std::vector<float> input = noise(pixels * static_cast<std::size_t>(conv.in), 1);
   const std::vector<float> weights = noise(static_cast<std::size_t>(conv.in * conv.out * 9), 2);
-  const std::vector<float> grad = noise(pixels * static_cast<std::size_t>(conv.out), 3);
+  const std::vector<float> grad = noise(out_pixels * static_cast<std::size_t>(conv.out), 3);
 
   void SetUp() override {
     if (!cpu_supported())
@@ -139,20 +144,24 @@ TEST_P(Conv3x3Shapes, ResultsAreTheSameBitsWithAnyThreadCount) {
 
 // Sizes that are and are not multiples of a tile; one image and more tiles than a block; channels
 // below, at and above the panels of a group and the squares of the weight gradient.
-INSTANTIATE_TEST_SUITE_P(Shapes, Conv3x3Shapes,
-                         ::testing::Values(Conv3x3{1, 4, 4, 16, 16}, Conv3x3{1, 1, 1, 16, 16},
-                                           Conv3x3{2, 3, 5, 16, 32}, Conv3x3{3, 7, 6, 32, 16},
-                                           Conv3x3{1, 13, 17, 48, 16}, Conv3x3{2, 32, 32, 16, 16},
-                                           Conv3x3{3, 30, 33, 16, 48}, Conv3x3{2, 8, 8, 80, 112},
-                                           Conv3x3{5, 16, 16, 32, 32}, Conv3x3{1, 2, 9, 144, 80},
-                                           Conv3x3{1, 4, 4, 512, 512}, Conv3x3{2, 5, 4, 272, 256},
-                                           Conv3x3{200, 4, 4, 16, 16}, Conv3x3{1, 64, 64, 16, 32}),
-                         [](const auto& info) {
-                           const Conv3x3& c = info.param;
-                           return std::to_string(c.images) + "x" + std::to_string(c.height) + "x" +
-                                  std::to_string(c.width) + "_" + std::to_string(c.in) + "_to_" +
-                                  std::to_string(c.out);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Conv3x3Shapes,
+    ::testing::Values(
+        Conv3x3{1, 4, 4, 16, 16}, Conv3x3{1, 1, 1, 16, 16}, Conv3x3{2, 3, 5, 16, 32},
+        Conv3x3{3, 7, 6, 32, 16}, Conv3x3{1, 13, 17, 48, 16}, Conv3x3{2, 32, 32, 16, 16},
+        Conv3x3{3, 30, 33, 16, 48}, Conv3x3{2, 8, 8, 80, 112}, Conv3x3{5, 16, 16, 32, 32},
+        Conv3x3{1, 2, 9, 144, 80}, Conv3x3{1, 4, 4, 512, 512}, Conv3x3{2, 5, 4, 272, 256},
+        Conv3x3{200, 4, 4, 16, 16}, Conv3x3{1, 64, 64, 16, 32}, Conv3x3{1, 8, 8, 16, 16, 2},
+        Conv3x3{1, 1, 1, 16, 16, 2}, Conv3x3{2, 2, 3, 16, 32, 2}, Conv3x3{3, 7, 6, 32, 16, 2},
+        Conv3x3{1, 13, 17, 48, 16, 2}, Conv3x3{2, 32, 32, 16, 48, 2}, Conv3x3{3, 30, 33, 16, 32, 2},
+        Conv3x3{2, 16, 16, 80, 112, 2}, Conv3x3{1, 8, 8, 256, 512, 2},
+        Conv3x3{200, 4, 4, 16, 16, 2}),
+    [](const auto& info) {
+      const Conv3x3& c = info.param;
+      return std::to_string(c.images) + "x" + std::to_string(c.height) + "x" +
+             std::to_string(c.width) + "_" + std::to_string(c.in) + "_to_" + std::to_string(c.out) +
+             "_stride" + std::to_string(c.stride);
+    });
 
 }  // namespace
-}  // namespace lockstep::nets::winograd
+}  // namespace lockstep::nets::avx2

@@ -4,7 +4,7 @@
 /// files of this folder that are compiled for AVX2 and FMA: the inline functions would otherwise
 /// exist in two versions under one name.
 
-namespace lockstep::nets::winograd {
+namespace lockstep::nets::avx2 {
 
 using Floats = float __attribute__((vector_size(32)));
 inline constexpr int kLanes = 8;
@@ -40,4 +40,4 @@ using LooseFloats = float __attribute__((vector_size(32), aligned(4), may_alias)
   }
 }
 
-}  // namespace lockstep::nets::winograd
+}  // namespace lockstep::nets::avx2
