@@ -1,0 +1,267 @@
+#include "lockstep/import/measurements_table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "lockstep/base/csv.h"
+#include "lockstep/base/error.h"
+#include "lockstep/import/measurement_units.h"
+
+namespace lockstep::import {
+namespace {
+
+struct Synonym {
+  std::string_view name;
+  std::string_view column;
+};
+
+constexpr std::array kSynonyms = std::to_array<Synonym>({{"batch_global", "global_batch"},
+                                                         {"batch", "global_batch"},
+                                                         {"local_batch", "batch_per_worker"},
+                                                         {"batch_per_gpu", "batch_per_worker"},
+                                                         {"batch_per_device", "batch_per_worker"},
+                                                         {"network", "model"},
+                                                         {"recipe", "model"},
+                                                         {"data", "dataset"},
+                                                         {"gpu", "device"},
+                                                         {"gpus", "workers"},
+                                                         {"num_workers", "workers"},
+                                                         {"world_size", "workers"},
+                                                         {"num_nodes", "nodes"},
+                                                         {"train_examples", "examples"},
+                                                         {"num_examples", "examples"},
+                                                         {"num_epochs", "epochs"}});
+
+std::string trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return "";
+  return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// Reads one table; keeps where it is for messages.
+class TableReader {
+ public:
+  TableReader(std::istream& in, std::string name) : in_(in), name_(std::move(name)) {}
+
+  MeasurementsTable read() {
+    read_header();
+    std::vector<std::string> fields;
+    for (std::size_t before = lines_; read_csv_record(in_, fields, lines_); before = lines_) {
+      line_ = before + 1;
+      if (fields.size() == 1 && trimmed(fields[0]).empty()) continue;
+      if (trimmed(fields[0]).starts_with('#')) continue;
+      read_row(fields);
+    }
+    if (table_.rows.empty()) fail(name_ + " holds no measurements", "add rows below the header");
+    return std::move(table_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& message, const std::string& hint = "") const {
+    throw Error(ErrorKind::kData, message, hint);
+  }
+  /// "table.csv, line 3".
+  std::string place() const { return fmt::format("{}, line {}", name_, line_); }
+
+  void read_header() {
+    std::vector<std::string> fields;
+    line_ = 1;
+    do {
+      line_ = lines_ + 1;
+      if (!read_csv_record(in_, fields, lines_)) {
+        fail(name_ + " is empty", "a measurements table begins with a line of column names");
+      }
+    } while ((fields.size() == 1 && trimmed(fields[0]).empty()) || fields[0].starts_with('#'));
+    if (fields[0].starts_with("\xEF\xBB\xBF")) fields[0].erase(0, 3);
+    for (const std::string& field : fields) columns_.push_back(column_for(field));
+    std::set<std::string> seen;
+    for (const std::string& column : columns_) {
+      if (!column.empty() && !seen.insert(column).second) {
+        fail(fmt::format("{}: the column {} stands twice", place(), column), "remove one of them");
+      }
+    }
+    for (const char* needed : {"metric", "value"}) {
+      if (seen.count(needed) > 0) continue;
+      fail(fmt::format("{}: there is no column '{}', only {}", place(), needed,
+                       fmt::join(columns_, ", ")),
+           "a measurements table has a row for each value, with the columns metric and value");
+    }
+  }
+
+  /// The column of the table that a name stands for; notes keep their own name.
+  std::string column_for(const std::string& field) {
+    const std::string name = lower(trimmed(field));
+    const auto& known = record::measurement_columns();
+    if (std::find(known.begin(), known.end(), name) != known.end()) return name;
+    const auto synonym = std::find_if(kSynonyms.begin(), kSynonyms.end(),
+                                      [&](const Synonym& entry) { return entry.name == name; });
+    if (synonym != kSynonyms.end()) {
+      table_.notices.push_back(
+          fmt::format("column '{}' is read as {}", trimmed(field), synonym->column));
+      return std::string(synonym->column);
+    }
+    if (name == "batch_size") {
+      table_.notices.push_back(
+          "column 'batch_size' is kept as a note: name it batch_per_worker or global_batch");
+    } else if (!name.empty()) {
+      table_.notices.push_back(fmt::format("column '{}' is kept as a note", trimmed(field)));
+    }
+    return trimmed(field);
+  }
+
+  void read_row(const std::vector<std::string>& fields) {
+    if (fields.size() > columns_.size()) {
+      fail(fmt::format("{}: {} fields where the header has {}", place(), fields.size(),
+                       columns_.size()),
+           "quote fields that hold a comma");
+    }
+    record::Measurement row;
+    row.line = line_;
+    std::string value;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const std::string text = trimmed(fields[i]);
+      if (columns_[i] == "value") {
+        value = text;
+      } else if (!text.empty()) {
+        set_field(row, columns_[i], text);
+      }
+    }
+    if (row.metric.empty()) fail(fmt::format("{}: the metric is missing", place()));
+    set_value(row, value);
+    table_.rows.push_back(std::move(row));
+  }
+
+  void set_field(record::Measurement& row, const std::string& column, const std::string& text) {
+    if (column == "model") {
+      row.model = text;
+    } else if (column == "dataset") {
+      row.dataset = text;
+    } else if (column == "device") {
+      row.device = text;
+    } else if (column == "metric") {
+      row.metric = text;
+    } else if (column == "unit") {
+      row.unit = text;
+    } else if (auto* number = number_field(row, column)) {
+      *number = positive_integer(column, text);
+    } else if (!column.empty()) {
+      row.notes[column] = text;
+    }
+  }
+
+  static std::optional<std::int64_t>* number_field(record::Measurement& row,
+                                                   const std::string& column) {
+    if (column == "nodes") return &row.nodes;
+    if (column == "workers") return &row.workers;
+    if (column == "batch_per_worker") return &row.batch_per_worker;
+    if (column == "global_batch") return &row.global_batch;
+    if (column == "examples") return &row.examples;
+    if (column == "epochs") return &row.epochs;
+    return nullptr;
+  }
+
+  std::int64_t positive_integer(const std::string& column, const std::string& text) const {
+    const double value = number(column, text);
+    if (value < 1 || value != std::floor(value) || value > 9e15) {
+      fail(fmt::format("{}: {} '{}' is not a whole number above zero", place(), column, text),
+           "leave the field empty where it is unknown");
+    }
+    return static_cast<std::int64_t>(value);
+  }
+
+  double number(const std::string& what, const std::string& text) const {
+    double value = 0;
+    const char* first = text.data() + (text.starts_with('+') ? 1 : 0);
+    const auto [end, problem] = std::from_chars(first, text.data() + text.size(), value);
+    if (problem != std::errc() || end != text.data() + text.size()) {
+      fail(fmt::format("{}: {} '{}' is not a number", place(), what, text),
+           "use a decimal point, no unit and no thousands separator");
+    }
+    return value;
+  }
+
+  void set_value(record::Measurement& row, const std::string& text) {
+    if (text.empty()) fail(fmt::format("{}: the value of {} is missing", place(), row.metric));
+    row.value = number("the value of " + row.metric, text);
+    const Quantity quantity = quantity_of(row.metric);
+    if (quantity == Quantity::kUnknown) {
+      if (unused_.insert(row.metric).second) {
+        table_.notices.push_back(
+            fmt::format("metric '{}' is kept but not computed with", row.metric));
+      }
+      return;
+    }
+    const auto factor = unit_factor(quantity, row.unit);
+    if (!factor) {
+      fail(row.unit.empty()
+               ? fmt::format("{}: {} has no unit", place(), row.metric)
+               : fmt::format("{}: '{}' is not a unit of {}", place(), row.unit, row.metric),
+           fmt::format("give it in {}", units_of(quantity)));
+    }
+    row.value *= *factor;
+    row.unit = canonical_unit(quantity);
+    check_range(row, quantity, text);
+  }
+
+  void check_range(const record::Measurement& row, Quantity quantity,
+                   const std::string& text) const {
+    // A loss that is not finite is a result: the run diverged.
+    if (!std::isfinite(row.value) && row.metric.ends_with("loss")) return;
+    if (!std::isfinite(row.value)) {
+      fail(fmt::format("{}: {} '{}' is not a finite number", place(), row.metric, text));
+    }
+    const bool positive =
+        quantity == Quantity::kTime || quantity == Quantity::kRate || row.metric == "parameters";
+    // What a source derived may be any number: that is for the audit to judge.
+    if (positive && row.value <= 0 && !row.metric.starts_with("reported_")) {
+      fail(fmt::format("{}: {} is {}, which cannot be", place(), row.metric, text),
+           "times, rates and counts are above zero; leave the row out where it is unknown");
+    }
+    if (row.metric.ends_with("accuracy") && (row.value < 0 || row.value > 1)) {
+      fail(fmt::format("{}: {} {} is no fraction", place(), row.metric, text),
+           "give fractions from 0 to 1, or percent with the unit %");
+    }
+  }
+
+  std::istream& in_;
+  std::string name_;
+  std::size_t lines_ = 0;
+  std::size_t line_ = 0;
+  std::vector<std::string> columns_;
+  std::set<std::string> unused_;
+  MeasurementsTable table_;
+};
+
+}  // namespace
+
+MeasurementsTable read_measurements_table(std::istream& in, const std::string& name) {
+  return TableReader(in, name).read();
+}
+
+MeasurementsTable read_measurements_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::error_code ignored;
+  if (!in || std::filesystem::is_directory(path, ignored)) {
+    const std::string reason = in ? "it is a folder" : std::strerror(errno);
+    throw Error(ErrorKind::kData, fmt::format("cannot read {}: {}", path, reason),
+                "name a CSV file with the measurements table");
+  }
+  return read_measurements_table(in, path);
+}
+
+}  // namespace lockstep::import
