@@ -11,4 +11,12 @@ bool cpu_supported() {
 #endif
 }
 
+bool cpu_has_avx512() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+#else
+  return false;
+#endif
+}
+
 }  // namespace lockstep::nets::avx2

@@ -6,4 +6,7 @@ namespace lockstep::nets::avx2 {
 /// for.
 bool cpu_supported();
 
+/// Whether it has AVX-512 besides, which other libraries may use.
+bool cpu_has_avx512();
+
 }  // namespace lockstep::nets::avx2
