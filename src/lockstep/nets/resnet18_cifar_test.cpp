@@ -14,6 +14,16 @@ namespace {
 using torch::Tensor;
 namespace F = torch::nn::functional;
 
+/// On one thread: on a host with other work, threads that wait for each other take minutes.
+class ResNet18CifarTest : public ::testing::Test {
+ protected:
+  void SetUp() override { torch::set_num_threads(1); }
+  void TearDown() override { torch::set_num_threads(threads_); }
+
+ private:
+  int threads_ = torch::get_num_threads();
+};
+
 // As in tests/golden/make_resnet_golden.py.
 constexpr int kBatch = 8, kSteps = 4;
 
@@ -89,7 +99,7 @@ void sgd_step(ResNet18Cifar& net, std::map<std::string, Tensor>& momentum) {
 // from itself in double by up to 3.4e-4 in a gradient's norm (make_resnet_golden.py --float), here
 // up to 2.2e-3 was seen; the loss of the fourth step differs by 4.5e-4 there. A wrong term shows as
 // 1e-1 or more.
-TEST(ResNet18Cifar, LossesGradientsAndRunningAveragesMatchPyTorch) {
+TEST_F(ResNet18CifarTest, LossesGradientsAndRunningAveragesMatchPyTorch) {
   const auto expected = golden();
   ResNet18Cifar net;
   fill(net);
@@ -170,7 +180,7 @@ double gradient_error(const PlainResNet18& exact, Gradient gradient) {
   return std::sqrt(difference / size);
 }
 
-TEST(ResNet18Cifar, GradientsMatchThoseOfPlainAtenInDouble) {
+TEST_F(ResNet18CifarTest, GradientsMatchThoseOfPlainAtenInDouble) {
   ResNet18Cifar net;
   fill(net);
   PlainResNet18 exact(net, torch::kDouble), plain(net, torch::kFloat);
@@ -195,14 +205,14 @@ TEST(ResNet18Cifar, GradientsMatchThoseOfPlainAtenInDouble) {
   EXPECT_LT(aten_error, 0.03);
 }
 
-TEST(ResNet18Cifar, SameInputGivesSameBits) {
+TEST_F(ResNet18CifarTest, SameInputGivesSameBits) {
   ResNet18Cifar net;
   fill(net);
   const auto first = net.forward(images()), second = net.forward(images());
   EXPECT_TRUE(torch::equal(first, second));
 }
 
-TEST(ResNet18Cifar, BuffersAreThoseOfBatchNorm2d) {
+TEST_F(ResNet18CifarTest, BuffersAreThoseOfBatchNorm2d) {
   ResNet18Cifar net;
   net.forward(images());
   const auto buffers = net.named_buffers();
