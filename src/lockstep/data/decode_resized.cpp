@@ -41,9 +41,9 @@ void resize_planes(const YccPlanes& planes, const Crop& crop, ImageShape shape, 
                        box.right / planes.sub_x};
   const ByteImage y = resize(planes.y, box, shape.height, shape.width, s.planes[0], s.resize);
   const ByteImage cb =
-      resize(planes.cb, colour_box, shape.height, shape.width, s.planes[1], s.resize);
+      resize(planes.cb, colour_box, shape.height, shape.width, s.planes[1], s.resize_colour);
   const ByteImage cr =
-      resize(planes.cr, colour_box, shape.height, shape.width, s.planes[2], s.resize);
+      resize(planes.cr, colour_box, shape.height, shape.width, s.planes[2], s.resize_colour);
   for (int row = 0; row < shape.height; ++row, out += 3 * shape.width) {
     const std::size_t at = static_cast<std::size_t>(row) * y.stride;
     ycc_row_to_rgb(y.bytes + at, cb.bytes + at, cr.bytes + at, shape.width, out);

@@ -18,8 +18,43 @@ namespace {
 
 constexpr std::uint8_t kStartOfScan = 0xda, kEndOfImage = 0xd9;
 
-/// Offset of the first scan's data. The segments before it state their lengths.
-std::size_t find_scan(std::span<const std::uint8_t> file) {
+bool has_no_length(std::uint8_t marker) {
+  return marker == 0x01 || (marker >= 0xd0 && marker <= 0xd7);
+}
+
+/// c0 to cf, but for three that mean tables.
+bool is_frame(std::uint8_t marker) {
+  return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+}
+
+/// Baseline, extended and progressive, with Huffman or arithmetic coding; not lossless or
+/// hierarchical.
+bool is_decodable(std::uint8_t marker) {
+  return marker <= 0xc2 || marker == 0xc9 || marker == 0xca;
+}
+
+struct Outline {
+  int height = 0, width = 0;
+  std::size_t scan = 0;  // where the data of the first scan begin
+};
+
+void read_frame(std::span<const std::uint8_t> file, std::size_t at, Outline& outline) {
+  if (at + 10 > file.size())
+    fail(fmt::format("it ends at byte {}, inside its header", file.size()));
+  const int precision = file[at + 4], components = file[at + 9];
+  if (!is_decodable(file[at + 1]) || precision != 8 ||
+      (components != 1 && components != 3 && components != 4)) {
+    throw Error(ErrorKind::kData,
+                fmt::format("unsupported kind of JPEG ({} bits, {} components, frame {:02x})",
+                            precision, components, file[at + 1]));
+  }
+  outline.height = file[at + 5] << 8 | file[at + 6];
+  outline.width = file[at + 7] << 8 | file[at + 8];
+}
+
+/// Walks the segments before the first scan; they state their lengths.
+Outline read_outline(std::span<const std::uint8_t> file) {
+  Outline outline;
   std::size_t at = 2;
   while (at + 4 <= file.size()) {
     if (file[at] != 0xff) fail(fmt::format("no marker at byte {}", at));
@@ -28,14 +63,19 @@ std::size_t find_scan(std::span<const std::uint8_t> file) {
       ++at;
       continue;
     }
-    if (marker == 0x01 || (marker >= 0xd0 && marker <= 0xd7)) {  // without a length
+    if (has_no_length(marker)) {
       at += 2;
       continue;
     }
     const std::size_t length = std::size_t{file[at + 2]} << 8 | file[at + 3];
     if (length < 2) fail(fmt::format("a segment of length {} at byte {}", length, at));
+    if (is_frame(marker)) read_frame(file, at, outline);
     at += 2 + length;
-    if (marker == kStartOfScan) return at;
+    if (marker == kStartOfScan) {
+      if (outline.height < 1 || outline.width < 1) fail("it has no pixels");
+      outline.scan = at;
+      return outline;
+    }
   }
   fail(fmt::format("it ends at byte {}, before its first scan", file.size()));
 }
@@ -126,10 +166,9 @@ void cmyk_to_rgb(const std::vector<std::uint8_t>& cmyk, std::uint8_t* out) {
 }  // namespace
 
 ImageShape check_jpeg(std::span<const std::uint8_t> file) {
-  expect_end_of_image(file, find_scan(file));
-  const Decoder decoder = make_decoder();
-  const Header header = read_header(decoder.get(), file);
-  return {3, header.height, header.width};
+  const Outline outline = read_outline(file);
+  expect_end_of_image(file, outline.scan);
+  return {3, outline.height, outline.width};
 }
 
 ImageShape decode_jpeg(std::span<const std::uint8_t> file, ImageShape at_least,

@@ -21,6 +21,11 @@ std::size_t round_up(std::size_t size) {
 /// begin + (i + 1/2) scale; the triangle has a half-width of one input position, or of one output
 /// position where that is wider. Positions outside [0, limit) do not exist.
 void make_taps(double begin, double end, int limit, int size, ResizeScratch::Taps& taps) {
+  if (taps.begin == begin && taps.end == end && taps.limit == limit && taps.size == size) return;
+  taps.begin = begin;
+  taps.end = end;
+  taps.limit = limit;
+  taps.size = size;
   const double scale = (end - begin) / size, reach = std::max(scale, 1.0);
   const int lowest = static_cast<int>(begin);
   const int highest = std::min(limit, static_cast<int>(std::ceil(end)));
@@ -141,27 +146,29 @@ void transpose_rows(const std::uint8_t* in, std::size_t from, std::size_t size, 
   }
 }
 
-/// Blends rows to `size` of them and writes the result transposed: byte x of row y becomes byte y
+/// Blends rows as the taps say and writes the result transposed: byte x of row y becomes byte y
 /// of row x. A pixel of the direction that is blended has `group` rows, of which equals are
 /// blended.
-void blend_and_transpose(const ByteImage& in, int group, std::size_t size, ResizeScratch& s,
-                         std::vector<std::uint8_t>& out, std::size_t out_stride) {
+void blend_and_transpose(const ByteImage& in, const ResizeScratch::Taps& taps, int group,
+                         ResizeScratch& s, std::vector<std::uint8_t>& out) {
   const auto row_bytes = static_cast<std::size_t>(in.width * in.channels);
   const std::size_t block_stride = round_up(row_bytes);
-  const auto taps = static_cast<std::size_t>(s.taps.count);
+  const auto count = static_cast<std::size_t>(taps.count);
+  const auto size = static_cast<std::size_t>(taps.size * group);
+  const std::size_t out_stride = round_up(size);
   s.block.resize(kTile * block_stride);
-  s.rows.resize(taps);
+  s.rows.resize(count);
   out.resize(block_stride * out_stride);
   for (std::size_t y = 0; y < size; y += kTile) {
     for (std::size_t r = 0; r < std::min(kTile, size - y); ++r) {
       const std::size_t i = (y + r) / static_cast<std::size_t>(group);
       const int channel = static_cast<int>((y + r) % static_cast<std::size_t>(group));
-      for (std::size_t k = 0; k < taps; ++k) {  // spare ones, without weight, repeat the last row
+      for (std::size_t k = 0; k < count; ++k) {  // spare ones, without weight, repeat the last row
         const int row =
-            std::min((s.taps.first[i] + static_cast<int>(k)) * group + channel, in.height - 1);
+            std::min((taps.first[i] + static_cast<int>(k)) * group + channel, in.height - 1);
         s.rows[k] = in.bytes + static_cast<std::size_t>(row) * in.stride;
       }
-      blend_rows(s.rows.data(), s.taps.weights.data() + i * taps, taps, row_bytes, s.sums,
+      blend_rows(s.rows.data(), taps.weights.data() + i * count, count, row_bytes, s.sums,
                  s.block.data() + r * block_stride);
     }
     transpose_rows(s.block.data(), block_stride, block_stride, out.data() + y, out_stride);
@@ -177,18 +184,16 @@ ByteImage resize(const ByteImage& in, const Box& box, int height, int width,
   const int right = std::min(in.width, static_cast<int>(std::ceil(box.right)));
   const ByteImage columns{in.bytes + left * in.channels, in.stride, in.height, right - left,
                           in.channels};
-  const std::size_t upright_rows = round_up(static_cast<std::size_t>(height));
-  make_taps(box.top, box.bottom, in.height, height, scratch.taps);
-  blend_and_transpose(columns, 1, static_cast<std::size_t>(height), scratch, scratch.transposed,
-                      upright_rows);
+  make_taps(box.top, box.bottom, in.height, height, scratch.height);
+  blend_and_transpose(columns, scratch.height, 1, scratch, scratch.transposed);
 
   // Then the width; columns are rows now, and each channel of a column is one.
-  const ByteImage turned{scratch.transposed.data(), upright_rows, (right - left) * in.channels,
-                         height, 1};
-  const auto bytes = static_cast<std::size_t>(width * in.channels);
-  make_taps(box.left - left, box.right - left, right - left, width, scratch.taps);
-  blend_and_transpose(turned, in.channels, bytes, scratch, out, round_up(bytes));
-  return {out.data(), round_up(bytes), height, width, in.channels};
+  const ByteImage turned{scratch.transposed.data(), round_up(static_cast<std::size_t>(height)),
+                         (right - left) * in.channels, height, 1};
+  make_taps(box.left - left, box.right - left, right - left, width, scratch.width);
+  blend_and_transpose(turned, scratch.width, in.channels, scratch, out);
+  return {out.data(), round_up(static_cast<std::size_t>(width * in.channels)), height, width,
+          in.channels};
 }
 
 }  // namespace lockstep::data

@@ -24,14 +24,17 @@ struct ByteImage {
   int channels = 1;
 };
 
-/// Working memory of one thread.
+/// Working memory of one thread. One for each kind of plane saves work when sizes repeat.
 struct ResizeScratch {
   struct Taps {
+    double begin = 0, end = 0;  ///< what they were made for
+    int limit = 0, size = 0;
     int count = 0;                       ///< weights an output position; spare ones are zero
     std::vector<int> first;              ///< first input position of each output position
     std::vector<std::uint16_t> weights;  ///< count for each output position, in 65536ths
   };
-  Taps taps;
+  Taps height;
+  Taps width;
   std::vector<const std::uint8_t*> rows;
   std::vector<std::uint16_t> sums;
   std::vector<std::uint8_t> block;       ///< a few blended rows
