@@ -175,6 +175,28 @@ void compare_series(SpeedupGroup& group, std::int64_t batch, const Series& point
   }
 }
 
+/// A CPU that is divided among its workers is not the same device at every N.
+void remark_on_threads(SpeedupGroup& group) {
+  std::map<std::int64_t, std::int64_t> threads;
+  for (const SpeedupPoint& point : group.points) {
+    const Configuration& c = point.configuration;
+    if (point.speedup && c.threads_per_worker) threads[*c.workers] = *c.threads_per_worker;
+  }
+  const bool same = std::all_of(threads.begin(), threads.end(), [&](const auto& entry) {
+    return entry.second == threads.begin()->second;
+  });
+  if (same) return;
+  std::vector<std::string> parts;
+  for (const auto& [workers, count] : threads) {
+    parts.push_back(fmt::format("{} at N = {}", count, workers));
+  }
+  group.remarks.push_back(
+      fmt::format("threads per worker differ ({}): the speedup is that of the whole machine, not "
+                  "of more devices "
+                  "of one kind",
+                  fmt::join(parts, ", ")));
+}
+
 void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
   const bool several_counts =
       std::any_of(group.points.begin(), group.points.end(), [&](const SpeedupPoint& point) {
@@ -197,8 +219,9 @@ void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
     return;
   }
   for (const auto& [batch, points] : series) compare_series(group, batch, points);
+  remark_on_threads(group);
   if (*group.baseline_workers > 1 && !options.baseline_workers && group.has_speedups()) {
-    group.refusals.push_back(fmt::format(
+    group.remarks.push_back(fmt::format(
         "there is no run on 1 worker: speedups are over {} workers and say nothing about one",
         *group.baseline_workers));
   }

@@ -56,6 +56,7 @@ struct SpeedupGroup {
   std::optional<std::int64_t> baseline_workers;  ///< N0
   std::vector<SpeedupPoint> points;
   std::vector<std::string> refusals;  ///< comparisons that were not made, each with its reason
+  std::vector<std::string> remarks;   ///< what to know about those that were
 
   /// "resnet18-cifar on cifar10, v100".
   std::string title() const;
