@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "lockstep/base/error.h"
@@ -114,7 +115,8 @@ std::vector<std::string> gpus(const Clock& clock) {
   spec.arguments = {"--query-gpu=name", "--format=csv,noheader"};
   try {
     const launch::CapturedOutput said = launch::run_captured(spec, kVersionTimeout, clock);
-    if (said.status.clean() && !said.output.empty()) found.push_back(first_line(said.output));
+    std::istringstream lines(said.status.clean() ? said.output : "");
+    for (std::string line; std::getline(lines, line);) found.push_back(line);
   } catch (const Error&) {
     // A driver that does not answer offers no GPU.
   }

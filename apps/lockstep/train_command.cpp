@@ -34,14 +34,24 @@ class JsonSink final : public RunSink {
 /// Hands what workers say on to the sinks, and sees to it that a run that began also ends there.
 class RunRelay final : public launch::GroupObserver {
  public:
-  RunRelay(std::vector<RunSink*> sinks, int workers, Console& console, const Clock& clock)
-      : sinks_(std::move(sinks)), workers_(workers), console_(console), clock_(clock) {}
+  /// `machine` is what runs record of this host: a worker sees only its share of it.
+  RunRelay(std::vector<RunSink*> sinks, record::Machine machine, int workers, Console& console,
+           const Clock& clock)
+      : sinks_(std::move(sinks)),
+        machine_(std::move(machine)),
+        workers_(workers),
+        console_(console),
+        clock_(clock) {}
 
   void on_event(int rank, const record::Event& event) override {
     // Errors are written by close(), once the first cause is known.
     if (rank != 0 || std::holds_alternative<record::WorkerError>(event)) return;
     if (const auto* started = std::get_if<record::RunStarted>(&event)) {
       started_wall_ns_ = started->started_wall_ns;
+      record::RunStarted whole = *started;
+      whole.machine = machine_;
+      write(whole);
+      return;
     }
     if (const auto* ended = std::get_if<record::RunEnded>(&event)) {
       ended_ = *ended;
@@ -88,6 +98,7 @@ class RunRelay final : public launch::GroupObserver {
   }
 
   std::vector<RunSink*> sinks_;
+  record::Machine machine_;
   int workers_;
   Console& console_;
   const Clock& clock_;
@@ -96,8 +107,14 @@ class RunRelay final : public launch::GroupObserver {
 };
 
 launch::CorePlan plan_workers(record::RunSpec& spec) {
-  launch::CorePlan plan = launch::plan_cores(measure::usable_cores(), spec.workers,
-                                             spec.threads_per_worker, spec.oversubscribed);
+  const std::vector<int> usable = measure::usable_cores();
+  launch::CorePlan plan =
+      launch::plan_cores(usable, spec.workers, spec.threads_per_worker, spec.oversubscribed);
+  // A control group that allows less than all cores says how many, not which: pinned to the first
+  // of them, every container of a host would use the same ones.
+  if (usable.size() < measure::affinity_cores().size()) {
+    for (std::vector<int>& share : plan.cores) share.clear();
+  }
   spec.workers = plan.workers;
   spec.threads_per_worker = plan.threads_per_worker;
   spec.oversubscribed = plan.oversubscribed;
@@ -138,11 +155,12 @@ void train(record::TrainRequest request, const GlobalOptions& options) {
   StoreSink store(options.store_path, console);
   RunDisplay display(console, clock);
   JsonSink json(console);
-  RunRelay relay({&store, options.json ? static_cast<RunSink*>(&json) : &display}, plan.workers,
-                 console, clock);
+  RunRelay relay({&store, options.json ? static_cast<RunSink*>(&json) : &display},
+                 measure::describe_machine(), plan.workers, console, clock);
 
   launch::SignalInbox signals;
   const launch::LocalWorkers local;
+  console.set_status(fmt::format("starting {} x {} ...", plan.workers, program));
   std::vector<std::string> arguments{"train"};
   for (std::string& argument : train_arguments(request)) arguments.push_back(std::move(argument));
   const launch::GroupOutcome outcome = launch::run_group(

@@ -108,7 +108,7 @@ class FakeRun {
     event.spec = request_.spec;
     event.spec.data.name = "nothing";
     event.spec.data.train_examples = steps_per_epoch_ * request_.spec.global_batch();
-    event.machine.cores = 2;
+    event.machine.cores = 1;  // as one that is pinned sees it
     event.started_wall_ns = clock_.wall();
     event.steps_per_epoch = steps_per_epoch_;
     return event;

@@ -9,10 +9,13 @@
 namespace lockstep {
 namespace {
 
-constexpr std::uint64_t kPrime = 0x9e3779b97f4a7c15ULL;
+constexpr std::uint64_t kSpreadWord = 0xc2b2ae3d27d4eb4fULL;
+constexpr std::uint64_t kSpreadState = 0x9e3779b97f4a7c15ULL;
 
+/// Word and state are multiplied apart: with one multiplication, a changed top bit would leave a
+/// single changed bit in the state, which a change of the next word could undo.
 std::uint64_t stir(std::uint64_t state, std::uint64_t word) {
-  return std::rotl((state ^ word) * kPrime, 29);
+  return std::rotl(state + word * kSpreadWord, 31) * kSpreadState;
 }
 
 }  // namespace
