@@ -43,8 +43,9 @@ struct SpeedupPoint {
   std::optional<double> scaled;
 };
 
-/// Points that may be compared: one network, data set, device, variant and count of epochs, one
-/// kind of scaling, one basis, one baseline count. Ordered by the fixed batch, then N.
+/// Points that may be compared: one network, data set, device and variant, one kind of scaling, one
+/// basis, one baseline count; where only whole runs were timed, one count of epochs. Ordered by the
+/// fixed batch, then N.
 struct SpeedupGroup {
   std::string model;
   std::string dataset;

@@ -173,6 +173,26 @@ TEST(Speedup, ThreadsThatDifferAreRemarkedOn) {
   EXPECT_TRUE(mentions(groups[0].remarks, "threads per worker differ (2 at N = 1, 1 at N = 2)"));
 }
 
+TEST(Speedup, EpochTimesOfRunsOfDifferentLengthMayBeComparedButTotalsMayNot) {
+  MeasurementRows table;
+  table.at_local(1, 32, "epoch_time", 20).at_local(2, 32, "epoch_time", 10);
+  table.rows[0].epochs = 3;
+  table.rows[1].epochs = 5;
+  EXPECT_DOUBLE_EQ(*point(groups_of(table).at(0), 2, 64).speedup, 2);
+  for (auto& row : table.rows) row.metric = "total_time";
+  EXPECT_EQ(groups_of(table).size(), 2u);
+}
+
+TEST(Speedup, OfSeveralBaselinesTheOneOfTheSameLengthIsTaken) {
+  MeasurementRows table;
+  table.at_local(1, 32, "epoch_time", 20).at_local(1, 32, "epoch_time", 24);
+  table.at_local(2, 32, "epoch_time", 12);
+  table.rows[0].epochs = 1;
+  table.rows[1].epochs = 5;
+  table.rows[2].epochs = 5;
+  EXPECT_DOUBLE_EQ(*point(groups_of(table).at(0), 2, 64).speedup, 2);
+}
+
 TEST(Speedup, NotesThatAllRowsShareDoNotSetThemApart) {
   MeasurementRows table;
   table.at_local(1, 32, "epoch_time", 20).note("strategy", "overlap");
