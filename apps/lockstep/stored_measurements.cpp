@@ -3,24 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <set>
 
 #include "lockstep/analyze/run_measurements.h"
 #include "lockstep/base/error.h"
+#include "lockstep/store/imports.h"
 
 namespace lockstep::cli {
 namespace {
-
-analyze::StepBreakdown breakdown_of(store::Store& store, const store::StoredRun& run) {
-  analyze::StepBreakdownBuilder builder(run.started.spec.workers);
-  record::StepBlock block;
-  block.steps.resize(1);
-  store.visit_steps(run.summary.id, [&](const record::StepTimes& step) {
-    block.steps[0] = step;
-    builder.add(block);
-  });
-  return builder.result();
-}
 
 Error nothing_there(store::Store& store, const std::string& study, std::int64_t left_out) {
   std::set<std::string> names;
@@ -38,7 +29,28 @@ Error nothing_there(store::Store& store, const std::string& study, std::int64_t 
   return {ErrorKind::kData, what, hint};
 }
 
+std::vector<record::Measurement> rows_of(store::Store& store, const store::RunSummary& summary) {
+  if (store::import_source(store.path(), summary.id)) {
+    return store::imported_measurements(store.path(), std::array{summary.id});
+  }
+  const store::StoredRun run = store.load(summary.id);
+  return analyze::measurements_of(run.started, run.epochs, run.ended,
+                                  {summary.id, summary.label.study, summary.label.repeat},
+                                  stored_breakdown(store, run));
+}
+
 }  // namespace
+
+analyze::StepBreakdown stored_breakdown(store::Store& store, const store::StoredRun& run) {
+  analyze::StepBreakdownBuilder builder(run.started.spec.workers);
+  record::StepBlock block;
+  block.steps.resize(1);
+  store.visit_steps(run.summary.id, [&](const record::StepTimes& step) {
+    block.steps[0] = step;
+    builder.add(block);
+  });
+  return builder.result();
+}
 
 StoredMeasurements stored_measurements(store::Store& store, const std::string& study) {
   store::RunFilter filter;
@@ -49,10 +61,7 @@ StoredMeasurements stored_measurements(store::Store& store, const std::string& s
       ++result.left_out;
       continue;
     }
-    const store::StoredRun run = store.load(summary.id);
-    const auto rows = analyze::measurements_of(
-        run.started, run.epochs, run.ended, {summary.id, summary.label.study, summary.label.repeat},
-        breakdown_of(store, run));
+    const auto rows = rows_of(store, summary);
     result.rows.insert(result.rows.end(), rows.begin(), rows.end());
     ++result.runs;
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "lockstep/analyze/audit_rules.h"
 #include "lockstep/analyze/communication.h"
@@ -41,8 +42,8 @@ struct Case {
 class Auditor {
  public:
   Auditor(std::span<const Measurement> rows, const AuditOptions& options) : options_(options) {
-    configurations_ = configurations(rows);
-    groups_ = speedups(configurations_);
+    distinguishing_ = distinguishing_notes(rows);
+    groups_ = speedups(configurations(rows));
     for (const Measurement& row : rows) {
       if (row.metric.starts_with(kPrefix)) cases_.push_back(make_case(row, rows));
     }
@@ -89,12 +90,8 @@ class Auditor {
   }
 
   AuditFacts facts_of(const Measurement& row) const {
-    // The row itself as a configuration, so that it has b, B and a label even if nothing was
-    // measured.
-    Measurement bare = row;
-    bare.metric = "named";
     AuditFacts facts;
-    facts.configuration = configurations(std::span(&bare, 1)).front();
+    facts.configuration = configuration_of(row, distinguishing_);
     facts.configuration.parameters = options_.parameters;
     for (const SpeedupGroup& group : groups_) {
       for (const SpeedupPoint& point : group.points) {
@@ -277,7 +274,7 @@ class Auditor {
   }
 
   AuditOptions options_;
-  std::vector<Configuration> configurations_;
+  std::set<std::string> distinguishing_;
   std::vector<SpeedupGroup> groups_;
   std::vector<Case> cases_;
 };

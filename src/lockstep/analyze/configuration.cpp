@@ -13,18 +13,34 @@ namespace {
 
 using record::Measurement;
 
-std::string variant_of(const Measurement& row) {
+bool is_bookkeeping(const std::string& name) {
+  constexpr std::array<std::string_view, 15> kNames{
+      "study",      "run",        "repeat", "epoch",   "warm_up",
+      "unreliable", "parameters", "seed",   "series",  "source",
+      "file",       "timestamp",  "cell",   "comment", "threads_per_worker"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+std::string variant_of(const Measurement& row, const std::set<std::string>& distinguishing) {
   std::string text;
   for (const auto& [name, value] : row.notes) {
-    if (is_bookkeeping_note(name) || value.empty()) continue;
+    if (value.empty() || distinguishing.count(name) == 0) continue;
     text += (text.empty() ? "" : ", ") + name + "=" + value;
   }
   return text;
 }
 
-auto key_of(const Measurement& row) {
-  return std::tuple(row.model, row.dataset, row.device, variant_of(row), row.epochs,
-                    row.global_batch, row.batch_per_worker, row.nodes, row.workers, row.examples);
+/// A positive number that stands in a note.
+std::optional<std::int64_t> count_in_note(const Measurement& row, const char* name) {
+  const auto note = row.notes.find(name);
+  if (note == row.notes.end()) return std::nullopt;
+  const long long count = std::strtoll(note->second.c_str(), nullptr, 10);
+  return count > 0 ? std::optional<std::int64_t>(count) : std::nullopt;
+}
+
+auto key_of(const Configuration& c) {
+  return std::tuple(c.model, c.dataset, c.device, c.variant, c.epochs, c.global_batch,
+                    c.batch_per_worker, c.nodes, c.workers, c.examples, c.threads_per_worker);
 }
 
 auto order_of(const Configuration& c) {
@@ -33,12 +49,16 @@ auto order_of(const Configuration& c) {
                     c.workers, c.nodes);
 }
 
-Configuration start_configuration(const Measurement& row) {
+}  // namespace
+
+Configuration configuration_of(const Measurement& row,
+                               const std::set<std::string>& distinguishing) {
   Configuration c;
   c.model = row.model;
   c.dataset = row.dataset;
   c.device = row.device;
-  c.variant = variant_of(row);
+  c.variant = variant_of(row, distinguishing);
+  c.threads_per_worker = count_in_note(row, "threads_per_worker");
   c.nodes = row.nodes;
   c.workers = row.workers;
   c.batch_per_worker = row.batch_per_worker;
@@ -55,6 +75,8 @@ Configuration start_configuration(const Measurement& row) {
   }
   return c;
 }
+
+namespace {
 
 /// The values of one metric while they are collected.
 struct Collected {
@@ -86,10 +108,7 @@ void settle(Configuration& c, const std::string& metric, const Collected& collec
 
 std::optional<std::int64_t> parameters_of(const Measurement& row) {
   if (row.metric == "parameters") return std::llround(row.value);
-  const auto note = row.notes.find("parameters");
-  if (note == row.notes.end()) return std::nullopt;
-  const long long count = std::strtoll(note->second.c_str(), nullptr, 10);
-  return count > 0 ? std::optional<std::int64_t>(count) : std::nullopt;
+  return count_in_note(row, "parameters");
 }
 
 }  // namespace
@@ -98,11 +117,24 @@ std::string_view origin_name(Origin origin) {
   return origin == Origin::kMeasured ? "measured" : "derived";
 }
 
-bool is_bookkeeping_note(const std::string& name) {
-  constexpr std::array<std::string_view, 14> kNames{
-      "study", "run",    "repeat", "epoch", "warm_up",   "unreliable", "parameters",
-      "seed",  "series", "source", "file",  "timestamp", "cell",       "comment"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+std::set<std::string> distinguishing_notes(std::span<const Measurement> rows) {
+  std::map<std::string, std::set<std::string>> values;
+  std::map<std::string, std::size_t> present;
+  std::size_t count = 0;
+  for (const Measurement& row : rows) {
+    if (row.metric == "parameters") continue;
+    ++count;
+    for (const auto& [name, value] : row.notes) {
+      values[name].insert(value);
+      ++present[name];
+    }
+  }
+  std::set<std::string> names;
+  for (const auto& [name, seen] : values) {
+    const bool differs = seen.size() > 1 || present[name] < count;
+    if (differs && !is_bookkeeping(name)) names.insert(name);
+  }
+  return names;
 }
 
 std::optional<double> Configuration::value(const std::string& metric) const {
@@ -132,15 +164,17 @@ std::string Configuration::label() const {
 }
 
 std::vector<Configuration> configurations(std::span<const Measurement> rows) {
-  using Key = decltype(key_of(std::declval<Measurement>()));
+  using Key = decltype(key_of(std::declval<Configuration>()));
+  const std::set<std::string> distinguishing = distinguishing_notes(rows);
   std::map<Key, Configuration> grouped;
   std::map<Key, std::map<std::string, Collected>> collected;
   std::map<std::string, std::int64_t> parameters;
   for (const Measurement& row : rows) {
     if (const auto count = parameters_of(row)) parameters[row.model] = *count;
     if (row.metric == "parameters" || row.metric.starts_with("reported_")) continue;
-    const Key key = key_of(row);
-    Configuration& c = grouped.try_emplace(key, start_configuration(row)).first->second;
+    Configuration started = configuration_of(row, distinguishing);
+    const Key key = key_of(started);
+    Configuration& c = grouped.try_emplace(key, std::move(started)).first->second;
     c.unreliable |= row.notes.count("unreliable") > 0;
     Collected& metric = collected[key][row.metric];
     if (row.notes.count("warm_up") > 0) continue;

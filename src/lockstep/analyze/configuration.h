@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -35,7 +36,8 @@ struct Configuration {
   std::optional<std::int64_t> epochs;
   bool gave_batch_per_worker = false;
   bool gave_global_batch = false;
-  bool unreliable = false;  ///< a source marked its timings so
+  bool unreliable = false;                         ///< a source marked its timings so
+  std::optional<std::int64_t> threads_per_worker;  ///< of a CPU worker
   std::optional<std::int64_t> parameters;
 
   /// Values by metric, without those of warm-up epochs. Of a curve the last epoch's.
@@ -57,8 +59,12 @@ struct Configuration {
 /// the size of its model, whatever else it names.
 std::vector<Configuration> configurations(std::span<const record::Measurement> rows);
 
-/// Notes that say which run a row is of, not what kind of run; all others tell configurations
-/// apart.
-bool is_bookkeeping_note(const std::string& name);
+/// Notes that tell configurations apart: their value differs between rows, and they do not just say
+/// which run a row is of (run, epoch, repeat, seed, ...).
+std::set<std::string> distinguishing_notes(std::span<const record::Measurement> rows);
+
+/// What one row says about its configuration, without values.
+Configuration configuration_of(const record::Measurement& row,
+                               const std::set<std::string>& distinguishing);
 
 }  // namespace lockstep::analyze

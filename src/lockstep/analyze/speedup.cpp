@@ -17,8 +17,15 @@ namespace {
 constexpr std::array kBases{TimeBasis::kEpochTime, TimeBasis::kThroughput, TimeBasis::kStepTime,
                             TimeBasis::kTotalTime};
 
+/// An epoch or a step takes as long in a run of 3 epochs as in one of 5; only whole runs must have
+/// the same count to be compared.
+std::optional<std::int64_t> epochs_that_matter(const Configuration& c) {
+  const bool finer = c.value("epoch_time") || c.value("throughput") || c.value("step_time");
+  return finer ? std::nullopt : c.epochs;
+}
+
 auto group_key(const Configuration& c) {
-  return std::tuple(c.model, c.dataset, c.device, c.variant, c.epochs);
+  return std::tuple(c.model, c.dataset, c.device, c.variant, epochs_that_matter(c));
 }
 
 std::optional<std::int64_t> fixed_batch(const Configuration& c, Scaling scaling) {
@@ -148,31 +155,63 @@ std::optional<std::int64_t> common_baseline(const std::map<std::int64_t, Series>
       ->first;
 }
 
+/// The point that the others of a series are compared with: on N0 workers, and of a run of the same
+/// length as `point` where there are several.
+SpeedupPoint* baseline_for(const Series& points, const SpeedupPoint& point, std::int64_t workers) {
+  SpeedupPoint* found = nullptr;
+  for (SpeedupPoint* candidate : points) {
+    if (candidate->configuration.workers != workers) continue;
+    const bool same = candidate->configuration.epochs == point.configuration.epochs;
+    if (found == nullptr || same) found = candidate;
+    if (same) break;
+  }
+  return found;
+}
+
 void compare_series(SpeedupGroup& group, std::int64_t batch, const Series& points) {
   const char* name = *group.scaling == Scaling::kStrong ? "B" : "b";
-  const auto baseline = std::find_if(points.begin(), points.end(), [&](const SpeedupPoint* point) {
-    return point->configuration.workers == group.baseline_workers;
-  });
-  if (baseline == points.end()) {
-    if (points.size() < 2) return;
-    group.refusals.push_back(
-        fmt::format("{} = {} has no run on {} worker(s): its speedups would have another baseline "
-                    "({}) than the "
-                    "rest and are left out",
-                    name, batch, *group.baseline_workers, *points.front()->configuration.workers));
-    return;
-  }
-  (*baseline)->baseline = true;
   for (SpeedupPoint* point : points) {
-    const auto reason = unlike((*baseline)->configuration, point->configuration, *group.scaling);
+    SpeedupPoint* baseline = baseline_for(points, *point, *group.baseline_workers);
+    if (baseline == nullptr) {
+      if (points.size() < 2) return;
+      group.refusals.push_back(fmt::format(
+          "{} = {} has no run on {} worker(s): its speedups would have another baseline "
+          "({}) than the rest and are left out",
+          name, batch, *group.baseline_workers, *points.front()->configuration.workers));
+      return;
+    }
+    baseline->baseline = true;
+    const auto reason = unlike(baseline->configuration, point->configuration, *group.scaling);
     if (reason) {
       group.refusals.push_back(fmt::format("{} is not compared with {}: {}",
                                            point->configuration.label(),
-                                           (*baseline)->configuration.label(), *reason));
+                                           baseline->configuration.label(), *reason));
       continue;
     }
-    compare(*point, **baseline, group.basis, *group.scaling);
+    compare(*point, *baseline, group.basis, *group.scaling);
   }
+}
+
+/// A CPU that is divided among its workers is not the same device at every N.
+void remark_on_threads(SpeedupGroup& group) {
+  std::map<std::int64_t, std::int64_t> threads;
+  for (const SpeedupPoint& point : group.points) {
+    const Configuration& c = point.configuration;
+    if (point.speedup && c.threads_per_worker) threads[*c.workers] = *c.threads_per_worker;
+  }
+  const bool same = std::all_of(threads.begin(), threads.end(), [&](const auto& entry) {
+    return entry.second == threads.begin()->second;
+  });
+  if (same) return;
+  std::vector<std::string> parts;
+  for (const auto& [workers, count] : threads) {
+    parts.push_back(fmt::format("{} at N = {}", count, workers));
+  }
+  group.remarks.push_back(
+      fmt::format("threads per worker differ ({}): the speedup is that of the whole machine, not "
+                  "of more devices "
+                  "of one kind",
+                  fmt::join(parts, ", ")));
 }
 
 void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
@@ -197,8 +236,9 @@ void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
     return;
   }
   for (const auto& [batch, points] : series) compare_series(group, batch, points);
+  remark_on_threads(group);
   if (*group.baseline_workers > 1 && !options.baseline_workers && group.has_speedups()) {
-    group.refusals.push_back(fmt::format(
+    group.remarks.push_back(fmt::format(
         "there is no run on 1 worker: speedups are over {} workers and say nothing about one",
         *group.baseline_workers));
   }
@@ -212,7 +252,9 @@ SpeedupGroup make_group(std::span<const Configuration> members, TimeBasis basis,
   group.dataset = first.dataset;
   group.device = first.device;
   group.variant = first.variant;
-  group.epochs = first.epochs;
+  const bool same_epochs = std::all_of(members.begin(), members.end(),
+                                       [&](const auto& c) { return c.epochs == first.epochs; });
+  if (same_epochs) group.epochs = first.epochs;
   group.scaling = options.scaling ? options.scaling : scaling_of(members);
   group.basis = basis;
   const std::string metric = metric_of(basis);
@@ -293,7 +335,6 @@ std::optional<std::string> unlike(const Configuration& baseline, const Configura
     return differ("settings", baseline.variant, other.variant);
   }
   if (baseline.examples != other.examples) return "different counts of examples";
-  if (baseline.epochs != other.epochs) return "different counts of epochs";
   const auto a = fixed_batch(baseline, scaling);
   const auto b = fixed_batch(other, scaling);
   if (a && b && *a != *b) {

@@ -43,8 +43,9 @@ struct SpeedupPoint {
   std::optional<double> scaled;
 };
 
-/// Points that may be compared: one network, data set, device, variant and count of epochs, one
-/// kind of scaling, one basis, one baseline count. Ordered by the fixed batch, then N.
+/// Points that may be compared: one network, data set, device and variant, one kind of scaling, one
+/// basis, one baseline count; where only whole runs were timed, one count of epochs. Ordered by the
+/// fixed batch, then N.
 struct SpeedupGroup {
   std::string model;
   std::string dataset;
@@ -56,6 +57,7 @@ struct SpeedupGroup {
   std::optional<std::int64_t> baseline_workers;  ///< N0
   std::vector<SpeedupPoint> points;
   std::vector<std::string> refusals;  ///< comparisons that were not made, each with its reason
+  std::vector<std::string> remarks;   ///< what to know about those that were
 
   /// "resnet18-cifar on cifar10, v100".
   std::string title() const;

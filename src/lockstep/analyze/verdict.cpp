@@ -52,8 +52,10 @@ void judge_missing(std::span<const Configuration> configurations,
     return;
   }
   for (const SpeedupGroup& group : groups) {
-    for (const std::string& refusal : group.refusals) {
-      missing(fmt::format("{}: {}.", group.title(), refusal));
+    for (const auto* sentences : {&group.refusals, &group.remarks}) {
+      for (const std::string& sentence : *sentences) {
+        missing(fmt::format("{}: {}.", group.title(), sentence));
+      }
     }
   }
   const bool any_speedup = std::any_of(groups.begin(), groups.end(),

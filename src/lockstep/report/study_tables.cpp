@@ -188,12 +188,14 @@ std::vector<Table> speedup_tables(std::span<const SpeedupGroup> groups) {
   std::map<std::tuple<std::string, std::string, std::optional<Scaling>, TimeBasis>,
            std::vector<SpeedupRow>>
       sorted;
-  std::map<decltype(sorted)::key_type, std::vector<std::string>> refusals;
+  std::map<decltype(sorted)::key_type, std::vector<std::string>> notes;
   for (const SpeedupGroup& group : groups) {
     const auto key = std::tuple(group.model, group.dataset, group.scaling, group.basis);
     for (const SpeedupPoint& point : group.points) sorted[key].push_back({&group, &point});
-    for (const std::string& refusal : group.refusals) {
-      refusals[key].push_back(group.device.empty() ? refusal : group.device + ": " + refusal);
+    for (const auto* sentences : {&group.refusals, &group.remarks}) {
+      for (const std::string& sentence : *sentences) {
+        notes[key].push_back(group.device.empty() ? sentence : group.device + ": " + sentence);
+      }
     }
   }
   std::vector<Table> tables;
@@ -204,7 +206,7 @@ std::vector<Table> speedup_tables(std::span<const SpeedupGroup> groups) {
                       .build((terms.empty() ? "Time: " : "Time and speedup: ") +
                                  subject(model, dataset) + terms,
                              rows);
-    table.notes = refusals[key];
+    table.notes = notes[key];
     tables.push_back(std::move(table));
   }
   return tables;
