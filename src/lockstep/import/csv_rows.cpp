@@ -1,6 +1,7 @@
 #include "lockstep/import/csv_rows.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "lockstep/import/text_scan.h"
 
@@ -9,6 +10,19 @@ namespace {
 
 bool quotes_open(std::string_view text) {
   return std::count(text.begin(), text.end(), '"') % 2 == 1;
+}
+
+/// Without quotes the fields are pieces of the line itself.
+void split_plain(std::string_view line, char delimiter, std::vector<std::string_view>& fields) {
+  fields.clear();
+  const char* begin = line.data();
+  const char* end = begin + line.size();
+  for (const char* at = begin;; ++at) {
+    if (at != end && *at != delimiter) continue;
+    fields.push_back(trim(std::string_view(begin, static_cast<std::size_t>(at - begin))));
+    if (at == end) return;
+    begin = at + 1;
+  }
 }
 
 }  // namespace
@@ -44,6 +58,10 @@ void split_csv(std::string& record, char delimiter, std::vector<std::string_view
 bool CsvRows::next(std::vector<std::string_view>& fields) {
   Line line;
   if (!lines_.next(line)) return false;
+  if (std::memchr(line.text.data(), '"', line.text.size()) == nullptr) {
+    split_plain(line.text, delimiter_, fields);
+    return true;
+  }
   record_ = line.text;
   while (quotes_open(record_) && record_.size() < LineSource::kLongestLine && lines_.next(line)) {
     record_ += '\n';

@@ -23,7 +23,7 @@ struct EpochMark {
 /// "Epoch 3", "[Epoch 3]", "Epoch: 3/90", "epoch=3", "Epoch [3/90]", "Train Epoch: 1 [640/60000
 /// (1%)]", "Epoch 1 of 5", "Epoch #1".
 std::optional<EpochMark> find_epoch(std::string_view text) {
-  std::size_t at = text.find("poch");
+  std::size_t at = position_of("poch", text);
   while (at != std::string_view::npos) {
     const char first = at > 0 ? text[at - 1] : ' ';
     const bool starts = (first == 'E' || first == 'e') && (at < 2 || !is_letter(text[at - 2]));
@@ -141,7 +141,7 @@ class EpochLinesParser final : public LogParser {
   }
 
   bool take(const Figure& figure, const EpochMark& mark) {
-    MetricName name = metric_of(figure.name);
+    MetricName name = metrics_.of(figure.name);
     const std::string unit = lower(figure.unit);
     const bool per_second = unit == "img/s" || unit == "img/sec" || unit == "images/s" ||
                             unit == "images/sec" || unit == "samples/s" || unit == "samples/sec" ||
@@ -238,6 +238,7 @@ class EpochLinesParser final : public LogParser {
   std::vector<ImportedRun> runs_;
   ImportedRun run_;
   EpochTable table_;
+  MetricCache metrics_;
   Series losses_;
   std::int64_t epoch_ = 0;
   std::int64_t figures_ = 0;

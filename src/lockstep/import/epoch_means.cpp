@@ -26,7 +26,11 @@ void EpochMeans::close_epoch() {
 
 void EpochMeans::add(std::string_view name, double value, std::optional<double> epoch,
                      std::int64_t step, ImportedRun& run) {
-  const MetricName metric = metric_of(name);
+  add(name, metrics_.of(name), value, epoch, step, run);
+}
+
+void EpochMeans::add(std::string_view name, const MetricName& metric, double value,
+                     std::optional<double> epoch, std::int64_t step, ImportedRun& run) {
   const bool validation =
       metric.metric == Metric::kValLoss || metric.metric == Metric::kValAccuracy;
   const bool test = validation && metric.rank >= kTestRank;

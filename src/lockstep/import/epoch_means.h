@@ -17,6 +17,9 @@ class EpochMeans {
   /// One figure; `epoch` as the log numbers it.
   void add(std::string_view name, double value, std::optional<double> epoch, std::int64_t step,
            ImportedRun& run);
+  /// The same, where metric_of(name) is known already.
+  void add(std::string_view name, const MetricName& metric, double value,
+           std::optional<double> epoch, std::int64_t step, ImportedRun& run);
 
   /// Hands the epochs to `run`. A last epoch that only validated, after others that trained, is a
   /// validation on its own: its figures become those at the end of the run.
@@ -29,6 +32,7 @@ class EpochMeans {
  private:
   void close_epoch();
 
+  MetricCache metrics_;
   EpochTable table_;
   Series loss_;
   Series accuracy_;

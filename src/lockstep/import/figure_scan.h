@@ -71,6 +71,10 @@ void for_each_figure(std::string_view text, Take&& take) {
     figure.percent = !after.empty() && after[0] == '%';
     std::size_t unit = 0;
     while (unit < after.size() && (is_letter(after[unit]) || after[unit] == '/')) ++unit;
+    // "0.5 epoch_time=3": a word that goes on is the next figure's name, no unit.
+    const char follows = unit < after.size() ? after[unit] : ' ';
+    if (follows == '_' || follows == '=' || follows == ':' || follows == '-' || is_digit(follows))
+      unit = 0;
     figure.unit = after.substr(0, unit);
     const bool ratio = !rest.empty() && rest[0] == '/';
     if (!figure.name.empty() && is_letter(figure.name[0]) && !ratio) take(figure);

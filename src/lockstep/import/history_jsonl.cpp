@@ -16,7 +16,7 @@ namespace {
 /// Puts the objects of a history together into a run.
 class History {
  public:
-  void row(const std::vector<JsonField>& fields) {
+  void row(const JsonObject& fields) {
     std::optional<double> epoch;
     for (const JsonField& field : fields) {
       if (!field.is_number) continue;
@@ -68,7 +68,7 @@ class History {
   }
 
   /// Pictures, videos and tables are nested objects with a "_type".
-  static bool is_media(const std::string& name, const std::vector<JsonField>& fields) {
+  static bool is_media(const std::string& name, const JsonObject& fields) {
     const std::size_t dot = name.rfind('.');
     if (dot == std::string::npos) return false;
     for (const JsonField& field : fields) {
@@ -115,7 +115,7 @@ class HistoryReader final : public Reader {
     const std::string_view line = trim(sample.text.substr(0, sample.text.find('\n')));
     if (line.size() < 2 || line[0] != '{') return Match::kNo;
     JsonStream json(line);
-    std::vector<JsonField> fields;
+    JsonObject fields;
     if (json.next() != JsonToken::kBeginObject || !read_object(json, fields)) return Match::kNo;
     bool known = false;
     for (const JsonField& field : fields) {
@@ -129,7 +129,7 @@ class HistoryReader final : public Reader {
   void read(Input& input, ImportSink& sink) const override {
     LineSource lines(input);
     History history;
-    std::vector<JsonField> fields;
+    JsonObject fields;
     Line line;
     std::uint64_t bad_line = 0;
     std::uint64_t bad_lines = 0;

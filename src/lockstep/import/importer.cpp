@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lockstep/base/error.h"
+#include "lockstep/import/line_source.h"
 #include "lockstep/import/name_facts.h"
 #include "lockstep/import/pattern_reader.h"
 #include "lockstep/import/run_settings.h"
@@ -65,6 +66,11 @@ const Reader& Importer::reader_for(Input& input) const {
     std::string_view whole = text;
     if (!complete && whole.rfind('\n') != std::string_view::npos)
       whole = whole.substr(0, whole.rfind('\n') + 1);
+    std::string plain;
+    if (whole.find('\x1b') != std::string_view::npos &&
+        whole.find('\0') == std::string_view::npos) {
+      whole = plain = without_escapes(whole);
+    }
     const Reader* reader = registry_.recognise({whole, complete, file_name(input.name())});
     if (reader != nullptr) return *reader;
     if (complete) break;

@@ -216,42 +216,53 @@ void JsonStream::skip(JsonToken first) {
   }
 }
 
-bool read_object(JsonStream& json, std::vector<JsonField>& fields, int deepest) {
+bool read_object(JsonStream& json, JsonObject& fields, int deepest) {
   fields.clear();
   const std::size_t outside = json.depth() - 1;
-  std::vector<std::string> path;
+  std::string path;                     // names of the objects that are open, each with a dot
+  std::vector<std::size_t> path_sizes;  // of `path` before each of them
   std::string key;
+  const auto field = [&](bool is_number, double number, std::string_view text) {
+    JsonField& fresh = fields.add();
+    fresh.name.assign(path).append(key);
+    fresh.is_number = is_number;
+    fresh.number = number;
+    fresh.text = text;
+  };
   while (json.depth() > outside) {
     const JsonToken token = json.next();
     switch (token) {
       case JsonToken::kEnd:
         return false;
       case JsonToken::kKey:
-        key =
-            path.empty() ? std::string(json.text()) : path.back() + "." + std::string(json.text());
+        key = json.text();
         break;
       case JsonToken::kBeginObject:
-        if (static_cast<int>(path.size()) + 1 >= deepest) {
+        if (static_cast<int>(path_sizes.size()) + 1 >= deepest) {
           json.skip(token);
         } else {
-          path.push_back(key);
+          path_sizes.push_back(path.size());
+          path.append(key).append(1, '.');
         }
         break;
       case JsonToken::kEndObject:
-        if (!path.empty()) path.pop_back();
+        if (!path_sizes.empty()) {
+          path.resize(path_sizes.back());
+          path_sizes.pop_back();
+        }
         break;
       case JsonToken::kBeginArray:
         json.skip(token);
         break;
       case JsonToken::kNumber:
-        fields.push_back({key, true, json.number(), {}});
+        field(true, json.number(), {});
         break;
       case JsonToken::kString:
-        fields.push_back({key, false, 0, std::string(json.text())});
+        field(false, 0, json.text());
         break;
       case JsonToken::kTrue:
       case JsonToken::kFalse:
-        fields.push_back({key, false, 0, token == JsonToken::kTrue ? "true" : "false"});
+        field(false, 0, token == JsonToken::kTrue ? "true" : "false");
         break;
       case JsonToken::kNull:
       case JsonToken::kEndArray:

@@ -85,8 +85,24 @@ struct JsonField {
   std::string text;
 };
 
+/// The fields of an object. Reused for the next one, it allocates nothing.
+class JsonObject {
+ public:
+  const JsonField* begin() const { return fields_.data(); }
+  const JsonField* end() const { return fields_.data() + count_; }
+  void clear() { count_ = 0; }
+  JsonField& add() {
+    if (count_ == fields_.size()) fields_.emplace_back();
+    return fields_[count_++];
+  }
+
+ private:
+  std::vector<JsonField> fields_;
+  std::size_t count_ = 0;
+};
+
 /// Reads the rest of an object whose kBeginObject was given last. Arrays are skipped, as is what
 /// lies deeper than `deepest` objects. `fields` is reused. False when the text ended inside.
-bool read_object(JsonStream& json, std::vector<JsonField>& fields, int deepest = 2);
+bool read_object(JsonStream& json, JsonObject& fields, int deepest = 2);
 
 }  // namespace lockstep::import

@@ -127,6 +127,14 @@ class KerasParser final : public LogParser {
  public:
   bool line(const Line& line) override {
     std::string_view text = line.text;
+    // Nearly all of a log with progress bars is bars that were overwritten.
+    const std::size_t eta = epoch_ > 0 ? position_of(" - ETA: ", text) : std::string_view::npos;
+    const std::size_t bar_end = eta == std::string_view::npos ? eta : text.rfind(']');
+    if (eta != std::string_view::npos && (bar_end == std::string_view::npos || bar_end < eta) &&
+        !contains(text, "Epoch ")) {
+      started_ = epoch_;
+      return true;
+    }
     if (benchmark_.line(text)) return true;
     if (text.starts_with("Train on ") && contains(text, " samples")) {
       train_samples_ = integer_after(text, "Train on ");
@@ -172,7 +180,7 @@ class KerasParser final : public LogParser {
     if (line.metrics.empty() && !line.progress) return false;
     bool validated = false;
     for (const auto& [name, value] : line.metrics) {
-      const MetricName metric = metric_of(name);
+      const MetricName metric = metrics_.of(name);
       table_.set(epoch_, metric, value);
       validated =
           validated || metric.metric == Metric::kValLoss || metric.metric == Metric::kValAccuracy;
@@ -220,6 +228,7 @@ class KerasParser final : public LogParser {
   }
 
   KerasBenchmark benchmark_;
+  MetricCache metrics_;
   std::vector<ImportedRun> runs_;
   ImportedRun run_;
   EpochTable table_;

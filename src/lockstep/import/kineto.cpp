@@ -185,7 +185,7 @@ class KinetoReader final : public Reader {
   }
 
   static void distributed(JsonStream& json, Trace& trace) {
-    std::vector<JsonField> fields;
+    JsonObject fields;
     read_object(json, fields, 1);
     for (const JsonField& field : fields) {
       if (field.is_number) trace.world(field.name, field.number);
@@ -194,7 +194,7 @@ class KinetoReader final : public Reader {
   }
 
   static void devices(JsonStream& json, Trace& trace) {
-    std::vector<JsonField> fields;
+    JsonObject fields;
     while (json.next() == JsonToken::kBeginObject) {
       if (!read_object(json, fields, 1)) return;
       for (const JsonField& field : fields) {

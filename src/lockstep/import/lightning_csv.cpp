@@ -28,12 +28,14 @@ class MetricsTable {
   explicit MetricsTable(std::vector<std::string> header)
       : header_(std::move(header)),
         epoch_column_(column(header_, Metric::kEpoch)),
-        step_column_(column(header_, Metric::kStep)) {}
+        step_column_(column(header_, Metric::kStep)) {
+    for (const std::string& name : header_) metrics_.push_back(metric_of(name));
+  }
 
   void row(const std::vector<std::string_view>& fields) {
     ++rows_;
     const auto cell = [&](std::size_t i) {
-      return i < fields.size() ? parse_number(fields[i]) : std::nullopt;
+      return i < fields.size() && !fields[i].empty() ? parse_number(fields[i]) : std::nullopt;
     };
     const auto epoch = epoch_column_ == kNone ? std::nullopt : cell(epoch_column_);
     if (epoch) {
@@ -42,16 +44,16 @@ class MetricsTable {
     }
     const auto step = step_column_ == kNone ? std::nullopt : cell(step_column_);
     if (step && std::abs(*step) < 9e15) step_ = static_cast<std::int64_t>(*step);
-    for (std::size_t i = 0; i < header_.size(); ++i) {
-      if (i == epoch_column_ || i == step_column_) continue;
+    for (std::size_t i = 0; i < std::min(header_.size(), fields.size()); ++i) {
+      if (fields[i].empty() || i == epoch_column_ || i == step_column_) continue;
       const auto value = cell(i);
       if (!value) continue;
-      const bool rate = metric_of(header_[i]).metric == Metric::kLearningRate;
+      const bool rate = metrics_[i].metric == Metric::kLearningRate;
       if (rate && !epoch) {
         pending_rate_ = {i, *value};
         continue;
       }
-      means_.add(header_[i], *value, epoch ? epoch : epoch_, step_, run_);
+      means_.add(header_[i], metrics_[i], *value, epoch ? epoch : epoch_, step_, run_);
     }
     if (epoch && pending_rate_.first != kNone) {
       means_.add(header_[pending_rate_.first], pending_rate_.second, epoch, step_, run_);
@@ -74,6 +76,7 @@ class MetricsTable {
 
  private:
   std::vector<std::string> header_;
+  std::vector<MetricName> metrics_;
   std::size_t epoch_column_;
   std::size_t step_column_;
   EpochMeans means_;

@@ -1,5 +1,6 @@
 #include "lockstep/import/line_source.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace lockstep::import {
@@ -34,6 +35,20 @@ std::size_t skip_escape(std::string_view text, std::size_t i) {
 
 }  // namespace
 
+std::string without_escapes(std::string_view text) {
+  std::string plain;
+  plain.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    if (text[i] == kEscape) {
+      i = skip_escape(text, i);
+    } else {
+      if (text[i] != '\0') plain += text[i];
+      ++i;
+    }
+  }
+  return plain;
+}
+
 LineSource::LineSource(Input& input) : input_(input), buffer_(kChunk) {}
 
 bool LineSource::refill() {
@@ -52,9 +67,8 @@ bool LineSource::refill() {
   }
   // Judged once for each chunk, so that plain text pays nothing for it line by line.
   const char* fresh = buffer_.data() + end_;
-  const bool rough_part = has(fresh, count, '\r') || has(fresh, count, '\b') ||
-                          has(fresh, count, kEscape) || has(fresh, count, '\0');
-  rough_ = rough_part || (rough_ && end_ > 0);
+  overwritten_ = has(fresh, count, '\r') || has(fresh, count, '\b') || (overwritten_ && end_ > 0);
+  marked_ = has(fresh, count, kEscape) || has(fresh, count, '\0') || (marked_ && end_ > 0);
   end_ += count;
   return true;
 }
@@ -92,7 +106,9 @@ bool LineSource::next_raw(std::string_view& raw) {
 
 bool LineSource::next_segment(std::string_view& segment) {
   while (!rest_.empty()) {
-    const std::size_t stop = rest_.find_first_of("\r\b");
+    std::size_t stop = rest_.find('\r');
+    // Runs of backspaces are short and rare: looked for only up to the next carriage return.
+    stop = std::min(stop, rest_.substr(0, stop).find('\b'));
     segment = rest_.substr(0, stop);
     rest_ = stop == std::string_view::npos ? std::string_view() : rest_.substr(stop + 1);
     if (!segment.empty()) return true;
@@ -105,15 +121,7 @@ std::string_view LineSource::clean(std::string_view text) {
   const bool zeros = has(text.data(), text.size(), '\0');
   if (!escapes && !zeros) return text;
   if (zeros && binary_line_ == 0) binary_line_ = number_;
-  cleaned_.clear();
-  for (std::size_t i = 0; i < text.size();) {
-    if (text[i] == kEscape) {
-      i = skip_escape(text, i);
-    } else {
-      if (text[i] != '\0') cleaned_ += text[i];
-      ++i;
-    }
-  }
+  cleaned_ = without_escapes(text);
   return cleaned_;
 }
 
@@ -124,12 +132,12 @@ bool LineSource::next(Line& line) {
       if (!next_segment(text)) continue;
     } else {
       if (!next_raw(text)) return false;
-      if (rough_) {
+      if (overwritten_) {
         rest_ = text;
         if (!next_segment(text)) continue;
       }
     }
-    if (rough_) text = clean(text);
+    if (marked_) text = clean(text);
     if (text.empty()) continue;
     line.text = text;
     line.number = number_ + (cutting_ ? 1 : 0);

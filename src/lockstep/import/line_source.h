@@ -45,7 +45,8 @@ class LineSource {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::size_t searched_ = 0;
-  bool rough_ = false;  ///< the buffer holds bytes besides text and line feeds
+  bool overwritten_ = false;  ///< the buffer holds carriage returns or backspaces
+  bool marked_ = false;       ///< the buffer holds escapes or zero bytes
   bool ended_ = false;
   bool cutting_ = false;
   std::string_view rest_;  ///< of a physical line that holds several
@@ -54,5 +55,8 @@ class LineSource {
   std::uint64_t binary_line_ = 0;
   std::uint64_t cut_line_ = 0;
 };
+
+/// `text` without terminal control sequences and zero bytes.
+std::string without_escapes(std::string_view text);
 
 }  // namespace lockstep::import

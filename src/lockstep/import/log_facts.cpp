@@ -210,21 +210,24 @@ void LogFacts::failure(std::string_view text) {
 }
 
 void LogFacts::offer(ImportedRun& run, int ranks_seen) const {
-  if (workers_) {
-    run.workers.offer(*workers_);
-  } else if (ranks_seen > 1) {
-    run.workers.offer(ranks_seen);
-  } else if (per_node_) {
-    run.workers.offer(*per_node_ * nodes_.value_or(1));
-  } else if (last_gpu_used_ >= 0) {
-    run.workers.offer(last_gpu_used_ + 1);
-  } else if (visible_devices_) {
-    run.workers.offer(*visible_devices_);
+  // What the format itself says is better than what was found around it.
+  const bool told = run.workers && run.workers.from <= Provenance::kLog;
+  if (!told) {
+    if (workers_) {
+      run.workers.offer(std::max<std::int64_t>(*workers_, ranks_seen));
+    } else if (ranks_seen > 1) {
+      run.workers.offer(ranks_seen);
+    } else if (per_node_) {
+      run.workers.offer(*per_node_ * nodes_.value_or(1));
+    } else if (last_gpu_used_ >= 0) {
+      run.workers.offer(last_gpu_used_ + 1);
+    } else if (visible_devices_) {
+      run.workers.offer(*visible_devices_);
+    }
   }
-  if (ranks_seen > 1 && workers_ && *workers_ < ranks_seen) run.workers.offer(ranks_seen);
-  if (nodes_) run.nodes.offer(*nodes_);
-  if (batch_per_worker_) run.batch_per_worker.offer(*batch_per_worker_);
-  if (global_batch_) run.global_batch.offer(*global_batch_);
+  if (nodes_ && !run.nodes) run.nodes.offer(*nodes_);
+  if (batch_per_worker_ && !run.batch_per_worker) run.batch_per_worker.offer(*batch_per_worker_);
+  if (global_batch_ && !run.global_batch) run.global_batch.offer(*global_batch_);
   if (batch_ && !run.batch_said) run.batch_said = *batch_;
   if (epochs_ && !run.epochs_planned) run.epochs_planned.offer(*epochs_);
   if (examples_ && !run.examples) run.examples.offer(*examples_);

@@ -120,4 +120,12 @@ MetricName metric_of(std::string_view name) {
   return {};
 }
 
+MetricName MetricCache::of(std::string_view name) {
+  constexpr std::size_t kMost = 1024;
+  const auto found = known_.find(name);
+  if (found != known_.end()) return found->second;
+  if (known_.size() >= kMost) known_.clear();
+  return known_.emplace(name, metric_of(name)).first->second;
+}
+
 }  // namespace lockstep::import

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -32,5 +33,14 @@ struct MetricName {
 /// Reads names such as "val_acc", "valid/accuracy", "eval_loss", "train loss", "Acc@1", "top1",
 /// "lr-AdamW", "epoch_time_ms", "samples_per_second", "img/s". Upper and lower case are the same.
 MetricName metric_of(std::string_view name);
+
+/// metric_of() for names that come again and again.
+class MetricCache {
+ public:
+  MetricName of(std::string_view name);
+
+ private:
+  std::map<std::string, MetricName, std::less<>> known_;
+};
 
 }  // namespace lockstep::import

@@ -18,12 +18,17 @@ struct Entry {
   bool has_number = false;
   double number = 0;
   std::string text;
-  std::map<std::string, double> metadata;
   std::string status;
+  // Of the metadata:
+  std::optional<double> epoch;
+  std::optional<double> first_epoch;
+  std::optional<double> epoch_count;
+  std::optional<double> samples;
+  std::optional<double> throughput;  // of the value itself
 };
 
 /// The fields "value" and "metadata.*" of an entry's JSON.
-void read_fields(const std::vector<JsonField>& fields, Entry& entry) {
+void read_fields(const JsonObject& fields, Entry& entry) {
   for (const JsonField& field : fields) {
     if (field.name == "key") {
       entry.key = field.text;
@@ -35,16 +40,18 @@ void read_fields(const std::vector<JsonField>& fields, Entry& entry) {
       entry.text = field.text;
     } else if (field.name == "metadata.status") {
       entry.status = field.text;
-    } else if (field.name.starts_with("metadata.") && field.is_number) {
-      entry.metadata[field.name.substr(9)] = field.number;
-    } else if (field.name.starts_with("value.") && field.is_number) {
-      entry.metadata[field.name] = field.number;
+    } else if (field.is_number && std::abs(field.number) < 1e15) {
+      if (field.name == "metadata.epoch_num") entry.epoch = field.number;
+      if (field.name == "metadata.first_epoch_num") entry.first_epoch = field.number;
+      if (field.name == "metadata.epoch_count") entry.epoch_count = field.number;
+      if (field.name == "metadata.samples_count") entry.samples = field.number;
+      if (field.name == "value.throughput") entry.throughput = field.number;
     }
   }
 }
 
-std::optional<Entry> read_entry(std::string_view text) {
-  const std::size_t at = text.find(":::MLL");
+std::optional<Entry> read_entry(std::string_view text, JsonObject& fields) {
+  const std::size_t at = position_of(":::MLL", text);
   if (at == std::string_view::npos) return std::nullopt;
   text.remove_prefix(at + 6);
   Entry entry;
@@ -59,7 +66,6 @@ std::optional<Entry> read_entry(std::string_view text) {
     text.remove_prefix(colon + 2);
   }
   JsonStream json(text);
-  std::vector<JsonField> fields;
   if (json.next() != JsonToken::kBeginObject) return std::nullopt;
   read_object(json, fields);
   read_fields(fields, entry);
@@ -70,7 +76,7 @@ std::optional<Entry> read_entry(std::string_view text) {
 class MlperfParser final : public LogParser {
  public:
   bool line(const Line& line) override {
-    const auto entry = read_entry(line.text);
+    const auto entry = read_entry(line.text, fields_);
     if (!entry) return contains(line.text, ":::MLL");
     if (entry->key == "run_start") {
       // Every rank may print it; only after a stop is it another run.
@@ -155,8 +161,7 @@ class MlperfParser final : public LogParser {
     } else if (key == "eval_accuracy" || key == "eval_loss" || key == "train_loss") {
       figure(entry, key);
     } else if (key == "tracked_stats" || key == "throughput") {
-      const auto rate = entry.metadata.find("value.throughput");
-      const double value = rate != entry.metadata.end() ? rate->second : entry.number;
+      const double value = entry.throughput.value_or(entry.number);
       if (value > 0) run_.throughput.add(static_cast<std::int64_t>(run_.throughput.count()), value);
     }
   }
@@ -166,38 +171,26 @@ class MlperfParser final : public LogParser {
     double count = 1;
   };
   static SpanKey span_of(const Entry& entry) {
-    const auto number = [&](const char* name) -> std::optional<double> {
-      const auto found = entry.metadata.find(name);
-      if (found == entry.metadata.end() || !(std::abs(found->second) < 1e15)) return std::nullopt;
-      return found->second;
-    };
-    auto first = number("first_epoch_num");
-    if (!first) first = number("epoch_num");
+    const auto first = entry.first_epoch ? entry.first_epoch : entry.epoch;
     if (!first) return {};
-    return {std::llround(std::floor(*first)), number("epoch_count").value_or(1)};
+    return {std::llround(std::floor(*first)), entry.epoch_count.value_or(1)};
   }
 
   void figure(const Entry& entry, const std::string& key) {
     if (!entry.has_number) return;
-    const auto epoch = entry.metadata.find("epoch_num");
-    const bool numbered =
-        epoch != entry.metadata.end() && epoch->second >= 0 && epoch->second < 20'000;
-    if (!numbered) {
+    if (!entry.epoch || *entry.epoch < 0 || *entry.epoch >= 20'000) {
       // Language models count samples instead of epochs.
-      const auto samples = entry.metadata.find("samples_count");
-      const double at = samples != entry.metadata.end() ? samples->second
-                        : epoch != entry.metadata.end() ? epoch->second
-                                                        : 0;
-      run_.other[key].add(std::abs(at) < 9e15 ? static_cast<std::int64_t>(at) : 0, entry.number);
+      const double at = entry.samples ? *entry.samples : entry.epoch.value_or(0);
+      run_.other[key].add(static_cast<std::int64_t>(at), entry.number);
       return;
     }
-    const auto at = static_cast<std::int64_t>(std::ceil(epoch->second));
+    const auto at = static_cast<std::int64_t>(std::ceil(*entry.epoch));
     table_.set(at,
                key == "eval_accuracy" ? Metric::kValAccuracy
                : key == "eval_loss"   ? Metric::kValLoss
                                       : Metric::kTrainLoss,
                entry.number);
-    evaluated_.emplace(at, epoch->second);
+    evaluated_.emplace(at, *entry.epoch);
   }
 
   /// The time of an evaluated epoch is that of its block, shared among the block's epochs.
@@ -245,6 +238,7 @@ class MlperfParser final : public LogParser {
     double count = 1;
   };
 
+  JsonObject fields_;
   std::vector<ImportedRun> runs_;
   ImportedRun run_;
   EpochTable table_;

@@ -127,6 +127,8 @@ class NameFacts {
   void before_number(std::size_t i) {
     const std::string& name = word(i);
     const std::int64_t count = number(i + 1);
+    // "2nodes_8gpus": the word belongs to the number before it.
+    if (i > 0 && number(i - 1) > 0 && !tokens_[i].after_separator) return;
     if (const auto device = device_at(i)) {
       device_ = *device;
     } else if (among(name, kNodeWords)) {

@@ -43,14 +43,10 @@ NamedPattern compile(const std::string& pattern) {
     } else if (c == ']') {
       in_class = false;
     } else if (c == '(' && !in_class) {
-      std::size_t at = i + 1;
-      if (pattern.compare(at, 2, "?P") == 0 && at + 2 < pattern.size() && pattern[at + 2] == '<')
-        ++at;
-      const bool has_name = at + 1 < pattern.size() && pattern[i + 1] == '?' &&
-                            pattern[at + (at == i + 1)] == '<' && at + 2 < pattern.size() &&
-                            pattern[at + 2] != '=' && pattern[at + 2] != '!';
-      if (i + 1 < pattern.size() && pattern[i + 1] != '?') ++group;
-      if (!has_name) continue;
+      const std::string_view rest = std::string_view(pattern).substr(i + 1);
+      if (!rest.starts_with("?")) ++group;
+      const bool look_behind = rest.starts_with("?<=") || rest.starts_with("?<!");
+      if (look_behind || !(rest.starts_with("?<") || rest.starts_with("?P<"))) continue;
       const std::size_t open = pattern.find('<', i);
       const std::size_t close = pattern.find('>', open);
       if (close == std::string::npos) break;

@@ -81,15 +81,26 @@ std::optional<Position> take_position(std::string_view& text) {
                   static_cast<std::int64_t>(*steps)};
 }
 
+/// " *   Acc@1 69.758 Acc@5 89.078", " * Prec@1 ...", "Test:  Acc@1 69.7 ...".
+bool is_validation_result(std::string_view text) {
+  text = trim(text.substr(0, 64));
+  if (text.starts_with("*")) {
+    text = trim(text.substr(1));
+  } else if (text.starts_with("Test:")) {
+    text = trim(text.substr(5));
+  } else {
+    return false;
+  }
+  return text.starts_with("Acc@1") || text.starts_with("Prec@1");
+}
+
 class ImagenetParser final : public LogParser {
  public:
   bool line(const Line& line) override {
     std::string_view text = line.text;
-    const std::size_t at = text.find("Epoch: [");
+    const std::size_t at = position_of("Epoch: [", text);
     if (at != std::string_view::npos) return train_line(text.substr(at + 7));
-    if (contains(text, "* Acc@1") || contains(text, "* Prec@1") || contains(text, "Test:  Acc@1")) {
-      return validation_result(text);
-    }
+    if (is_validation_result(text)) return validation_result(text);
     return contains(text, "Test: [");
   }
 
@@ -139,7 +150,7 @@ class ImagenetParser final : public LogParser {
     } else if (meter.name == "lr") {
       rate_ = meter.value;
     } else if (meter.name == "Data" || meter.name == "data") {
-      run_.other["data_time_s"].add(place_.epoch * place_.steps + place_.step, meter.value);
+      data_time_.add(place_.epoch * place_.steps + place_.step, meter.value);
     }
   }
 
@@ -178,17 +189,20 @@ class ImagenetParser final : public LogParser {
   void end_run() {
     if (any_) {
       run_.epochs = table_.results();
+      if (!data_time_.empty()) run_.other["data_time_s"] = std::move(data_time_);
       run_.batch_said_is_global = true;  // "--batch-size: the total of all GPUs of a node"
       run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
       runs_.push_back(std::move(run_));
     }
     run_ = ImportedRun();
+    data_time_ = Series();
     table_ = EpochTable();
     any_ = false;
   }
 
   std::vector<ImportedRun> runs_;
   ImportedRun run_;
+  Series data_time_;
   EpochTable table_;
   Position place_;
   bool any_ = false;

@@ -16,7 +16,7 @@ class Series {
     std::int64_t position = 0;  ///< step, or the value's place in the log
     double value = 0;
   };
-  static constexpr std::size_t kKept = 8192;
+  static constexpr std::size_t kKept = 2048;
 
   void add(std::int64_t position, double value);
 

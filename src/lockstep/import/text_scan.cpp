@@ -1,13 +1,17 @@
 #include "lockstep/import/text_scan.h"
 
+#include <bit>
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstring>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace lockstep::import {
 namespace {
-
-constexpr std::string_view kBlank = " \t\r\n\v\f";
 
 /// "1,234,567": groups of three after the first comma. Gives the length, 0 when it is not that.
 std::size_t grouped_length(std::string_view text) {
@@ -23,6 +27,62 @@ std::size_t grouped_length(std::string_view text) {
     ++groups;
   }
   return groups == 0 ? 0 : i;
+}
+
+/// A number with thousands separated, whose grouped_length() is above 0.
+std::optional<double> take_grouped(std::string_view rest, std::string_view& text) {
+  std::size_t end = grouped_length(rest);
+  std::string plain;
+  for (char c : rest.substr(0, end)) {
+    if (c != ',' && c != '+') plain += c;
+  }
+  while (end < rest.size() && (is_digit(rest[end]) || rest[end] == '.')) plain += rest[end++];
+  double value = 0;
+  const auto result = std::from_chars(plain.data(), plain.data() + plain.size(), value);
+  if (result.ec != std::errc()) return std::nullopt;
+  text = rest.substr(end);
+  return value;
+}
+
+constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                              1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                              1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+/// Short decimals, which is what logs hold: the digits as an integer, divided or multiplied once,
+/// is exact as long as both are (Clinger 1990). Null for what needs more care.
+const char* plain_number(const char* at, const char* end, double& value) {
+  const bool negative = *at == '-';
+  if (negative || *at == '+') ++at;
+  std::uint64_t digits = 0;
+  int count = 0;
+  int decimals = 0;
+  for (; at != end && is_digit(*at); ++at, ++count)
+    digits = digits * 10 + static_cast<std::uint64_t>(*at - '0');
+  if (at != end && *at == '.') {
+    const char* point = at;
+    for (++at; at != end && is_digit(*at); ++at, ++count, ++decimals) {
+      digits = digits * 10 + static_cast<std::uint64_t>(*at - '0');
+    }
+    if (decimals == 0) at = point + (count > 0 ? 1 : 0);
+  }
+  int exponent = 0;
+  if (at + 1 < end && (*at == 'e' || *at == 'E')) {
+    const char* sign = at + 1;
+    const bool minus = *sign == '-';
+    if (minus || *sign == '+') ++sign;
+    if (sign != end && is_digit(*sign)) {
+      for (; sign != end && is_digit(*sign) && exponent < 1000; ++sign)
+        exponent = exponent * 10 + (*sign - '0');
+      if (minus) exponent = -exponent;
+      at = sign;
+    }
+  }
+  exponent -= decimals;
+  if (count == 0 || count > 15 || exponent < -22 || exponent > 22) return nullptr;
+  value = static_cast<double>(digits);
+  value = exponent < 0 ? value / kPowers[-exponent] : value * kPowers[exponent];
+  if (negative) value = -value;
+  return at;
 }
 
 double scale_of(std::string_view unit) {
@@ -93,10 +153,35 @@ std::size_t sequence_length(std::string_view text, std::size_t i) {
 
 }  // namespace
 
+std::size_t position_of(std::string_view part, std::string_view text) {
+  const std::size_t size = part.size();
+  if (size < 2 || text.size() < size) return text.find(part);
+  std::size_t at = 0;
+#ifdef __SSE2__
+  // Places where the first and the last byte fit are few; only those are compared whole.
+  const __m128i first = _mm_set1_epi8(part.front());
+  const __m128i last = _mm_set1_epi8(part.back());
+  for (; at + size - 1 + 16 <= text.size(); at += 16) {
+    const auto load = [&](std::size_t i) {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + i));
+    };
+    const __m128i fits =
+        _mm_and_si128(_mm_cmpeq_epi8(first, load(at)), _mm_cmpeq_epi8(last, load(at + size - 1)));
+    for (auto mask = static_cast<unsigned>(_mm_movemask_epi8(fits)); mask != 0; mask &= mask - 1) {
+      const std::size_t place = at + static_cast<std::size_t>(std::countr_zero(mask));
+      if (std::memcmp(text.data() + place + 1, part.data() + 1, size - 2) == 0) return place;
+    }
+  }
+#endif
+  const std::size_t found = text.substr(at).find(part);
+  return found == std::string_view::npos ? found : at + found;
+}
+
 std::string_view trim(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+  const auto blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 std::string lower(std::string_view text) {
@@ -108,35 +193,26 @@ std::string lower(std::string_view text) {
 }
 
 std::optional<double> take_number(std::string_view& text) {
-  std::string_view rest = text;
-  while (!rest.empty() && (rest[0] == ' ' || rest[0] == '\t')) rest.remove_prefix(1);
-  if (rest.empty()) return std::nullopt;
-  std::string plain;
-  std::size_t length = grouped_length(rest);
-  if (length > 0) {
-    for (char c : rest.substr(0, length)) {
-      if (c != ',') plain += c;
-    }
-    std::size_t end = length;
-    while (end < rest.size() && (is_digit(rest[end]) || rest[end] == '.')) plain += rest[end++];
-    std::string_view number = plain;
-    if (number[0] == '+') number.remove_prefix(1);
-    double value = 0;
-    const auto result = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (result.ec != std::errc()) return std::nullopt;
-    text = rest.substr(end);
-    return value;
-  }
-  const std::size_t sign = rest[0] == '+' ? 1 : 0;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at != end && (*at == ' ' || *at == '\t')) ++at;
+  if (at == end) return std::nullopt;
   double value = 0;
-  const char* begin = rest.data() + sign;
-  const char* end = rest.data() + rest.size();
-  const auto result = std::from_chars(begin, end, value);
-  if (result.ec == std::errc::invalid_argument) return std::nullopt;
-  if (result.ec == std::errc::result_out_of_range) value = HUGE_VAL;
-  // "information" is no infinity.
-  if (result.ptr != end && !std::isfinite(value) && is_letter(*result.ptr)) return std::nullopt;
-  text = rest.substr(static_cast<std::size_t>(result.ptr - rest.data()));
+  const char* stop = plain_number(at, end, value);
+  if (stop == nullptr) {
+    const char* begin = at + (*at == '+' ? 1 : 0);
+    const auto result = std::from_chars(begin, end, value);
+    if (result.ec == std::errc::invalid_argument) return std::nullopt;
+    if (result.ec == std::errc::result_out_of_range) value = HUGE_VAL;
+    stop = result.ptr;
+    // "information" is no infinity.
+    if (stop != end && !std::isfinite(value) && is_letter(*stop)) return std::nullopt;
+  }
+  if (stop != end && *stop == ',') {
+    const std::string_view rest(at, static_cast<std::size_t>(end - at));
+    if (grouped_length(rest) > 0) return take_grouped(rest, text);
+  }
+  text = std::string_view(stop, static_cast<std::size_t>(end - stop));
   return value;
 }
 

@@ -10,8 +10,12 @@ namespace lockstep::import {
 std::string_view trim(std::string_view text);
 std::string lower(std::string_view text);
 
+/// Where `part` begins in `text`, npos without. Compares 16 places at once, where string_view::find
+/// stops at each place that has the part's first letter.
+std::size_t position_of(std::string_view part, std::string_view text);
+
 inline bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
+  return position_of(part, text) != std::string_view::npos;
 }
 
 inline bool is_digit(char c) {

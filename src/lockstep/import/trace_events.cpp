@@ -51,7 +51,7 @@ void set_number(TraceEvent& event, Field field, double number) {
 }
 
 bool read_arguments(JsonStream& json, TraceEvent& event) {
-  std::vector<JsonField> fields;
+  JsonObject fields;
   if (!read_object(json, fields, 1)) return false;
   for (const JsonField& field : fields) {
     if (field.name == "name") event.argument_name = field.text;

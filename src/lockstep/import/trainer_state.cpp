@@ -15,7 +15,7 @@ class TrainerState {
   TrainerState() { means_.count_fractions(); }
 
   /// An entry of log_history.
-  void entry(const std::vector<JsonField>& fields) {
+  void entry(const JsonObject& fields) {
     std::optional<double> epoch;
     for (const JsonField& field : fields) {
       if (!field.is_number) continue;
@@ -106,7 +106,7 @@ class TrainerStateReader final : public Reader {
   void read(Input& input, ImportSink& sink) const override {
     JsonStream json(input);
     TrainerState state;
-    std::vector<JsonField> fields;
+    JsonObject fields;
     std::string key;
     if (json.next() != JsonToken::kBeginObject) return;
     for (JsonToken token = json.next(); token != JsonToken::kEnd && json.depth() > 0;

@@ -1,0 +1,190 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "command_line.h"
+#include "lockstep/store/imports.h"
+#include "lockstep/store/store.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct Outcome {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+class ImportCommand : public ::testing::Test {
+ protected:
+  ImportCommand() {
+    std::string pattern = ::testing::TempDir() + "lockstep-import-XXXXXX";
+    if (::mkdtemp(pattern.data()) != nullptr) folder_ = pattern;
+  }
+  ~ImportCommand() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  std::string store() const { return folder_ + "/lockstep.db"; }
+
+  std::string file(const std::string& name, const std::string& text) const {
+    const std::filesystem::path path = folder_ + "/" + name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
+
+  Outcome run(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"lockstep", "--store", store()});
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    Outcome outcome;
+    outcome.code = run_command_line(static_cast<int>(arguments.size()), argv.data(),
+                                    {&add_import_command, &add_export_command});
+    outcome.out = ::testing::internal::GetCapturedStdout();
+    outcome.err = ::testing::internal::GetCapturedStderr();
+    return outcome;
+  }
+
+  std::size_t stored() const { return store::Store(store()).runs().size(); }
+
+  static std::string keras(int seconds) {
+    return "Epoch 1/2\n - " + std::to_string(seconds) +
+           "s - loss: 1.0 - val_acc: 0.5\nEpoch 2/2\n - " + std::to_string(seconds) +
+           "s - loss: 0.5 - val_acc: 0.75\n";
+  }
+
+  std::string folder_;
+};
+
+TEST_F(ImportCommand, SeveralLogsBecomeOneStudy) {
+  const Outcome outcome = run({"import", "--study", "resnet", file("exp_1g.log", keras(40)),
+                               file("exp_2g.log", keras(22)), file("exp_4g.log", keras(12))});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("3 runs added"), std::string::npos);
+  const auto runs = store::Store(store()).runs({.study = "resnet"});
+  ASSERT_EQ(runs.size(), 3u);
+  EXPECT_EQ(runs[2].spec.workers, 4);
+  EXPECT_EQ(runs[2].epochs_done, 2);
+  EXPECT_DOUBLE_EQ(runs[2].train_s, 24);
+  EXPECT_EQ(store::imported_measurements(store()).size(), 3u * 2 * 3);
+}
+
+TEST_F(ImportCommand, ImportingAgainAddsNothing) {
+  const std::string log = file("exp_2g.log", keras(22));
+  EXPECT_EQ(run({"import", log}).code, 0);
+  const Outcome again = run({"import", log});
+  EXPECT_EQ(again.code, 0);
+  EXPECT_NE(again.out.find("0 runs added"), std::string::npos);
+  EXPECT_NE(again.out.find("1 known already"), std::string::npos);
+  EXPECT_EQ(stored(), 1u);
+}
+
+TEST_F(ImportCommand, StudyAsksForTheWorkersALogDoesNotTell) {
+  const std::string known = file("exp_2g.log", keras(22));
+  const std::string unknown = file("mystery.log", keras(40));
+  const Outcome outcome = run({"import", "--study", "s", known, unknown});
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_NE(outcome.err.find("mystery.log stands neither in the log nor in its name"),
+            std::string::npos);
+  EXPECT_NE(outcome.err.find("--set workers=N"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(store()));
+  EXPECT_EQ(run({"import", "--study", "s", unknown, "--set", "workers=1"}).code, 0);
+}
+
+TEST_F(ImportCommand, WithoutAStudyTheMissingCountIsNamed) {
+  const Outcome outcome = run({"import", file("mystery.log", keras(40)), "--json"});
+  EXPECT_EQ(outcome.code, 0);
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["added"], 1);
+  EXPECT_EQ(json["files"][0]["runs"][0]["missing"][0], "workers: set it with --set workers=N");
+  EXPECT_EQ(store::Store(store()).runs()[0].spec.workers, 0);
+}
+
+TEST_F(ImportCommand, BadFileIsReportedAndTheOthersKept) {
+  const Outcome outcome = run(
+      {"import", file("exp_2g.log", keras(22)), file("noise.bin", std::string("\x01\x00\x02", 3))});
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_NE(outcome.err.find("noise.bin is binary (a zero at byte 1)"), std::string::npos);
+  EXPECT_EQ(stored(), 1u);
+}
+
+TEST_F(ImportCommand, FolderSkipsWhatItDoesNotKnow) {
+  file("logs/a/exp_2g.log", keras(22));
+  file("logs/README.md", "# Logs\n");
+  file("logs/.hidden", "x");
+  const Outcome outcome = run({"import", folder_ + "/logs"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("skipped: "), std::string::npos);
+  EXPECT_EQ(outcome.err.find("hidden"), std::string::npos);
+  EXPECT_EQ(stored(), 1u);
+}
+
+TEST_F(ImportCommand, PatternsOfNamesAreExpanded) {
+  file("x_1g.log", keras(40));
+  file("x_2g.log", keras(22));
+  EXPECT_EQ(run({"import", folder_ + "/x_*.log"}).code, 0);
+  EXPECT_EQ(stored(), 2u);
+  EXPECT_EQ(run({"import", folder_ + "/y_*.log"}).code, 4);
+  EXPECT_EQ(run({"import", folder_ + "/nothing"}).code, 4);
+}
+
+TEST_F(ImportCommand, DryRunStoresNothing) {
+  const Outcome outcome = run({"import", "--dry-run", file("exp_2g.log", keras(22))});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.out.find("nothing stored"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(store()));
+}
+
+TEST_F(ImportCommand, ReplacedWithWhatTheUserSets) {
+  const std::string log = file("exp.log", keras(22));
+  EXPECT_EQ(run({"import", log}).code, 0);
+  EXPECT_EQ(run({"import", log, "--replace", "--set", "workers=8", "--set", "batch=32"}).code, 0);
+  const auto runs = store::Store(store()).runs();
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].spec.workers, 8);
+  EXPECT_EQ(runs[0].spec.batch_per_worker, 32);
+}
+
+TEST_F(ImportCommand, WrongUseIsAUsageError) {
+  EXPECT_EQ(run({"import"}).code, 2);
+  EXPECT_EQ(run({"import", "x", "--set", "workers"}).code, 2);
+  EXPECT_EQ(run({"import", "x", "--set", "colour=red"}).code, 2);
+  EXPECT_EQ(run({"import", "x", "--as", "word"}).code, 2);
+  EXPECT_EQ(run({"import", "--list-formats"}).code, 0);
+}
+
+TEST_F(ImportCommand, ExportedEventFileIsReadBack) {
+  EXPECT_EQ(run({"import", file("exp_2g.log", keras(22))}).code, 0);
+  const Outcome exported = run({"export", "1", "--to", "tensorboard", "-o", folder_ + "/tb"});
+  EXPECT_EQ(exported.code, 0) << exported.err;
+  const Outcome outcome = run({"import", folder_ + "/tb", "--json"});
+  const auto json = nlohmann::json::parse(outcome.out);
+  const auto& run_json = json["files"][0]["runs"][0];
+  EXPECT_EQ(run_json["format"], "tensorboard");
+  ASSERT_EQ(run_json["epochs"].size(), 2u);
+  EXPECT_EQ(run_json["epochs"][1]["val_accuracy"], 0.75);
+  EXPECT_EQ(run_json["epochs"][1]["train_s"], 22);
+}
+
+TEST_F(ImportCommand, ExportsTablesEventsAndTraces) {
+  EXPECT_EQ(run({"import", file("exp_2g.log", keras(22))}).code, 0);
+  EXPECT_NE(run({"export", "1", "--to", "csv"}).out.find("epoch_time,22,s"), std::string::npos);
+  EXPECT_NE(run({"export", "1", "--to", "jsonl"}).out.find("\"run_ended\""), std::string::npos);
+  const auto trace = nlohmann::json::parse(run({"export", "1", "--to", "chrome-trace"}).out);
+  EXPECT_EQ(trace["traceEvents"].size(), 2u);
+  EXPECT_EQ(trace["traceEvents"][1]["ts"], 22e6);
+  EXPECT_EQ(run({"export", "1", "--to", "word"}).code, 2);
+  EXPECT_EQ(run({"export", "9", "--to", "csv"}).code, 4);
+  EXPECT_EQ(run({"export", "1", "--to", "tensorboard"}).code, 2);
+}
+
+}  // namespace
+}  // namespace lockstep::cli

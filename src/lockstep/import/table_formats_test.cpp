@@ -1,0 +1,128 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lockstep/import/import_fixture.h"
+
+namespace lockstep::import {
+namespace {
+
+TEST(TableFormats, LightningPutsSparseRowsTogetherByEpoch) {
+  const ImportedFile file = import_fixture("lightning.csv");
+  EXPECT_EQ(file.format, "lightning-csv");
+  const ImportedRun& run = file.runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_EQ(run.epochs[0].epoch, 1);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_loss, 1.5);
+  EXPECT_DOUBLE_EQ(run.epochs[0].learning_rate, 0.001);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_loss, 0.5);
+  EXPECT_DOUBLE_EQ(run.epochs[1].val_accuracy, 0.75);
+  EXPECT_EQ(*run.steps_per_epoch, 100);
+}
+
+TEST(TableFormats, LightningValidationAfterTheFitIsNoEpoch) {
+  const ImportedRun run = import_fixture("lightning.csv").runs.at(0);
+  ASSERT_TRUE(run.at_end);
+  EXPECT_DOUBLE_EQ(run.at_end->val_accuracy, 0.8);
+  EXPECT_DOUBLE_EQ(run.other.at("test_loss").last(), 0.95);
+}
+
+TEST(TableFormats, CsvLoggerOfKerasWithPercentages) {
+  const ImportedRun run =
+      import_text(
+          "epoch,accuracy,loss,val_accuracy,val_loss\n0,50.0,1.0,40.0,1.5\n1,60.0,0.5,55.5,1.0\n")
+          .runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_accuracy, 0.6);
+  EXPECT_DOUBLE_EQ(run.epochs[1].val_accuracy, 0.555);
+}
+
+TEST(TableFormats, WandbChartGivesARunAColumn) {
+  const ImportedFile file = import_fixture("wandb_chart.csv");
+  EXPECT_EQ(file.format, "wandb-chart");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(file.runs[0].label, "res-4gpu");
+  EXPECT_EQ(*file.runs[0].workers, 4);
+  EXPECT_EQ(file.runs[0].train_loss.count(), 2u);
+  EXPECT_EQ(file.runs[1].label, "base - one");
+  EXPECT_DOUBLE_EQ(file.runs[1].train_loss.last(), 0.7);
+}
+
+TEST(TableFormats, WandbRunsTableIsNoChart) {
+  const ImportedFile file = import_fixture("wandb_runs.csv");
+  EXPECT_EQ(file.format, "wandb-runs");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(*file.runs[0].workers, 4);
+  EXPECT_EQ(*file.runs[0].batch_per_worker, 32);
+  EXPECT_DOUBLE_EQ(*file.runs[0].total_s, 3600);
+  EXPECT_DOUBLE_EQ(file.runs[0].at_end->val_accuracy, 0.91);
+  EXPECT_EQ(file.runs[1].failure, "W&B says crashed");
+}
+
+TEST(TableFormats, HistoryTakesEpochTimesFromItsClock) {
+  const ImportedFile file = import_fixture("history.jsonl");
+  EXPECT_EQ(file.format, "history-jsonl");
+  const ImportedRun& run = file.runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_loss, 1);
+  EXPECT_DOUBLE_EQ(run.epochs[1].val_loss, 1.25);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_s, 30);
+  EXPECT_EQ(run.epochs[0].train_s, 0);
+  EXPECT_DOUBLE_EQ(*run.total_s, 50);
+  EXPECT_TRUE(run.other.empty());  // the size of a video is no figure of the run
+}
+
+TEST(TableFormats, HistoryNamesTheLineThatIsCut) {
+  const std::string whole = fixture_text("history.jsonl");
+  const ImportedFile file = import_text(whole.substr(0, whole.size() - 10));
+  ASSERT_EQ(file.warnings.size(), 1u);
+  EXPECT_EQ(file.warnings[0], "log.txt line 5 is no JSON object");
+  EXPECT_EQ(file.runs.size(), 1u);
+}
+
+TEST(TableFormats, TrainerStateDerivesTheBatchFromItsRates) {
+  const ImportedFile file = import_fixture("trainer_state.json");
+  EXPECT_EQ(file.format, "trainer-state");
+  const ImportedRun& run = file.runs.at(0);
+  EXPECT_EQ(*run.global_batch, 32);
+  EXPECT_EQ(run.global_batch.from, Provenance::kDerived);
+  EXPECT_EQ(*run.batch_per_worker, 8);
+  EXPECT_DOUBLE_EQ(*run.total_s, 100);
+  EXPECT_DOUBLE_EQ(run.step_time.median(), 0.5);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_loss, 0.375);
+  EXPECT_DOUBLE_EQ(run.epochs[1].val_accuracy, 0.875);
+  EXPECT_EQ(*run.steps_per_epoch, 100);
+}
+
+TEST(TableFormats, SacctGivesQueueWaitAndRunTime) {
+  const ImportedFile file = import_fixture("sacct.txt");
+  EXPECT_EQ(file.format, "sacct");
+  ASSERT_EQ(file.runs.size(), 3u);
+  EXPECT_DOUBLE_EQ(*file.runs[0].queue_wait_s, 300);
+  EXPECT_DOUBLE_EQ(*file.runs[0].total_s, 3600);
+  EXPECT_EQ(*file.runs[0].workers, 8);
+  EXPECT_EQ(*file.runs[0].nodes, 2);
+  EXPECT_TRUE(file.runs[1].out_of_memory);
+  EXPECT_EQ(*file.runs[1].workers, 4);
+  EXPECT_FALSE(file.runs[2].has_figures());
+}
+
+TEST(TableFormats, SacctInColumns) {
+  const ImportedFile file = import_fixture("sacct_columns.txt");
+  ASSERT_EQ(file.runs.size(), 1u);
+  EXPECT_DOUBLE_EQ(*file.runs[0].total_s, 86410);
+  EXPECT_EQ(file.runs[0].label, "200 train-x");
+  ASSERT_EQ(file.runs[0].missing.size(), 1u);
+  EXPECT_EQ(file.runs[0].missing[0], "queue wait: the table has no columns Submit and Start");
+}
+
+TEST(TableFormats, MeasurementsTableIsKeptAsRows) {
+  const ImportedFile file = import_fixture("measurements.csv");
+  EXPECT_EQ(file.format, "measurements");
+  ASSERT_EQ(file.runs.at(0).rows.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.runs[0].rows[1].value, 0.42);
+}
+
+}  // namespace
+}  // namespace lockstep::import
