@@ -185,6 +185,8 @@ class FakeRun {
     if (deed_ == "hang") hang();
     if (deed_ == "stubborn") {
       for (const int ignored : {SIGTERM, SIGINT}) std::signal(ignored, SIG_IGN);
+      fmt::print("will not stop\n");
+      std::fflush(stdout);
       hang();
     }
     if (deed_ == "garbage") {
@@ -209,6 +211,11 @@ class FakeRun {
       }
     }
     if (deed_ == "talk") fmt::print("hello from the worker\n");
+    if (deed_ == "last-words") {
+      fmt::print("alas\n");
+      std::fflush(stdout);
+      std::abort();
+    }
     if (deed_ == "surroundings") show_surroundings();
   }
 

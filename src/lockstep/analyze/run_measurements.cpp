@@ -50,12 +50,29 @@ class Rows {
   std::vector<record::Measurement> rows_;
 };
 
+void add_phases(Rows& rows, const StepBreakdown& steps) {
+  if (steps.ranks.empty()) return;
+  using record::Phase;
+  const RankBreakdown& mean = steps.mean;
+  const auto seconds = [&](Phase phase) { return mean[phase].count(); };
+  const auto add = [&](const char* metric, double value) { rows.add(metric, value, "s", 0); };
+  add("step_time", mean.step.count());
+  add("input_wait_time", seconds(Phase::kInputWait));
+  add("compute_time", seconds(Phase::kHostToDevice) + seconds(Phase::kForward) +
+                          seconds(Phase::kBackward) + seconds(Phase::kOptimizer));
+  add("sync_time", seconds(Phase::kWait) + seconds(Phase::kTransfer));
+  add("comm_wait_time", seconds(Phase::kWait));
+  add("comm_transfer_time", seconds(Phase::kTransfer));
+  add("other_time", seconds(Phase::kOther));
+}
+
 }  // namespace
 
 std::vector<record::Measurement> measurements_of(const record::RunStarted& started,
                                                  std::span<const record::EpochResult> epochs,
                                                  const std::optional<record::RunEnded>& ended,
-                                                 const RunIdentity& identity) {
+                                                 const RunIdentity& identity,
+                                                 const StepBreakdown& steps) {
   Rows rows(configuration(started.spec, identity));
   for (std::size_t i = 0; i < epochs.size(); ++i) {
     const record::EpochResult& epoch = epochs[i];
@@ -76,6 +93,7 @@ std::vector<record::Measurement> measurements_of(const record::RunStarted& start
   if (done && started.spec.max_steps == 0 && ended->total_s > 0) {
     rows.add("total_time", ended->total_s, "s", 0);
   }
+  add_phases(rows, steps);
   return rows.take();
 }
 

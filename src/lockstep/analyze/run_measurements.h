@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/analyze/step_breakdown.h"
 #include "lockstep/record/event.h"
 #include "lockstep/record/measurement.h"
 
@@ -25,6 +26,7 @@ struct RunIdentity {
 std::vector<record::Measurement> measurements_of(const record::RunStarted& started,
                                                  std::span<const record::EpochResult> epochs,
                                                  const std::optional<record::RunEnded>& ended,
-                                                 const RunIdentity& identity);
+                                                 const RunIdentity& identity,
+                                                 const StepBreakdown& steps = {});
 
 }  // namespace lockstep::analyze

@@ -75,6 +75,23 @@ TEST(RunMeasurements, AnUnfinishedRunHasNoTotalAndACutEpochNoEpochTime) {
   EXPECT_EQ(of_metric(rows, "throughput").size(), 1u);
 }
 
+TEST(RunMeasurements, PhasesOfTheStepsAddUpToTheStep) {
+  StepBreakdownBuilder builder(1);
+  record::StepBlock block;
+  record::StepTimes step;
+  step.total_s = 0.036;
+  step.phase_s = {0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.007, 0.008};
+  block.steps.push_back(step);
+  builder.add(block);
+  const auto rows = measurements_of(started(), {}, std::nullopt, {}, builder.result());
+  const auto value = [&](const char* metric) { return of_metric(rows, metric).at(0).value; };
+  EXPECT_DOUBLE_EQ(value("sync_time"), 0.011);
+  EXPECT_DOUBLE_EQ(value("compute_time"), 0.016);
+  EXPECT_DOUBLE_EQ(
+      value("input_wait_time") + value("compute_time") + value("sync_time") + value("other_time"),
+      value("step_time"));
+}
+
 TEST(RunMeasurements, SyntheticDataAndOversubscriptionAreLabelled) {
   record::RunStarted start = started();
   start.spec.data.synthetic = true;

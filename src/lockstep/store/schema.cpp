@@ -55,7 +55,21 @@ CREATE TABLE worker_errors(
 CREATE INDEX worker_errors_of_a_run ON worker_errors(run_id);
 )sql";
 
-constexpr std::array kMigrations{kVersion1};
+/// Runs that other tools made: the file each came from, known by its content, and its figures as
+/// rows of the measurements table. `facts` and `configuration` are JSON.
+constexpr std::string_view kVersion2 = R"sql(
+CREATE TABLE imports(
+  run_id INTEGER PRIMARY KEY REFERENCES runs(id) ON DELETE CASCADE,
+  digest TEXT NOT NULL, part TEXT NOT NULL, path TEXT NOT NULL, format TEXT NOT NULL,
+  facts TEXT NOT NULL, UNIQUE(digest, part));
+
+CREATE TABLE measurements(
+  run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE, position INTEGER NOT NULL,
+  metric TEXT NOT NULL, value REAL, unit TEXT NOT NULL, configuration TEXT NOT NULL,
+  PRIMARY KEY(run_id, position)) WITHOUT ROWID;
+)sql";
+
+constexpr std::array kMigrations{kVersion1, kVersion2};
 
 /// SQLite notices a file that lost whole pages but not one that lost a part of a page. While a log
 /// is pending the file may rightly lag behind. Only the size is looked at: opening the file here

@@ -1,0 +1,252 @@
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "import_paths.h"
+#include "import_summary.h"
+#include "lockstep/base/error.h"
+#include "lockstep/import/merge_ranks.h"
+#include "lockstep/import/run_record.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct ImportRequest {
+  std::vector<std::string> paths;
+  std::string format;
+  std::vector<std::string> settings;
+  std::string study;
+  std::string pattern;
+  bool list_formats = false;
+  bool dry_run = false;
+  bool replace = false;
+};
+
+import::ImportOptions reader_options(const ImportRequest& request) {
+  import::ImportOptions options;
+  options.format = request.format;
+  options.pattern = request.pattern;
+  for (const std::string& setting : request.settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw Error(ErrorKind::kUsage, fmt::format("--set {} is not NAME=VALUE", setting),
+                  "write --set workers=4");
+    }
+    options.settings[setting.substr(0, equals)] = setting.substr(equals + 1);
+  }
+  return options;
+}
+
+void print_formats(const import::Registry& registry, bool json) {
+  if (json) {
+    nlohmann::json formats = nlohmann::json::array();
+    for (const auto& reader : registry.readers()) {
+      formats.push_back({{"name", reader->name()}, {"description", reader->description()}});
+    }
+    fmt::print("{}\n", formats.dump(2));
+    return;
+  }
+  for (const auto& reader : registry.readers())
+    fmt::print("{:<20} {}\n", reader->name(), reader->description());
+  fmt::print(
+      "Files may be gzip-compressed, and lines may carry the rank prefixes of mpirun, horovodrun,\n"
+      "srun --label and torchrun. --pattern reads any other line log.\n");
+}
+
+std::vector<FileOutcome> read_all(const import::Importer& importer,
+                                  const std::vector<ImportPath>& paths) {
+  std::vector<import::ImportedFile> files;
+  std::vector<FileOutcome> outcomes(paths.size());
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    try {
+      files.push_back(importer.read(paths[i].path));
+      places.push_back(i);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kData) throw;
+      outcomes[i].file.path = paths[i].path;
+      outcomes[i].error = error.what();
+      outcomes[i].hint = error.hint();
+    }
+  }
+  import::merge_ranks(files);
+  for (std::size_t k = 0; k < files.size(); ++k) outcomes[places[k]].file = std::move(files[k]);
+  return outcomes;
+}
+
+/// A study compares runs by their worker count: one that is unknown makes it meaningless.
+void require_workers(const std::vector<FileOutcome>& outcomes) {
+  for (const FileOutcome& outcome : outcomes) {
+    for (const import::ImportedRun& run : outcome.file.runs) {
+      if (run.workers || !run.is_training() || !run.has_figures()) continue;
+      throw Error(
+          ErrorKind::kData,
+          fmt::format("the number of workers of {}{}{} stands neither in the log nor in its name",
+                      outcome.file.path, run.label.empty() ? "" : ", ", run.label),
+          "import that file with --set workers=N, or name it so: exp_4gpus.log");
+    }
+  }
+}
+
+store::ImportedRecord record_of(const import::ImportedFile& file, const import::ImportedRun& run,
+                                std::size_t index, const std::string& study) {
+  import::RunRecord record = import::to_record(run, file.path);
+  store::ImportedRecord out;
+  // The place in the file tells runs apart even where labels repeat.
+  const std::string part = file.runs.size() == 1 ? "" : fmt::format("{} {}", index + 1, run.label);
+  out.source = {
+      file.digest, part, file.path, file.format,
+      import::describe(run).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+  out.label.study = study;
+  if (!study.empty()) {
+    out.label.cell = fmt::format("workers={} batch={}", record.started.spec.workers,
+                                 record.started.spec.batch_per_worker);
+  }
+  out.started = std::move(record.started);
+  out.epochs = std::move(record.epochs);
+  out.steps = std::move(record.steps);
+  out.ended = std::move(record.ended);
+  out.measurements = std::move(record.measurements);
+  return out;
+}
+
+/// All files in one transaction: an import is in the store whole or not at all.
+void store_all(const std::string& store_path, const ImportRequest& request,
+               std::vector<FileOutcome>& outcomes) {
+  std::vector<store::ImportedRecord> records;
+  std::vector<store::AddedImport*> places;
+  for (FileOutcome& outcome : outcomes) {
+    outcome.stored.resize(outcome.file.runs.size());
+    for (std::size_t i = 0; i < outcome.file.runs.size() && !request.dry_run; ++i) {
+      const import::ImportedRun& run = outcome.file.runs[i];
+      if (!run.has_figures()) continue;
+      records.push_back(record_of(outcome.file, run, i, request.study));
+      places.push_back(&outcome.stored[i]);
+    }
+  }
+  if (records.empty()) return;
+  const std::vector<store::AddedImport> added =
+      store::add_imports(store_path, records, request.replace);
+  for (std::size_t k = 0; k < added.size(); ++k) *places[k] = added[k];
+}
+
+struct Totals {
+  std::size_t added = 0;
+  std::size_t known = 0;
+};
+
+Totals count(const std::vector<FileOutcome>& outcomes) {
+  Totals totals;
+  for (const FileOutcome& outcome : outcomes) {
+    for (const store::AddedImport& run : outcome.stored) {
+      totals.added += run.fresh;
+      totals.known += run.run != 0 && !run.fresh;
+    }
+  }
+  return totals;
+}
+
+void print_outcomes(const GlobalOptions& global, const ImportRequest& request,
+                    const std::vector<FileOutcome>& outcomes) {
+  const Totals totals = count(outcomes);
+  if (global.json) {
+    nlohmann::json out{
+        {"added", totals.added}, {"known", totals.known}, {"files", nlohmann::json::array()}};
+    for (const FileOutcome& outcome : outcomes) out["files"].push_back(summary_json(outcome));
+    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return;
+  }
+  for (const FileOutcome& outcome : outcomes) fmt::print("{}", summary_text(outcome));
+  if (request.dry_run) {
+    fmt::print("nothing stored (--dry-run)\n");
+  } else {
+    fmt::print("{} run{} added to {}", totals.added, totals.added == 1 ? "" : "s",
+               global.store_path);
+    if (totals.known > 0) fmt::print(", {} known already", totals.known);
+    fmt::print("\n");
+  }
+}
+
+/// Files of a folder that are nothing to import are only mentioned; a file that was named must do.
+void report_failures(const std::vector<ImportPath>& paths,
+                     const std::vector<FileOutcome>& outcomes) {
+  std::vector<const FileOutcome*> failed;
+  std::size_t read = 0;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i].error.empty()) {
+      ++read;
+    } else if (paths[i].from_folder) {
+      fmt::print(stderr, "skipped: {}\n", outcomes[i].error);
+    } else {
+      failed.push_back(&outcomes[i]);
+    }
+  }
+  if (failed.empty() && read > 0) return;
+  if (failed.empty()) throw Error(ErrorKind::kData, outcomes.front().error, outcomes.front().hint);
+  for (std::size_t i = 0; i + 1 < failed.size(); ++i) {
+    fmt::print(stderr, "{}",
+               format_error(Error(ErrorKind::kData, failed[i]->error, failed[i]->hint)));
+  }
+  throw Error(ErrorKind::kData, failed.back()->error, failed.back()->hint);
+}
+
+void import_files(const GlobalOptions& global, const ImportRequest& request) {
+  const import::Importer importer(reader_options(request));
+  if (request.list_formats) {
+    print_formats(importer.registry(), global.json);
+    return;
+  }
+  if (request.paths.empty()) {
+    throw Error(ErrorKind::kUsage, "lockstep import needs a file", "see lockstep import --help");
+  }
+  const std::vector<ImportPath> paths = expand_paths(request.paths);
+  std::vector<FileOutcome> outcomes = read_all(importer, paths);
+  if (!request.study.empty()) require_workers(outcomes);
+  store_all(global.store_path, request, outcomes);
+  print_outcomes(global, request, outcomes);
+  report_failures(paths, outcomes);
+}
+
+}  // namespace
+
+void add_import_command(CLI::App& app, const GlobalOptions& global) {
+  const auto request = std::make_shared<ImportRequest>();
+  CLI::App& command =
+      add_command(app, "import",
+                  "Reads what other tools left behind (logs, traces, tables) and keeps it as runs.",
+                  {"lockstep import logs/*.log",
+                   "lockstep import --study resnet exp_1g.log exp_2g.log exp_4g.log",
+                   "lockstep import trainer_state.json --set workers=4 --set batch=32",
+                   "lockstep import train.out --pattern 'epoch (?<epoch>\\d+): loss (?<loss>\\S+), "
+                   "(?<epoch_time>\\S+) s'",
+                   "zcat old.log.gz | lockstep import -"});
+  command.add_option("path", request->paths, "Files, folders, patterns; - for standard input")
+      ->type_name("PATH...");
+  command.add_option("--as", request->format, "Read as this format instead of recognising it")
+      ->type_name("FORMAT");
+  command
+      .add_option("--set", request->settings,
+                  "A fact the log does not tell: workers=4, batch=32 (per worker), ...")
+      ->type_name("NAME=VALUE")
+      ->take_all()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_option("--study", request->study, "Keep the runs together under this name")
+      ->type_name("NAME");
+  command
+      .add_option("--pattern", request->pattern,
+                  "Read lines by a regular expression with named groups")
+      ->type_name("REGEX");
+  command.add_flag("--list-formats", request->list_formats, "Show the formats that are recognised");
+  command.add_flag("--dry-run", request->dry_run, "Say what is found, store nothing");
+  command.add_flag("--replace", request->replace,
+                   "Import anew what was imported before, with other --set");
+  set_action(command, [&global, request] { import_files(global, *request); });
+}
+
+}  // namespace lockstep::cli

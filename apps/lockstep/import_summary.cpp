@@ -1,0 +1,154 @@
+#include "import_summary.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "lockstep/base/statistics.h"
+#include "lockstep/base/units.h"
+#include "lockstep/import/run_record.h"
+
+namespace lockstep::cli {
+namespace {
+
+constexpr std::size_t kShownRuns = 12;
+
+template <class T>
+std::string fact_text(const import::Fact<T>& fact) {
+  if (!fact) return "?";
+  const std::string source = fact.from == import::Provenance::kLog
+                                 ? ""
+                                 : fmt::format(" ({})", import::provenance_name(fact.from));
+  return fmt::format("{}{}", *fact, source);
+}
+
+/// The figure of the last epoch that has it.
+double last_of(const import::ImportedRun& run, double record::EpochResult::*field) {
+  if (run.at_end && std::isfinite((*run.at_end).*field)) return (*run.at_end).*field;
+  for (std::size_t i = run.epochs.size(); i > 0; --i) {
+    if (std::isfinite(run.epochs[i - 1].*field)) return run.epochs[i - 1].*field;
+  }
+  return record::kUnknown;
+}
+
+double epoch_time(const import::ImportedRun& run) {
+  std::vector<double> times;
+  for (const record::EpochResult& epoch : run.epochs) {
+    if (epoch.train_s > 0) times.push_back(epoch.train_s);
+  }
+  if (times.empty()) return run.epoch_s.value_or(0);
+  return median(times);
+}
+
+void add_times(const import::ImportedRun& run, std::vector<std::string>& parts) {
+  if (const double seconds = epoch_time(run); seconds > 0) {
+    parts.push_back(fmt::format("{} an epoch", format_seconds(Seconds(seconds))));
+  }
+  if (!run.step_time.empty()) {
+    parts.push_back(fmt::format("{} a step", format_seconds(Seconds(run.step_time.median()))));
+  }
+  const double rate = run.reported_throughput
+                          ? *run.reported_throughput
+                          : (run.throughput.empty() ? 0 : run.throughput.median());
+  if (rate > 0) parts.push_back(fmt::format("{:.1f} examples/s", rate));
+  if (run.total_s) parts.push_back(fmt::format("{} in all", format_seconds(Seconds(*run.total_s))));
+  if (run.queue_wait_s)
+    parts.push_back(fmt::format("{} in the queue", format_seconds(Seconds(*run.queue_wait_s))));
+  if (!run.link.empty()) {
+    double best = 0;
+    for (const import::LinkPoint& point : run.link) best = std::max(best, point.busbw);
+    parts.push_back(fmt::format("{} {} points, best bus bandwidth {:.1f} GB/s", run.link.size(),
+                                run.collective, best / 1e9));
+  }
+  for (const import::RankSplit& split : run.ranks) {
+    if (!std::isfinite(split.communication_s)) continue;
+    parts.push_back(fmt::format(
+        "rank {}: compute {}, communication {} ({} exposed) a step", split.rank,
+        std::isfinite(split.compute_s) ? format_seconds(Seconds(split.compute_s)) : "?",
+        format_seconds(Seconds(split.communication_s)),
+        std::isfinite(split.exposed_s) ? format_seconds(Seconds(split.exposed_s)) : "?"));
+  }
+}
+
+std::string run_line(const import::ImportedRun& run, const store::AddedImport& stored) {
+  std::vector<std::string> parts;
+  if (!run.label.empty()) parts.push_back(run.label);
+  if (!run.rows.empty()) parts.push_back(fmt::format("{} rows", run.rows.size()));
+  if (run.rows.empty() && (run.is_training() || run.workers)) {
+    parts.push_back(fmt::format("workers {}", fact_text(run.workers)));
+  }
+  if (run.batch_per_worker) {
+    parts.push_back(fmt::format("batch {} per worker", fact_text(run.batch_per_worker)));
+  } else if (run.global_batch) {
+    parts.push_back(fmt::format("global batch {}", fact_text(run.global_batch)));
+  }
+  if (!run.epochs.empty()) parts.push_back(fmt::format("{} epochs", run.epochs.size()));
+  add_times(run, parts);
+  if (const double accuracy = last_of(run, &record::EpochResult::val_accuracy);
+      std::isfinite(accuracy)) {
+    parts.push_back(fmt::format("val accuracy {:.4f}", accuracy));
+  } else if (const double loss = last_of(run, &record::EpochResult::val_loss);
+             std::isfinite(loss)) {
+    parts.push_back(fmt::format("val loss {:.4g}", loss));
+  }
+  if (run.out_of_memory) parts.push_back("out of memory");
+  const std::string place = stored.run == 0 ? "not stored"
+                            : stored.fresh  ? fmt::format("run {}", stored.run)
+                                            : fmt::format("run {}, known", stored.run);
+  return fmt::format("  {}: {}\n", place, fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::string summary_text(const FileOutcome& outcome) {
+  if (!outcome.error.empty()) return "";
+  const import::ImportedFile& file = outcome.file;
+  std::string text = fmt::format("{}: {}, {} run{}\n", file.path, file.format, file.runs.size(),
+                                 file.runs.size() == 1 ? "" : "s");
+  std::map<std::string, std::size_t> missing;
+  std::map<std::string, std::size_t> warnings;
+  for (std::size_t i = 0; i < file.runs.size(); ++i) {
+    if (i < kShownRuns) text += run_line(file.runs[i], outcome.stored[i]);
+    for (const std::string& what : file.runs[i].missing) ++missing[what];
+    for (const std::string& what : file.runs[i].warnings) ++warnings[what];
+  }
+  if (file.runs.size() > kShownRuns)
+    text += fmt::format("  and {} more\n", file.runs.size() - kShownRuns);
+  const auto times = [&](std::size_t count) {
+    return file.runs.size() > 1 ? fmt::format(" ({} of {} runs)", count, file.runs.size())
+                                : std::string();
+  };
+  for (const auto& [what, count] : missing)
+    text += fmt::format("  missing {}{}\n", what, times(count));
+  for (const auto& [what, count] : warnings)
+    text += fmt::format("  note: {}{}\n", what, times(count));
+  for (const std::string& what : file.warnings) text += fmt::format("  warning: {}\n", what);
+  return text;
+}
+
+nlohmann::json summary_json(const FileOutcome& outcome) {
+  nlohmann::json out{{"path", outcome.file.path}};
+  if (!outcome.error.empty()) {
+    out["error"] = outcome.error;
+    out["hint"] = outcome.hint;
+    return out;
+  }
+  out["format"] = outcome.file.format;
+  out["digest"] = outcome.file.digest;
+  out["bytes"] = outcome.file.bytes;
+  out["warnings"] = outcome.file.warnings;
+  out["runs"] = nlohmann::json::array();
+  for (std::size_t i = 0; i < outcome.file.runs.size(); ++i) {
+    nlohmann::json run = import::describe(outcome.file.runs[i]);
+    const store::AddedImport& stored = outcome.stored[i];
+    run["run"] = stored.run == 0 ? nlohmann::json(nullptr) : nlohmann::json(stored.run);
+    run["added"] = stored.fresh;
+    out["runs"].push_back(std::move(run));
+  }
+  return out;
+}
+
+}  // namespace lockstep::cli

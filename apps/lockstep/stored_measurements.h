@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lockstep/record/measurement.h"
+#include "lockstep/store/store.h"
+
+namespace lockstep::cli {
+
+struct StoredMeasurements {
+  std::vector<record::Measurement> rows;
+  std::int64_t runs = 0;      ///< that the rows are of
+  std::int64_t left_out = 0;  ///< runs that did not finish
+};
+
+/// The finished runs of a store, or of one study in it, as rows of the measurements table. Throws
+/// kData when there are none, naming the studies that there are.
+StoredMeasurements stored_measurements(store::Store& store, const std::string& study);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,64 @@
+#include "lockstep/import/csv_rows.h"
+
+#include <algorithm>
+
+#include "lockstep/import/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+bool quotes_open(std::string_view text) {
+  return std::count(text.begin(), text.end(), '"') % 2 == 1;
+}
+
+}  // namespace
+
+void split_csv(std::string& record, char delimiter, std::vector<std::string_view>& fields) {
+  fields.clear();
+  char* write = record.data();
+  const char* read = record.data();
+  const char* end = read + record.size();
+  for (;;) {
+    while (read != end && *read == ' ') ++read;
+    char* begin = write;
+    if (read != end && *read == '"') {
+      for (++read; read != end; ++read) {
+        if (*read != '"') {
+          *write++ = *read;
+        } else if (read + 1 != end && read[1] == '"') {
+          *write++ = *read++;
+        } else {
+          ++read;
+          break;
+        }
+      }
+    }
+    while (read != end && *read != delimiter) *write++ = *read++;
+    fields.push_back(trim(std::string_view(begin, static_cast<std::size_t>(write - begin))));
+    if (read == end) break;
+    ++read;
+    ++write;  // never past `read`: the delimiter itself was read
+  }
+}
+
+bool CsvRows::next(std::vector<std::string_view>& fields) {
+  Line line;
+  if (!lines_.next(line)) return false;
+  record_ = line.text;
+  while (quotes_open(record_) && record_.size() < LineSource::kLongestLine && lines_.next(line)) {
+    record_ += '\n';
+    record_ += line.text;
+  }
+  split_csv(record_, delimiter_, fields);
+  return true;
+}
+
+std::vector<std::string> csv_header(std::string_view text, char delimiter) {
+  std::string line(trim(text.substr(0, text.find('\n'))));
+  if (line.size() > 1024 * 1024) return {};
+  std::vector<std::string_view> fields;
+  split_csv(line, delimiter, fields);
+  return {fields.begin(), fields.end()};
+}
+
+}  // namespace lockstep::import

@@ -1,0 +1,279 @@
+#include "lockstep/import/epoch_lines.h"
+
+#include <cmath>
+#include <string>
+
+#include "lockstep/import/epoch_table.h"
+#include "lockstep/import/figure_scan.h"
+#include "lockstep/import/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+constexpr std::size_t kLongestLine = 4096;
+
+struct EpochMark {
+  std::int64_t epoch = 0;
+  std::int64_t planned = 0;   ///< 0 = not said
+  std::size_t end = 0;        ///< where the line goes on after it
+  std::int64_t position = 0;  ///< of the example or step within the epoch
+  std::int64_t length = 0;    ///< 0 = the line is about a whole epoch
+};
+
+/// "Epoch 3", "[Epoch 3]", "Epoch: 3/90", "epoch=3", "Epoch [3/90]", "Train Epoch: 1 [640/60000
+/// (1%)]", "Epoch 1 of 5", "Epoch #1".
+std::optional<EpochMark> find_epoch(std::string_view text) {
+  std::size_t at = text.find("poch");
+  while (at != std::string_view::npos) {
+    const char first = at > 0 ? text[at - 1] : ' ';
+    const bool starts = (first == 'E' || first == 'e') && (at < 2 || !is_letter(text[at - 2]));
+    std::size_t i = at + 4;
+    at = text.find("poch", at + 1);
+    if (!starts) continue;
+    while (i < text.size() &&
+           (text[i] == ' ' || text[i] == ':' || text[i] == '=' || text[i] == '[' ||
+            text[i] == '#' || text[i] == '\t' || text[i] == '(')) {
+      ++i;
+    }
+    std::string_view rest = text.substr(i);
+    const bool digit = !rest.empty() && is_digit(rest[0]);
+    const auto number = digit ? take_number(rest) : std::nullopt;
+    if (!number || *number > 1e6) continue;
+    EpochMark mark;
+    mark.epoch = static_cast<std::int64_t>(*number);
+    if (*number != std::floor(*number)) ++mark.epoch;  // "epoch: 1.8" is within the second
+    std::string_view total = rest;
+    while (!total.empty() && total[0] == ' ') total.remove_prefix(1);
+    if (total.starts_with("/") || total.starts_with("of ")) {
+      total.remove_prefix(total[0] == '/' ? 1 : 3);
+      const auto planned = take_number(total);
+      if (planned && *planned >= 1 && *planned <= 1e6) {
+        mark.planned = static_cast<std::int64_t>(*planned);
+        rest = total;
+      }
+    }
+    mark.end = text.size() - rest.size();
+    return mark;
+  }
+  return std::nullopt;
+}
+
+/// "[640/60000 (1%)]" after the epoch: how far it is.
+void find_position(std::string_view text, EpochMark& mark) {
+  const std::size_t open = text.find('[', mark.end);
+  if (open == std::string_view::npos || open > mark.end + 4) return;
+  std::string_view rest = text.substr(open + 1);
+  const auto position = take_number(rest);
+  if (!position || rest.empty() || rest[0] != '/') return;
+  rest.remove_prefix(1);
+  const auto length = take_number(rest);
+  if (!length || *length < 1 || *length > 1e12 || *position < 0 || *position > *length) return;
+  mark.position = static_cast<std::int64_t>(*position);
+  mark.length = static_cast<std::int64_t>(*length);
+  mark.end = text.size() - rest.size();
+}
+
+class EpochLinesParser final : public LogParser {
+ public:
+  bool line(const Line& line) override {
+    const std::string_view text = line.text;
+    if (text.size() > kLongestLine) return false;
+    auto mark = find_epoch(text);
+    if (mark) {
+      find_position(text, *mark);
+      begin_epoch(*mark);
+      figures(text.substr(mark->end), *mark);
+      return true;
+    }
+    if (!begun_) return false;
+    const bool validation =
+        contains(text, "Test set:") || contains(text, "alidation") || contains(text, "Eval");
+    if (!worth(text)) return false;
+    EpochMark here;
+    here.epoch = epoch_;
+    validation_line_ = validation;
+    const bool taken = figures(text, here);
+    validation_line_ = false;
+    return taken;
+  }
+
+  std::vector<ImportedRun> finish() override {
+    end_run();
+    return std::move(runs_);
+  }
+
+ private:
+  static bool worth(std::string_view text) {
+    return contains(text, "acc") || contains(text, "Acc") || contains(text, "oss") ||
+           contains(text, "/s") || contains(text, "time") || contains(text, "Time") ||
+           contains(text, "hroughput") || contains(text, "lr") || contains(text, "top1");
+  }
+
+  void begin_epoch(const EpochMark& mark) {
+    const bool back = begun_ && mark.epoch < epoch_ && mark.epoch <= 1;
+    if (back && figures_ > 0) end_run();
+    if (!begun_ || mark.epoch != epoch_) losses_ = Series();
+    begun_ = true;
+    epoch_ = mark.epoch;
+    if (mark.planned > 0) run_.epochs_planned.offer(mark.planned);
+  }
+
+  bool figures(std::string_view text, const EpochMark& mark) {
+    bool any = false;
+    for_each_figure(text, [&](const Figure& figure) { any = take(figure, mark) || any; });
+    // "Accuracy: 9834/10000 (98%)": the ratio says more than the percentage.
+    const std::size_t ratio = text.find("Accuracy: ");
+    if (ratio != std::string_view::npos) {
+      std::string_view rest = text.substr(ratio + 10);
+      const auto right = take_number(rest);
+      if (right && !rest.empty() && rest[0] == '/') {
+        rest.remove_prefix(1);
+        const auto of = take_number(rest);
+        if (of && *of > 0) {
+          table_.set(mark.epoch, validation_line_ ? Metric::kValAccuracy : Metric::kTrainAccuracy,
+                     *right / *of);
+          any = true;
+        }
+      }
+    }
+    if (any) ++figures_;
+    return any;
+  }
+
+  bool take(const Figure& figure, const EpochMark& mark) {
+    MetricName name = metric_of(figure.name);
+    const std::string unit = lower(figure.unit);
+    const bool per_second = unit == "img/s" || unit == "img/sec" || unit == "images/s" ||
+                            unit == "images/sec" || unit == "samples/s" || unit == "samples/sec" ||
+                            unit == "examples/s" || unit == "examples/sec" || unit == "imgs/s" ||
+                            unit == "ex/s" || unit == "sps";
+    if (per_second) {
+      const std::string named = lower(figure.name);
+      const bool one = contains(named, "rank") || contains(named, "worker") ||
+                       contains(named, "gpu") || contains(named, "device") ||
+                       contains(named, "local");
+      const bool each = one && !contains(named, "total") && !contains(named, "global");
+      return rate(each, figure.value, mark);
+    }
+    if (validation_line_ &&
+        (name.metric == Metric::kTrainLoss || name.metric == Metric::kTrainAccuracy)) {
+      name.metric = name.metric == Metric::kTrainLoss ? Metric::kValLoss : Metric::kValAccuracy;
+      name.rank = 2;
+    }
+    switch (name.metric) {
+      case Metric::kOther:
+        return other(figure, mark, unit);
+      case Metric::kThroughput:
+        return rate(false, figure.value, mark);
+      case Metric::kThroughputPerWorker:
+        return rate(true, figure.value, mark);
+      case Metric::kStepTime:
+        run_.step_time.add(mark.epoch, figure.value * (unit == "ms" ? 1e-3 : name.scale));
+        return true;
+      case Metric::kEpoch:
+      case Metric::kStep:
+        return false;
+      case Metric::kTrainLoss:
+        if (mark.length > 0) return within_epoch(figure.value, mark);
+        break;
+      default:
+        break;
+    }
+    if (figure.percent) {
+      table_.set_percent(mark.epoch, name, figure.value);
+    } else {
+      table_.set(
+          mark.epoch, name,
+          name.metric == Metric::kEpochTime && unit == "ms" ? figure.value * 1e-3 : figure.value);
+    }
+    return true;
+  }
+
+  /// A loss in the middle of an epoch: its mean over the epoch is the epoch's.
+  bool within_epoch(double loss, const EpochMark& mark) {
+    losses_.add(mark.position, loss);
+    run_.train_loss.add(mark.epoch * mark.length + mark.position, loss);
+    table_.set(mark.epoch, MetricName{Metric::kTrainLoss, 3}, losses_.mean());
+    run_.notes["train_loss"] = "mean of the values printed in the epoch";
+    run_.notes["epoch_length"] = std::to_string(mark.length) + " examples or steps";
+    return true;
+  }
+
+  bool rate(bool each, double value, const EpochMark& mark) {
+    if (!(value > 0) || !std::isfinite(value)) return false;
+    (each ? run_.throughput_per_worker : run_.throughput).add(mark.epoch, value);
+    if (!each) table_.set(mark.epoch, Metric::kThroughput, value);
+    return true;
+  }
+
+  /// A time without further name on an epoch's own line is the epoch's.
+  bool other(const Figure& figure, const EpochMark& mark, const std::string& unit) {
+    const std::string name = lower(figure.name);
+    const bool time = name.ends_with("time") || name.ends_with("took") ||
+                      name.ends_with("elapsed") || name.ends_with("duration") ||
+                      name.ends_with("in");
+    const double scale = unit == "ms" ? 1e-3 : unit == "min" || unit == "minutes" ? 60 : 1;
+    const bool seconds = unit.empty() || unit == "s" || unit == "sec" || unit == "secs" ||
+                         unit == "seconds" || unit == "ms" || unit == "min" || unit == "minutes";
+    if (time && seconds && mark.length == 0 && mark.end > 0) {
+      table_.set(mark.epoch, Metric::kEpochTime, figure.value * scale);
+      return true;
+    }
+    return false;
+  }
+
+  void end_run() {
+    if (figures_ > 0) {
+      run_.epochs = table_.results();
+      run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
+      runs_.push_back(std::move(run_));
+    }
+    run_ = ImportedRun();
+    table_ = EpochTable();
+    losses_ = Series();
+    begun_ = false;
+    figures_ = 0;
+  }
+
+  std::vector<ImportedRun> runs_;
+  ImportedRun run_;
+  EpochTable table_;
+  Series losses_;
+  std::int64_t epoch_ = 0;
+  std::int64_t figures_ = 0;
+  bool begun_ = false;
+  bool validation_line_ = false;
+};
+
+Match recognise_epoch_lines(const Sample& sample) {
+  std::string_view text = sample.text;
+  int epochs = 0;
+  int figures = 0;
+  for (int lines = 0; !text.empty() && lines < 20000; ++lines) {
+    const std::size_t stop = text.find('\n');
+    const std::string_view line = text.substr(0, stop);
+    text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
+    if (line.size() > kLongestLine || !contains(line, "poch")) continue;
+    const auto mark = find_epoch(line);
+    if (!mark) continue;
+    ++epochs;
+    for_each_figure(line.substr(mark->end), [&](const Figure&) { ++figures; });
+  }
+  if (epochs > 0 && figures > 0) return Match::kLikely;
+  if (epochs > 0) return Match::kPossible;
+  const bool failed = contains(sample.text, "out of memory") ||
+                      contains(sample.text, "OutOfMemoryError") ||
+                      contains(sample.text, "OOM when allocating");
+  return failed ? Match::kPossible : Match::kNo;
+}
+
+}  // namespace
+
+LogFormat epoch_lines_format() {
+  return {"epoch-lines",
+          "any script's epochs with named figures ([Epoch 3] loss=0.4 val_acc=91.2% 1520 img/s)",
+          recognise_epoch_lines,
+          []() -> std::unique_ptr<LogParser> { return std::make_unique<EpochLinesParser>(); }};
+}
+
+}  // namespace lockstep::import

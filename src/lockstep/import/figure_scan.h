@@ -1,0 +1,96 @@
+#pragma once
+
+#include <string_view>
+
+#include "lockstep/import/text_scan.h"
+
+namespace lockstep::import {
+
+/// A named number in a line of prose or pairs: "val_acc=38.17%", "train loss 0.65", "time: 12.3 s".
+struct Figure {
+  std::string_view name;
+  double value = 0;
+  bool percent = false;
+  std::string_view unit;  ///< the word right after the number, "" without: "img/s", "ms", "s"
+};
+
+namespace figure_scan_detail {
+
+inline bool is_name_char(char c) {
+  return is_letter(c) || is_digit(c) || c == '_' || c == '/' || c == '-' || c == '@' || c == '.' ||
+         c == ' ';
+}
+
+/// Of "Test set: Average loss", the last up to three words of letters.
+inline std::string_view last_words(std::string_view text) {
+  text = trim(text);
+  std::size_t begin = text.size();
+  while (begin > 0 && is_name_char(text[begin - 1])) --begin;
+  text = trim(text.substr(begin));
+  int words = 0;
+  for (std::size_t i = text.size(); i > 0; --i) {
+    if (text[i - 1] == ' ' && ++words == 3) return text.substr(i);
+  }
+  return text;
+}
+
+}  // namespace figure_scan_detail
+
+/// Calls `take(figure)` for each number of `text` that has a name before it, the two apart by
+/// blanks,
+/// ':' or '='. Numbers that are part of a word ("conv2", "Acc@1") or of a ratio ("3/16") are none.
+template <class Take>
+void for_each_figure(std::string_view text, Take&& take) {
+  std::size_t name_begin = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    const bool starts = is_digit(c) || ((c == '-' || c == '+' || c == '.') && i + 1 < text.size() &&
+                                        (is_digit(text[i + 1]) || text[i + 1] == '.'));
+    const char before = i > 0 ? text[i - 1] : ' ';
+    const bool apart = before == ' ' || before == '=' || before == ':' || before == '\t' ||
+                       before == '(' || before == '[';
+    const bool word = (c == 'n' || c == 'i') && apart && i > 1 &&
+                      (text.substr(i, 3) == "nan" || text.substr(i, 3) == "inf");
+    if (!(starts || word) || !apart) {
+      if (c == ',' || c == ';' || c == '|' || c == '\t') name_begin = i + 1;
+      ++i;
+      continue;
+    }
+    std::string_view rest = text.substr(i);
+    const auto value = take_number(rest);
+    if (!value) {
+      ++i;
+      continue;
+    }
+    std::string_view name = text.substr(name_begin, i - name_begin);
+    const std::size_t last = name.find_last_not_of(" :=([\t");
+    name = last == std::string_view::npos ? std::string_view() : name.substr(0, last + 1);
+    Figure figure{figure_scan_detail::last_words(name), *value, false, {}};
+    std::string_view after = rest;
+    while (!after.empty() && after[0] == ' ') after.remove_prefix(1);
+    figure.percent = !after.empty() && after[0] == '%';
+    std::size_t unit = 0;
+    while (unit < after.size() && (is_letter(after[unit]) || after[unit] == '/')) ++unit;
+    figure.unit = after.substr(0, unit);
+    const bool ratio = !rest.empty() && rest[0] == '/';
+    if (!figure.name.empty() && is_letter(figure.name[0]) && !ratio) take(figure);
+    i = text.size() - rest.size();
+    if (ratio) {  // past the second half
+      ++i;
+      while (i < text.size() && (is_digit(text[i]) || text[i] == ' ')) ++i;
+    }
+    name_begin = i;
+    if (!figure.unit.empty() && !ratio && figure.unit != figure.name) {
+      name_begin = static_cast<std::size_t>(after.data() - text.data()) + unit;
+      // "12.3 loss 0.4": the word is the next figure's name, not a unit.
+      std::string_view next = text.substr(name_begin);
+      const std::size_t first = next.find_first_not_of(" :=");
+      if (first != std::string_view::npos && first > 0 &&
+          (is_digit(next[first]) || next[first] == '.')) {
+        name_begin = static_cast<std::size_t>(after.data() - text.data());
+      }
+    }
+  }
+}
+
+}  // namespace lockstep::import

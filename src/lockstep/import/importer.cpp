@@ -1,0 +1,127 @@
+#include "lockstep/import/importer.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "lockstep/base/error.h"
+#include "lockstep/import/name_facts.h"
+#include "lockstep/import/pattern_reader.h"
+#include "lockstep/import/run_settings.h"
+#include "lockstep/import/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+/// Launchers and frameworks may talk long before the first figure.
+constexpr std::size_t kSamples[] = {256 * 1024, 4 * 1024 * 1024, 32 * 1024 * 1024};
+constexpr std::size_t kFarEnough = 64 * 1024;
+
+std::string_view file_name(std::string_view path) {
+  const std::size_t slash = path.find_last_of('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+[[noreturn]] void unknown_format(const Input& input, std::string_view text) {
+  const std::size_t zero = text.find('\0');
+  if (zero != std::string_view::npos) {
+    throw Error(ErrorKind::kData,
+                fmt::format("{} is binary (a zero at byte {}) and no TensorBoard event file",
+                            input.name(), zero),
+                "name a log, a trace or a table");
+  }
+  const std::string_view first = trim(text.substr(0, text.find('\n')));
+  throw Error(ErrorKind::kData,
+              fmt::format("{} is of no format that lockstep knows: line 1 is \"{}\"", input.name(),
+                          printable(first, 60)),
+              "lockstep import --list-formats shows the known ones; --as names one, --pattern "
+              "reads any lines");
+}
+
+}  // namespace
+
+Importer::Importer(ImportOptions options) : options_(std::move(options)) {
+  if (!options_.pattern.empty()) pattern_ = make_pattern_reader(options_.pattern);
+  if (!options_.format.empty() && !(pattern_ && options_.format == "pattern"))
+    registry_.named(options_.format);
+  ImportedRun scratch;
+  for (const auto& [name, value] : options_.settings) {
+    if (!offer_setting(name, value, scratch)) {
+      throw Error(ErrorKind::kUsage, fmt::format("--set {}={} is no fact of a run", name, value),
+                  fmt::format("what can be set: {}", setting_names()));
+    }
+  }
+}
+
+Importer::~Importer() = default;
+
+const Reader& Importer::reader_for(Input& input) const {
+  if (pattern_) return *pattern_;
+  if (!options_.format.empty()) return registry_.named(options_.format);
+  std::string_view text;
+  for (const std::size_t size : kSamples) {
+    text = input.peek(size);
+    const bool complete = text.size() < size;
+    std::string_view whole = text;
+    if (!complete && whole.rfind('\n') != std::string_view::npos)
+      whole = whole.substr(0, whole.rfind('\n') + 1);
+    const Reader* reader = registry_.recognise({whole, complete, file_name(input.name())});
+    if (reader != nullptr) return *reader;
+    if (complete) break;
+    // Binary data does not become text further on.
+    if (text.substr(0, kFarEnough).find('\0') != std::string_view::npos) break;
+  }
+  unknown_format(input, text);
+}
+
+ImportedFile Importer::read(Input& input) const {
+  if (input.peek(1).empty()) {
+    throw Error(ErrorKind::kData,
+                input.damage().empty() ? fmt::format("{} is empty", input.name()) : input.damage());
+  }
+  const Reader& reader = reader_for(input);
+  ImportSink sink;
+  reader.read(input, sink);
+  input.drain();
+  ImportedFile file;
+  file.path = input.name();
+  file.format = reader.name();
+  file.digest = input.digest();
+  file.bytes = input.offset();
+  file.warnings = std::move(sink.warnings());
+  if (!input.damage().empty()) file.warnings.push_back(input.damage());
+  file.runs = std::move(sink.runs());
+  if (file.runs.empty()) {
+    throw Error(ErrorKind::kData,
+                file.warnings.empty()
+                    ? fmt::format("{} looks like {} but holds no figures in its {} bytes",
+                                  file.path, file.format, file.bytes)
+                    : file.warnings.front(),
+                "--as names another format, --pattern reads any lines");
+  }
+  for (ImportedRun& run : file.runs) {
+    run.format = file.format;
+    for (const auto& [name, value] : options_.settings)
+      offer_setting(name, value, run, Provenance::kUser);
+    // A file of several runs is not named after one of them.
+    const auto read_workers = run.workers.value;
+    ImportedRun named;
+    facts_from_name(input.name(), named);
+    if (read_workers && named.workers && *named.workers != *read_workers && file.runs.size() == 1 &&
+        run.workers.from != Provenance::kUser) {
+      run.warnings.push_back(
+          fmt::format("the name of the file says {} workers, the log {}; the log is believed",
+                      *named.workers, *read_workers));
+    }
+    facts_from_name(input.name(), run);
+    complete(run);
+  }
+  return file;
+}
+
+ImportedFile Importer::read(const std::string& path) const {
+  Input input(path == "-" ? "standard input" : path, open_bytes(path));
+  return read(input);
+}
+
+}  // namespace lockstep::import

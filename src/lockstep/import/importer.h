@@ -1,0 +1,54 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lockstep/import/imported_run.h"
+#include "lockstep/import/input.h"
+#include "lockstep/import/registry.h"
+
+namespace lockstep::import {
+
+/// How to read; nothing set = everything is found out.
+struct ImportOptions {
+  std::string format;                           ///< name of a reader
+  std::string pattern;                          ///< for the pattern reader; empty = none
+  std::map<std::string, std::string> settings;  ///< facts of `--set`, by name
+};
+
+/// What one file gave.
+struct ImportedFile {
+  std::string path;
+  std::string format;
+  std::string digest;  ///< of the unpacked content
+  std::uint64_t bytes = 0;
+  std::vector<ImportedRun> runs;  ///< completed, with what is missing
+  std::vector<std::string>
+      warnings;  ///< damage that was read around: one sentence with line or byte
+};
+
+/// Reads files one after the other. Throws kUsage for options that make no sense, at construction.
+class Importer {
+ public:
+  explicit Importer(ImportOptions options);
+  ~Importer();
+
+  /// Throws kData, one sentence with the line or byte, when nothing in the file can be used: empty,
+  /// binary, of no known format, or without any run.
+  ImportedFile read(Input& input) const;
+  /// `path` may be "-".
+  ImportedFile read(const std::string& path) const;
+
+  const Registry& registry() const { return registry_; }
+
+ private:
+  const Reader& reader_for(Input& input) const;
+
+  ImportOptions options_;
+  Registry registry_;
+  std::unique_ptr<Reader> pattern_;
+};
+
+}  // namespace lockstep::import

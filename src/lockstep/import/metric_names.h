@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lockstep::import {
+
+/// The figures of a run that Lockstep has a word for.
+enum class Metric {
+  kOther,
+  kTrainLoss,
+  kTrainAccuracy,
+  kValLoss,
+  kValAccuracy,
+  kLearningRate,
+  kEpoch,
+  kStep,
+  kEpochTime,            ///< seconds
+  kStepTime,             ///< seconds
+  kThroughput,           ///< examples per second, all workers
+  kThroughputPerWorker,  ///< examples per second, one worker
+};
+
+/// What a name in someone's log means, and how sure: of a "val_", an "eval_" and a "test_" figure
+/// of the same epoch the first is kept.
+struct MetricName {
+  Metric metric = Metric::kOther;
+  int rank = 0;      ///< 0 = the name says it all, higher = second choice
+  double scale = 1;  ///< to seconds, for times
+};
+
+/// Reads names such as "val_acc", "valid/accuracy", "eval_loss", "train loss", "Acc@1", "top1",
+/// "lr-AdamW", "epoch_time_ms", "samples_per_second", "img/s". Upper and lower case are the same.
+MetricName metric_of(std::string_view name);
+
+}  // namespace lockstep::import

@@ -1,0 +1,275 @@
+#include "lockstep/import/mlperf.h"
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "lockstep/import/epoch_table.h"
+#include "lockstep/import/json_stream.h"
+#include "lockstep/import/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+/// One entry of either version.
+struct Entry {
+  std::string key;
+  double time_s = 0;
+  bool has_number = false;
+  double number = 0;
+  std::string text;
+  std::map<std::string, double> metadata;
+  std::string status;
+};
+
+/// The fields "value" and "metadata.*" of an entry's JSON.
+void read_fields(const std::vector<JsonField>& fields, Entry& entry) {
+  for (const JsonField& field : fields) {
+    if (field.name == "key") {
+      entry.key = field.text;
+    } else if (field.name == "time_ms" && field.is_number) {
+      entry.time_s = field.number / 1000;
+    } else if (field.name == "value") {
+      entry.has_number = field.is_number;
+      entry.number = field.number;
+      entry.text = field.text;
+    } else if (field.name == "metadata.status") {
+      entry.status = field.text;
+    } else if (field.name.starts_with("metadata.") && field.is_number) {
+      entry.metadata[field.name.substr(9)] = field.number;
+    } else if (field.name.starts_with("value.") && field.is_number) {
+      entry.metadata[field.name] = field.number;
+    }
+  }
+}
+
+std::optional<Entry> read_entry(std::string_view text) {
+  const std::size_t at = text.find(":::MLL");
+  if (at == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(at + 6);
+  Entry entry;
+  if (text.starts_with("OG")) {
+    text.remove_prefix(2);
+  } else {
+    const auto time = take_number(text);
+    const std::size_t colon = text.find(": ");
+    if (!time || colon == std::string_view::npos) return std::nullopt;
+    entry.time_s = *time;
+    entry.key = trim(text.substr(0, colon));
+    text.remove_prefix(colon + 2);
+  }
+  JsonStream json(text);
+  std::vector<JsonField> fields;
+  if (json.next() != JsonToken::kBeginObject) return std::nullopt;
+  read_object(json, fields);
+  read_fields(fields, entry);
+  if (entry.key.empty() || entry.key.size() > 200) return std::nullopt;
+  return entry;
+}
+
+class MlperfParser final : public LogParser {
+ public:
+  bool line(const Line& line) override {
+    const auto entry = read_entry(line.text);
+    if (!entry) return contains(line.text, ":::MLL");
+    if (entry->key == "run_start") {
+      // Every rank may print it; only after a stop is it another run.
+      if (started_ && stopped_) end_run();
+      if (!started_) started_ = entry->time_s;
+    } else if (entry->key == "run_stop" || entry->key == "run_final") {
+      if (entry->key == "run_stop") stopped_ = entry->time_s;
+      if (!entry->status.empty()) run_.notes["status"] = printable(entry->status);
+    } else if (!fact(*entry)) {
+      event(*entry);
+    }
+    any_ = true;
+    return true;
+  }
+
+  std::vector<ImportedRun> finish() override {
+    end_run();
+    return std::move(runs_);
+  }
+
+ private:
+  static std::optional<std::int64_t> whole(const Entry& entry) {
+    if (!entry.has_number && !entry.text.empty()) return parse_integer(entry.text);
+    if (!entry.has_number || !(entry.number >= 1) || entry.number > 9e15) return std::nullopt;
+    return std::llround(entry.number);
+  }
+
+  bool fact(const Entry& entry) {
+    const auto count = whole(entry);
+    const std::string& key = entry.key;
+    if (key == "submission_benchmark") {
+      run_.model.offer(printable(entry.text));
+    } else if (key == "submission_platform") {
+      platform(entry.text);
+    } else if (key == "submission_org" || key == "submission_division" || key == "opt_name" ||
+               key == "submission_status") {
+      run_.notes[key] = printable(entry.text);
+    } else if (key == "global_batch_size" && count) {
+      run_.global_batch.offer(*count);
+    } else if ((key == "num_train_examples" || key == "train_samples") && count) {
+      run_.examples.offer(*count);
+    } else if (key == "gradient_accumulation_steps" && count) {
+      run_.accumulate.offer(*count);
+    } else if ((key == "number_of_nodes" || key == "num_nodes") && count) {
+      run_.nodes.offer(*count);
+    } else if (key == "accelerators_per_node" && count) {
+      per_node_ = *count;
+    } else if ((key == "world_size" || key == "num_accelerators") && count) {
+      run_.workers.offer(*count);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  /// "tpu-v3-32" has 32 cores, "16xNVIDIA_A100" 16 devices; "DGXA100_n8_ngpu8" is said node by
+  /// node.
+  void platform(std::string_view text) {
+    run_.notes["platform"] = printable(text);
+    run_.device.offer(printable(text));
+    const std::string name = lower(text);
+    if (!name.starts_with("tpu-")) return;
+    const std::size_t dash = name.rfind('-');
+    const auto cores = parse_integer(std::string_view(name).substr(dash + 1));
+    if (cores && *cores > 0 && dash > 4) {
+      run_.workers.offer(*cores, Provenance::kDerived);
+      run_.device.offer(name.substr(0, dash));
+      run_.notes["workers"] = "cores of platform " + name;
+    }
+  }
+
+  void event(const Entry& entry) {
+    const std::string& key = entry.key;
+    if (key == "block_start" || key == "epoch_start") {
+      const auto [first, count] = span_of(entry);
+      if (first) spans_[*first] = {entry.time_s, 0, count};
+      if (spans_.size() > 100'000) spans_.clear();
+    } else if (key == "block_stop" || key == "epoch_stop") {
+      const auto [first, count] = span_of(entry);
+      const auto found = first ? spans_.find(*first) : spans_.end();
+      if (found != spans_.end()) found->second.stop = entry.time_s;
+    } else if (key == "eval_accuracy" || key == "eval_loss" || key == "train_loss") {
+      figure(entry, key);
+    } else if (key == "tracked_stats" || key == "throughput") {
+      const auto rate = entry.metadata.find("value.throughput");
+      const double value = rate != entry.metadata.end() ? rate->second : entry.number;
+      if (value > 0) run_.throughput.add(static_cast<std::int64_t>(run_.throughput.count()), value);
+    }
+  }
+
+  struct SpanKey {
+    std::optional<std::int64_t> first;
+    double count = 1;
+  };
+  static SpanKey span_of(const Entry& entry) {
+    const auto number = [&](const char* name) -> std::optional<double> {
+      const auto found = entry.metadata.find(name);
+      if (found == entry.metadata.end() || !(std::abs(found->second) < 1e15)) return std::nullopt;
+      return found->second;
+    };
+    auto first = number("first_epoch_num");
+    if (!first) first = number("epoch_num");
+    if (!first) return {};
+    return {std::llround(std::floor(*first)), number("epoch_count").value_or(1)};
+  }
+
+  void figure(const Entry& entry, const std::string& key) {
+    if (!entry.has_number) return;
+    const auto epoch = entry.metadata.find("epoch_num");
+    const bool numbered =
+        epoch != entry.metadata.end() && epoch->second >= 0 && epoch->second < 20'000;
+    if (!numbered) {
+      // Language models count samples instead of epochs.
+      const auto samples = entry.metadata.find("samples_count");
+      const double at = samples != entry.metadata.end() ? samples->second
+                        : epoch != entry.metadata.end() ? epoch->second
+                                                        : 0;
+      run_.other[key].add(std::abs(at) < 9e15 ? static_cast<std::int64_t>(at) : 0, entry.number);
+      return;
+    }
+    const auto at = static_cast<std::int64_t>(std::ceil(epoch->second));
+    table_.set(at,
+               key == "eval_accuracy" ? Metric::kValAccuracy
+               : key == "eval_loss"   ? Metric::kValLoss
+                                      : Metric::kTrainLoss,
+               entry.number);
+    evaluated_.emplace(at, epoch->second);
+  }
+
+  /// The time of an evaluated epoch is that of its block, shared among the block's epochs.
+  void epoch_times() {
+    for (const auto& [first, span] : spans_) {
+      if (!(span.stop > span.start) || !(span.count >= 1)) continue;
+      const double each = (span.stop - span.start) / span.count;
+      const auto last = static_cast<std::int64_t>(static_cast<double>(first) + span.count - 1);
+      auto found = evaluated_.lower_bound(first);
+      const bool inside = found != evaluated_.end() && found->first <= last;
+      table_.set(inside ? found->first : last, Metric::kEpochTime, each);
+      if (span.count > 1) run_.notes["epoch_time"] = "mean over the epochs between two evaluations";
+    }
+  }
+
+  void end_run() {
+    if (any_) {
+      epoch_times();
+      run_.epochs = table_.results();
+      if (per_node_ > 0) run_.workers.offer(per_node_ * run_.nodes.value.value_or(1));
+      if (started_ && stopped_ && *stopped_ > *started_) run_.total_s = *stopped_ - *started_;
+      if (started_ && std::abs(*started_) < 9e9)
+        run_.started_wall_ns = std::llround(*started_ * 1e9);
+      if (stopped_ && std::abs(*stopped_) < 9e9) run_.ended_wall_ns = std::llround(*stopped_ * 1e9);
+      ImportedRun finished = run_;
+      finished.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
+      runs_.push_back(std::move(finished));
+    }
+    // The header is printed once for all runs of a file.
+    run_.epochs.clear();
+    run_.total_s.reset();
+    run_.other.clear();
+    run_.throughput = Series();
+    table_ = EpochTable();
+    spans_.clear();
+    evaluated_.clear();
+    started_.reset();
+    stopped_.reset();
+    any_ = false;
+  }
+
+  struct Span {
+    double start = 0;
+    double stop = 0;
+    double count = 1;
+  };
+
+  std::vector<ImportedRun> runs_;
+  ImportedRun run_;
+  EpochTable table_;
+  std::map<std::int64_t, Span> spans_;
+  std::map<std::int64_t, double> evaluated_;
+  std::optional<double> started_;
+  std::optional<double> stopped_;
+  std::int64_t per_node_ = 0;
+  bool any_ = false;
+};
+
+Match recognise_mlperf(const Sample& sample) {
+  if (contains(sample.text, ":::MLLOG {")) return Match::kCertain;
+  const std::size_t at = sample.text.find(":::MLL ");
+  const bool timed =
+      at != std::string_view::npos && at + 7 < sample.text.size() && is_digit(sample.text[at + 7]);
+  return timed ? Match::kCertain : Match::kNo;
+}
+
+}  // namespace
+
+LogFormat mlperf_format() {
+  return {"mlperf", "MLPerf training logs (:::MLLOG {...}, :::MLL 1558420755.3 key: {...})",
+          recognise_mlperf,
+          []() -> std::unique_ptr<LogParser> { return std::make_unique<MlperfParser>(); }};
+}
+
+}  // namespace lockstep::import

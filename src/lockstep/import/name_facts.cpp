@@ -1,0 +1,164 @@
+#include "lockstep/import/name_facts.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lockstep/import/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+struct Token {
+  std::string word;  ///< lower case; empty for a number
+  std::int64_t number = -1;
+  bool after_separator = false;
+};
+
+std::vector<Token> tokens_of(std::string_view name) {
+  std::vector<Token> tokens;
+  bool separated = true;
+  for (std::size_t i = 0; i < name.size();) {
+    std::size_t end = i;
+    if (is_digit(name[i])) {
+      while (end < name.size() && is_digit(name[end])) ++end;
+      const auto value = end - i <= 9 ? parse_integer(name.substr(i, end - i)) : std::nullopt;
+      tokens.push_back({"", value.value_or(-1), separated});
+    } else if (is_letter(name[i])) {
+      while (end < name.size() && is_letter(name[end])) ++end;
+      tokens.push_back({lower(name.substr(i, end - i)), -1, separated});
+    } else {
+      separated = true;
+      ++i;
+      continue;
+    }
+    separated = false;
+    i = end;
+  }
+  return tokens;
+}
+
+template <std::size_t N>
+bool among(const std::string& word, const std::array<std::string_view, N>& words) {
+  for (std::string_view candidate : words) {
+    if (word == candidate) return true;
+  }
+  return false;
+}
+
+// Units that stand after a count, and names that stand before one. "rank" and "worker" before a
+// number name one of them; "ranks" and "workers" count them.
+constexpr std::array<std::string_view, 18> kWorkerUnits{
+    "g",     "gpu", "gpus", "rank",    "ranks",     "worker", "workers", "proc", "procs",
+    "nproc", "np",  "w",    "process", "processes", "device", "devices", "way",  "tpus"};
+constexpr std::array<std::string_view, 11> kWorkerNames{
+    "gpu", "gpus", "np", "n", "ngpu", "ngpus", "w", "workers", "ranks", "nproc", "ws"};
+constexpr std::array<std::string_view, 3> kNodeWords{"node", "nodes", "nnodes"};
+constexpr std::array<std::string_view, 6> kBatchNames{"b",   "bs",        "batch",
+                                                      "bsz", "batchsize", "mbs"};
+constexpr std::array<std::string_view, 12> kDevices{
+    "h100", "h200", "a100", "v100", "p100", "k80", "t4", "l4", "a10", "l40s", "mi250", "a6000"};
+
+class NameFacts {
+ public:
+  explicit NameFacts(std::vector<Token> tokens) : tokens_(std::move(tokens)) {
+    for (std::size_t i = 0; i < tokens_.size(); ++i) look(i);
+  }
+
+  void offer(ImportedRun& run) const {
+    if (nodes_) run.nodes.offer(*nodes_, Provenance::kName);
+    const bool ambiguous = nodes_ && *nodes_ > 1 && !product_;
+    if (workers_ && !ambiguous) run.workers.offer(*workers_, Provenance::kName);
+    if (batch_) run.batch_per_worker.offer(*batch_, Provenance::kName);
+    if (!device_.empty()) run.device.offer(device_, Provenance::kName);
+  }
+  bool any() const { return workers_ || nodes_; }
+
+ private:
+  const std::string& word(std::size_t i) const {
+    static const std::string kNone;
+    return i < tokens_.size() ? tokens_[i].word : kNone;
+  }
+  std::int64_t number(std::size_t i) const { return i < tokens_.size() ? tokens_[i].number : -1; }
+
+  /// "h100": the letters and the number of a device's name.
+  std::optional<std::string> device_at(std::size_t i) const {
+    if (number(i + 1) < 0) return std::nullopt;
+    const std::string name = word(i) + std::to_string(number(i + 1));
+    if (!among(name, kDevices)) return std::nullopt;
+    return name;
+  }
+
+  void look(std::size_t i) {
+    if (number(i) > 0) {
+      after_number(i);
+    } else if (number(i + 1) > 0) {
+      before_number(i);
+    }
+  }
+
+  void after_number(std::size_t i) {
+    const std::int64_t count = number(i);
+    const std::string& unit = word(i + 1);
+    if (among(unit, kNodeWords)) {
+      nodes_ = count;
+    } else if (among(unit, kWorkerUnits)) {
+      // "resnet50_gpu_1": the number belongs to the word before it.
+      if (number(i + 2) > 0 && tokens_[i + 1].after_separator) return;
+      workers_ = workers_.value_or(count);
+    } else if (unit == "x" && number(i + 2) > 0 && among(word(i + 3), kWorkerUnits)) {
+      nodes_ = count;
+      workers_ = count * number(i + 2);
+      product_ = true;
+    } else if (unit.size() > 1 && unit[0] == 'x' && number(i + 2) > 0) {
+      const std::string device = unit.substr(1) + std::to_string(number(i + 2));
+      if (among(device, kDevices)) {
+        workers_ = workers_.value_or(count);
+        device_ = device;
+      } else if (among(unit.substr(1), kWorkerUnits)) {
+        workers_ = workers_.value_or(count);
+      }
+    } else if (unit.size() > 1 && unit[0] == 'x' && among(unit.substr(1), kWorkerUnits)) {
+      workers_ = workers_.value_or(count);
+    }
+  }
+
+  void before_number(std::size_t i) {
+    const std::string& name = word(i);
+    const std::int64_t count = number(i + 1);
+    if (const auto device = device_at(i)) {
+      device_ = *device;
+    } else if (among(name, kNodeWords)) {
+      nodes_ = count;
+    } else if (among(name, kWorkerNames)) {
+      if (among(word(i + 2), kWorkerUnits) && !tokens_[i + 2].after_separator) return;
+      workers_ = workers_.value_or(count);
+    } else if (among(name, kBatchNames)) {
+      batch_ = count;
+    }
+  }
+
+  std::vector<Token> tokens_;
+  std::optional<std::int64_t> workers_;
+  std::optional<std::int64_t> nodes_;
+  std::optional<std::int64_t> batch_;
+  std::string device_;
+  bool product_ = false;
+};
+
+}  // namespace
+
+void facts_from_name(std::string_view path, ImportedRun& run) {
+  const std::size_t slash = path.find_last_of('/');
+  const std::string_view file = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  const NameFacts from_file(tokens_of(file));
+  from_file.offer(run);
+  if (from_file.any() || slash == std::string_view::npos) return;
+  const std::string_view folders = path.substr(0, slash);
+  const std::size_t before = folders.find_last_of('/');
+  NameFacts(tokens_of(before == std::string_view::npos ? folders : folders.substr(before + 1)))
+      .offer(run);
+}
+
+}  // namespace lockstep::import

@@ -1,0 +1,75 @@
+#include "lockstep/import/registry.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "lockstep/base/error.h"
+#include "lockstep/import/epoch_lines.h"
+#include "lockstep/import/examples_per_second.h"
+#include "lockstep/import/history_jsonl.h"
+#include "lockstep/import/horovod_synthetic.h"
+#include "lockstep/import/horovod_timeline.h"
+#include "lockstep/import/keras.h"
+#include "lockstep/import/kineto.h"
+#include "lockstep/import/lightning_csv.h"
+#include "lockstep/import/log_reader.h"
+#include "lockstep/import/measurements_reader.h"
+#include "lockstep/import/megatron.h"
+#include "lockstep/import/mlperf.h"
+#include "lockstep/import/nccl_tests.h"
+#include "lockstep/import/pytorch_imagenet.h"
+#include "lockstep/import/sacct.h"
+#include "lockstep/import/tensorboard.h"
+#include "lockstep/import/tf_cnn_benchmarks.h"
+#include "lockstep/import/trainer_state.h"
+#include "lockstep/import/wandb_chart.h"
+#include "lockstep/import/wandb_runs.h"
+
+namespace lockstep::import {
+
+Registry::Registry() {
+  // Of two that are equally sure the first is taken: formats with a signature of their own before
+  // those that fit many logs.
+  readers_.push_back(make_tensorboard_reader());
+  readers_.push_back(make_horovod_timeline_reader());
+  readers_.push_back(make_kineto_reader());
+  readers_.push_back(make_trainer_state_reader());
+  readers_.push_back(make_measurements_reader());
+  readers_.push_back(make_wandb_chart_reader());
+  readers_.push_back(make_wandb_runs_reader());
+  readers_.push_back(make_history_jsonl_reader());
+  readers_.push_back(make_sacct_reader());
+  readers_.push_back(make_lightning_csv_reader());
+  for (const LogFormat& format :
+       {mlperf_format(), nccl_tests_format(), tf_cnn_benchmarks_format(),
+        horovod_synthetic_format(), megatron_format(), pytorch_imagenet_format(),
+        examples_per_second_format(), keras_format(), epoch_lines_format()}) {
+    readers_.push_back(std::make_unique<LogReader>(format));
+  }
+}
+
+const Reader& Registry::named(std::string_view name) const {
+  std::string names;
+  for (const auto& reader : readers_) {
+    if (reader->name() == name) return *reader;
+    names += (names.empty() ? "" : ", ") + std::string(reader->name());
+  }
+  throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a format that lockstep reads", name),
+              "choose one of " + names);
+}
+
+const Reader* Registry::recognise(const Sample& sample) const {
+  const Reader* best = nullptr;
+  Match sure = Match::kNo;
+  for (const auto& reader : readers_) {
+    const Match match = reader->recognise(sample);
+    if (match > sure) {
+      best = reader.get();
+      sure = match;
+    }
+  }
+  return best;
+}
+
+}  // namespace lockstep::import

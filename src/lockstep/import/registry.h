@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "lockstep/import/reader.h"
+
+namespace lockstep::import {
+
+/// Every reader that recognises its format, in the order they are asked. A new format is added
+/// here.
+class Registry {
+ public:
+  Registry();
+
+  const std::vector<std::unique_ptr<Reader>>& readers() const { return readers_; }
+
+  /// Throws kUsage with the nearest names for an unknown one.
+  const Reader& named(std::string_view name) const;
+
+  /// The reader that is surest of the sample; none when no reader knows it.
+  const Reader* recognise(const Sample& sample) const;
+
+ private:
+  std::vector<std::unique_ptr<Reader>> readers_;
+};
+
+}  // namespace lockstep::import

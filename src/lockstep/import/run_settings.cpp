@@ -1,0 +1,83 @@
+#include "lockstep/import/run_settings.h"
+
+#include <string>
+
+#include "lockstep/import/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+struct CountSetting {
+  std::string_view name;
+  Fact<std::int64_t> ImportedRun::*fact;
+};
+
+// "batch" and "batch_size" mean the batch per worker, as the command line of lockstep does.
+constexpr CountSetting kCounts[] = {
+    {"workers", &ImportedRun::workers},
+    {"num_workers_total", &ImportedRun::workers},
+    {"num_gpus", &ImportedRun::workers},
+    {"n_gpus", &ImportedRun::workers},
+    {"ngpus", &ImportedRun::workers},
+    {"gpus", &ImportedRun::workers},
+    {"gpu_count", &ImportedRun::workers},
+    {"world_size", &ImportedRun::workers},
+    {"ranks", &ImportedRun::workers},
+    {"nodes", &ImportedRun::nodes},
+    {"num_nodes", &ImportedRun::nodes},
+    {"batch", &ImportedRun::batch_per_worker},
+    {"batch_size", &ImportedRun::batch_per_worker},
+    {"batch_per_worker", &ImportedRun::batch_per_worker},
+    {"batch_per_gpu", &ImportedRun::batch_per_worker},
+    {"per_device_train_batch_size", &ImportedRun::batch_per_worker},
+    {"global_batch", &ImportedRun::global_batch},
+    {"global_batch_size", &ImportedRun::global_batch},
+    {"accumulate", &ImportedRun::accumulate},
+    {"gradient_accumulation_steps", &ImportedRun::accumulate},
+    {"examples", &ImportedRun::examples},
+    {"train_examples", &ImportedRun::examples},
+    {"epochs", &ImportedRun::epochs_planned},
+    {"num_epochs", &ImportedRun::epochs_planned},
+    {"max_epochs", &ImportedRun::epochs_planned},
+    {"steps_per_epoch", &ImportedRun::steps_per_epoch},
+    {"parameters", &ImportedRun::parameters},
+};
+
+struct TextSetting {
+  std::string_view name;
+  Fact<std::string> ImportedRun::*fact;
+};
+
+constexpr TextSetting kTexts[] = {
+    {"model", &ImportedRun::model},     {"arch", &ImportedRun::model},
+    {"dataset", &ImportedRun::dataset}, {"device", &ImportedRun::device},
+    {"gpu_type", &ImportedRun::device},
+};
+
+}  // namespace
+
+bool offer_setting(std::string_view name, std::string_view value, ImportedRun& run,
+                   Provenance from) {
+  const std::size_t dot = name.find_last_of("./");
+  const std::string key = lower(dot == std::string_view::npos ? name : name.substr(dot + 1));
+  for (const CountSetting& setting : kCounts) {
+    if (key != setting.name) continue;
+    const auto count = parse_integer(value);
+    if (!count || *count < 1) return false;
+    (run.*setting.fact).offer(*count, from);
+    return true;
+  }
+  for (const TextSetting& setting : kTexts) {
+    if (key != setting.name || value.empty()) continue;
+    (run.*setting.fact).offer(printable(value), from);
+    return true;
+  }
+  return false;
+}
+
+std::string_view setting_names() {
+  return "workers, nodes, batch (per worker), global_batch, accumulate, examples, epochs, "
+         "steps_per_epoch, parameters, model, dataset, device";
+}
+
+}  // namespace lockstep::import

@@ -1,0 +1,138 @@
+#include "lockstep/import/tf_cnn_benchmarks.h"
+
+#include <cmath>
+#include <string>
+
+#include "lockstep/import/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+/// "Model:       resnet50" -> "resnet50".
+std::optional<std::string_view> header(std::string_view text, std::string_view name) {
+  text = trim(text);
+  if (!text.starts_with(name) || text.size() <= name.size() || text[name.size()] != ':')
+    return std::nullopt;
+  return trim(text.substr(name.size() + 1));
+}
+
+class TfCnnParser final : public LogParser {
+ public:
+  bool line(const Line& line) override {
+    const std::string_view text = line.text;
+    const std::size_t rate = text.find("images/sec: ");
+    if (rate != std::string_view::npos) return rate_line(text, rate);
+    if (text.size() > 2048) return false;
+    return header_line(text);
+  }
+
+  std::vector<ImportedRun> finish() override {
+    end_run();
+    return std::move(runs_);
+  }
+
+ private:
+  bool rate_line(std::string_view text, std::size_t at) {
+    const auto value = number_after(text, "images/sec: ");
+    if (!value || *value <= 0) return false;
+    if (contains(text.substr(0, at), "total ")) {
+      run_.reported_throughput = *value;
+      return true;
+    }
+    const auto step = parse_integer(last_word(text.substr(0, at)));
+    if (!step || !contains(text, "+/-")) return false;
+    run_.throughput.add(*step, *value);
+    const std::size_t jitter = text.find("jitter = ");
+    const std::size_t close = jitter == std::string_view::npos ? jitter : text.find(')', jitter);
+    if (close != std::string_view::npos) {
+      std::string_view rest = text.substr(close + 1);
+      if (const auto loss = take_number(rest)) run_.train_loss.add(*step, *loss);
+    }
+    return true;
+  }
+
+  static std::string_view last_word(std::string_view text) {
+    text = trim(text);
+    const std::size_t blank = text.find_last_of(" \t:");
+    return blank == std::string_view::npos ? text : text.substr(blank + 1);
+  }
+
+  bool header_line(std::string_view text) {
+    if (const auto version = header(text, "TensorFlow")) {
+      if (!run_.throughput.empty() || run_.reported_throughput) end_run();
+      run_.notes["framework"] = "TensorFlow " + printable(*version, 20);
+    } else if (const auto model = header(text, "Model")) {
+      run_.model.offer(printable(*model));
+    } else if (const auto data = header(text, "Dataset")) {
+      run_.dataset.offer(printable(*data));
+    } else if (const auto batch = header(text, "Batch size")) {
+      std::string_view number = *batch;
+      const auto value = take_number(number);
+      if (value && *value > 0 && *value < 1e12) run_.global_batch.offer(std::llround(*value));
+      in_batch_ = true;
+      return true;
+    } else if (in_batch_ && contains(text, "per device")) {
+      std::string_view number = trim(text);
+      const auto value = take_number(number);
+      if (value && *value > 0 && *value < 1e12) run_.batch_per_worker.offer(std::llround(*value));
+    } else if (const auto devices = header(text, "Devices")) {
+      devices_ = 0;
+      for (std::size_t at = devices->find('\''); at != std::string_view::npos;
+           at = devices->find('\'', at + 1)) {
+        ++devices_;
+      }
+      devices_ /= 2;
+      run_.notes["devices"] = printable(*devices, 200);
+    } else if (const auto variables = header(text, "Variables")) {
+      run_.notes["variables"] = printable(*variables);
+    } else if (const auto reduce = header(text, "AllReduce")) {
+      run_.notes["all_reduce"] = printable(*reduce);
+    } else {
+      return false;
+    }
+    in_batch_ = false;
+    return true;
+  }
+
+  void end_run() {
+    if (!run_.throughput.empty() || run_.reported_throughput) {
+      if (run_.global_batch && run_.batch_per_worker) {
+        // Over several machines each lists its own devices only: the batches tell how many there
+        // are.
+        run_.workers.offer(std::max<std::int64_t>(1, *run_.global_batch / *run_.batch_per_worker));
+      } else if (devices_ > 0) {
+        run_.workers.offer(devices_);
+      }
+      run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
+      runs_.push_back(std::move(run_));
+    }
+    run_ = ImportedRun();
+    devices_ = 0;
+  }
+
+  std::vector<ImportedRun> runs_;
+  ImportedRun run_;
+  std::int64_t devices_ = 0;
+  bool in_batch_ = false;
+};
+
+Match recognise_tf_cnn(const Sample& sample) {
+  if (contains(sample.text, "images/sec: ") &&
+      (contains(sample.text, "(jitter = ") || contains(sample.text, "total images/sec: "))) {
+    return Match::kCertain;
+  }
+  return contains(sample.text, "per device") && contains(sample.text, "SingleSess:")
+             ? Match::kLikely
+             : Match::kNo;
+}
+
+}  // namespace
+
+LogFormat tf_cnn_benchmarks_format() {
+  return {"tf-cnn-benchmarks",
+          "tf_cnn_benchmarks stdout (10 images/sec: 4305.5 +/- 3.7 (jitter = 12.2))",
+          recognise_tf_cnn,
+          []() -> std::unique_ptr<LogParser> { return std::make_unique<TfCnnParser>(); }};
+}
+
+}  // namespace lockstep::import

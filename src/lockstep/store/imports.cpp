@@ -1,0 +1,133 @@
+#include "lockstep/store/imports.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lockstep/store/connection.h"
+#include "lockstep/store/run_rows.h"
+
+namespace lockstep::store {
+namespace {
+
+using nlohmann::json;
+
+template <class T>
+void put(json& out, const char* name, const std::optional<T>& value) {
+  if (value) out[name] = *value;
+}
+
+template <class T>
+void take(const json& in, const char* name, std::optional<T>& value) {
+  if (const auto found = in.find(name); found != in.end()) value = found->template get<T>();
+}
+
+std::string configuration_text(const record::Measurement& row) {
+  json out = json::object();
+  if (!row.model.empty()) out["model"] = row.model;
+  if (!row.dataset.empty()) out["dataset"] = row.dataset;
+  if (!row.device.empty()) out["device"] = row.device;
+  put(out, "nodes", row.nodes);
+  put(out, "workers", row.workers);
+  put(out, "batch_per_worker", row.batch_per_worker);
+  put(out, "global_batch", row.global_batch);
+  put(out, "examples", row.examples);
+  put(out, "epochs", row.epochs);
+  if (!row.notes.empty()) out["notes"] = row.notes;
+  if (row.line != 0) out["line"] = row.line;
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+record::Measurement measurement(const Statement& row) {
+  record::Measurement out;
+  out.metric = row.text(1);
+  out.value = row.real(2);
+  out.unit = row.text(3);
+  const json in = json::parse(row.text(4), nullptr, false);
+  if (in.is_object()) {
+    out.model = in.value("model", "");
+    out.dataset = in.value("dataset", "");
+    out.device = in.value("device", "");
+    take(in, "nodes", out.nodes);
+    take(in, "workers", out.workers);
+    take(in, "batch_per_worker", out.batch_per_worker);
+    take(in, "global_batch", out.global_batch);
+    take(in, "examples", out.examples);
+    take(in, "epochs", out.epochs);
+    out.notes = in.value("notes", out.notes);
+    out.line = in.value("line", out.line);
+  }
+  out.notes["run"] = std::to_string(row.integer(0));
+  return out;
+}
+
+std::int64_t known_run(Database& database, const ImportSource& source) {
+  Statement find = database.prepare("SELECT run_id FROM imports WHERE digest = ? AND part = ?");
+  return find.bind(1, source.digest).bind(2, source.part).step() ? find.integer(0) : 0;
+}
+
+std::int64_t add(Database& database, const ImportedRecord& run, Statement& steps) {
+  const std::int64_t id = insert_run(database, run.label, run.started);
+  for (const record::EpochResult& epoch : run.epochs) insert_epoch(database, id, epoch);
+  insert_steps(steps, id, run.steps);
+  end_run(database, id, run.ended);
+  const ImportSource& source = run.source;
+  Statement insert = database.prepare(
+      "INSERT INTO imports(run_id, digest, part, path, format, facts) VALUES(?,?,?,?,?,?)");
+  insert.bind(1, id).bind(2, source.digest).bind(3, source.part).bind(4, source.path);
+  insert.bind(5, source.format).bind(6, source.facts).execute();
+  Statement row = database.prepare(
+      "INSERT INTO measurements(run_id, position, metric, value, unit, configuration)"
+      " VALUES(?,?,?,?,?,?)");
+  std::int64_t position = 0;
+  for (const record::Measurement& measured : run.measurements) {
+    row.bind(1, id).bind(2, position++).bind(3, measured.metric).bind(4, measured.value);
+    row.bind(5, measured.unit).bind(6, configuration_text(measured)).execute();
+  }
+  return id;
+}
+
+}  // namespace
+
+std::vector<AddedImport> add_imports(const std::string& store_path,
+                                     std::span<const ImportedRecord> runs, bool replace) {
+  Database database = open_for_writing(store_path);
+  Transaction transaction(database);
+  Statement steps = database.prepare(kInsertStep);
+  std::vector<AddedImport> added;
+  for (const ImportedRecord& run : runs) {
+    const std::int64_t known = known_run(database, run.source);
+    if (known != 0 && !replace) {
+      added.push_back({known, false});
+      continue;
+    }
+    if (known != 0) database.prepare("DELETE FROM runs WHERE id = ?").bind(1, known).execute();
+    added.push_back({add(database, run, steps), true});
+  }
+  transaction.commit();
+  return added;
+}
+
+std::optional<ImportSource> import_source(const std::string& store_path, std::int64_t run) {
+  Database database = open_for_reading(store_path);
+  Statement row =
+      database.prepare("SELECT digest, part, path, format, facts FROM imports WHERE run_id = ?");
+  if (!row.bind(1, run).step()) return std::nullopt;
+  return ImportSource{row.text(0), row.text(1), row.text(2), row.text(3), row.text(4)};
+}
+
+std::vector<record::Measurement> imported_measurements(const std::string& store_path,
+                                                       std::span<const std::int64_t> ids) {
+  Database database = open_for_reading(store_path);
+  Statement rows = database.prepare(
+      "SELECT run_id, metric, value, unit, configuration FROM measurements"
+      " ORDER BY run_id, position");
+  std::vector<record::Measurement> found;
+  while (rows.step()) {
+    const bool wanted =
+        ids.empty() || std::find(ids.begin(), ids.end(), rows.integer(0)) != ids.end();
+    if (wanted) found.push_back(measurement(rows));
+  }
+  return found;
+}
+
+}  // namespace lockstep::store

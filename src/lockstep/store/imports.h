@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lockstep/record/event.h"
+#include "lockstep/record/measurement.h"
+#include "lockstep/store/store.h"
+
+namespace lockstep::store {
+
+/// Where an imported run came from.
+struct ImportSource {
+  std::string digest;  ///< of the file's content
+  std::string part;    ///< which run of the file; empty for the only one
+  std::string path;
+  std::string format;
+  std::string facts = "{}";  ///< JSON: what the reader knows beyond the record
+};
+
+/// A run that another tool made, whole.
+struct ImportedRecord {
+  ImportSource source;
+  RunLabel label;
+  record::RunStarted started;
+  std::vector<record::EpochResult> epochs;
+  record::StepBlock steps;
+  record::RunEnded ended;
+  std::vector<record::Measurement> measurements;
+};
+
+struct AddedImport {
+  std::int64_t run = 0;
+  bool fresh = false;  ///< false: the run was there already
+};
+
+/// Adds the runs in one transaction, all or none; makes the store where there is none. A run whose
+/// digest and part are known is left as it is. With `replace` it is deleted and added anew. Throws
+/// kData as RunWriter does.
+std::vector<AddedImport> add_imports(const std::string& store_path,
+                                     std::span<const ImportedRecord> runs, bool replace = false);
+
+/// Where a run came from; nothing for a run of our own.
+std::optional<ImportSource> import_source(const std::string& store_path, std::int64_t run);
+
+/// The rows of imported runs, as they were added, with the note "run"; those of `ids`, or of all
+/// when it is empty. Runs of our own have none here.
+std::vector<record::Measurement> imported_measurements(const std::string& store_path,
+                                                       std::span<const std::int64_t> ids = {});
+
+}  // namespace lockstep::store
