@@ -28,9 +28,9 @@ Strategy strategy_from_name(std::string_view name);
 /// buckets always in the same order on every rank. A loss divided by the global batch on each rank
 /// thus gives the gradient of the global mean. One thread; the network must outlive this object.
 ///
-///   sync.begin_step();            // before the step's first backward
-///   loss.backward();              // with accumulation: all but the last inside skip_next()
-///   sync.finish();                // blocks; gradients() holds the sums
+///   sync.begin_step();    // before the step's first backward; begin_step(A) for A micro-steps
+///   loss.backward();
+///   sync.finish();        // blocks; gradients() holds the sums
 class GradientSync {
  public:
   /// `parameters` as in FlatParameters, with the same plan. The tail of the plan rides along with the
