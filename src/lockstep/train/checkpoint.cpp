@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 
 #include "lockstep/base/digest.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/log.h"
 
 namespace lockstep::train {
 namespace {
@@ -164,7 +164,7 @@ std::optional<Checkpoint> CheckpointFolder::read_newest() const {
     try {
       return read_checkpoint(path_, manifest.string());
     } catch (const std::exception& problem) {
-      spdlog::warn("passing over a checkpoint: {}", problem.what());
+      log_warning(fmt::format("passing over a checkpoint: {}", problem.what()));
     }
   }
   return std::nullopt;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <torch/csrc/autograd/function_hook.h>
-#include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
 #include <cstring>

@@ -10,6 +10,7 @@
 #include "lockstep/base/clock.h"
 #include "lockstep/comm/bucket_plan.h"
 #include "lockstep/comm/communicator.h"
+#include "lockstep/train/torch_version.h"
 
 namespace lockstep::train {
 
@@ -75,7 +76,7 @@ class GradientSync {
   std::span<float> flat_;
 
   /// Autograd keeps only weak references to these; without ours the hooks would vanish.
-  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
+  std::vector<GradientAccumulator> accumulators_;
   std::vector<std::uintptr_t> hook_keys_;
 
   int micro_steps_ = 1;

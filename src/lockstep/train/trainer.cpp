@@ -1,13 +1,13 @@
 #include "lockstep/train/trainer.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 
 #include "lockstep/base/digest.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/log.h"
 #include "lockstep/train/classification.h"
 #include "lockstep/train/sgd.h"
 #include "lockstep/train/step_ballot.h"
@@ -112,7 +112,8 @@ void Trainer::resume() {
   const auto checkpoint = checkpoints_->read_newest();
   if (!checkpoint) {
     if (communicator_.rank() == 0) {
-      spdlog::info("no checkpoint in {} yet: starting from the beginning", request_.checkpoint_dir);
+      log_info(fmt::format("no checkpoint in {} yet: starting from the beginning",
+                           request_.checkpoint_dir));
     }
     return;
   }
