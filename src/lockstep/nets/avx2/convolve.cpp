@@ -34,7 +34,7 @@ struct Convolution {
     // there are.
     constexpr std::int64_t kManyWeights = 256 * 256;
     const bool many = from.channels * to.channels > kManyWeights;
-    block = smaller(many ? 192 : from.channels <= 64 ? 48 : 96, grid.tiles());
+    block = smaller(many ? 192 : from.channels <= 64 ? 24 : 48, grid.tiles());
     panels = smaller(many ? 4 : to.channels / kPanel, to.channels / kPanel);
   }
 
