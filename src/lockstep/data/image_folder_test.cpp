@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "lockstep/data/affine.h"
+#include "lockstep/data/loader.h"
 #include "lockstep/data/test_folder.h"
 #include "lockstep/data/test_images.h"
 
@@ -145,6 +147,33 @@ TEST(ImageFolder, KeepsDecodedImagesWithinTheBudget) {
   // The third was beyond the budget and is gone; the first stands in.
   EXPECT_NE(data.split.train->fetch(2, scratch).image.pixels, nullptr);
   EXPECT_EQ(data.split.train->damaged().size(), 2U);
+}
+
+TEST(ImageFolder, GivesTheSameBatchesFromManyThreads) {
+  TestFolder folder;
+  write_class(folder, "train/a", 12);
+  write_class(folder, "train/b", 12);
+  folder.write("train/a/5b.png", deceptive_png());
+  write_class(folder, "val/a", 1);
+  auto options = small_options();
+  options.files.cache_bytes = 5'000;  // room for some
+  const std::shared_ptr<const Transform> transform = make_affine(
+      {.input = {3, 12, 10}, .rotation = 30, .zoom = 0.2, .normalisation = {{0, 0, 0}, {1, 1, 1}}});
+  std::vector<std::vector<float>> first;
+  for (int threads : {0, 1, 4}) {
+    const auto data = load_image_folder(folder.path(), options);
+    Loader loader(data.split.train, transform, {.examples = 25, .batch = 4}, {.threads = threads});
+    std::vector<std::vector<float>> batches;
+    for (int epoch = 1; epoch < 4; ++epoch) {
+      loader.start_epoch(epoch);
+      while (const auto batch = loader.next()) {
+        batches.emplace_back(batch->images(), batch->images() + batch->count() * 360);
+      }
+    }
+    if (threads == 0) first = batches;
+    EXPECT_EQ(batches, first) << threads << " threads";
+    EXPECT_EQ(data.split.train->damaged().size(), 1U);
+  }
 }
 
 TEST(ImageFolder, TakesAnyTreeAsOneClassForAGan) {
