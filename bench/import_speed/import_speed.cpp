@@ -52,12 +52,14 @@ void write_file(const bench::GeneratedLog& log, std::uint64_t bytes, const std::
 
 }  // namespace
 
-/// import_speed [megabytes [folder]]: each format is generated into a file and read by a process of
-/// its own, so that peak memory is that of one import.
+/// bench_import_speed [megabytes [folder [format]]]: each format is generated into a file and read
+/// by a process of its own, so that peak memory is that of one import.
 int main(int argc, char** argv) {
   const std::uint64_t megabytes = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 500;
   const std::string folder = argc > 2 ? argv[2] : "/tmp";
+  const std::string only = argc > 3 ? argv[3] : "";
   for (const bench::GeneratedLog& log : bench::generated_logs()) {
+    if (!only.empty() && only != log.name) continue;
     const std::string path = fmt::format("{}/lockstep-import-speed-{}.log", folder, getpid());
     try {
       write_file(log, megabytes * 1'000'000, path);

@@ -1,35 +1,45 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
+#include <string>
 #include <string_view>
 
 #include "lockstep/base/error.h"
 #include "lockstep/import/importer.h"
 #include "lockstep/import/run_record.h"
 
-// LOCKSTEP_FUZZ_FORMAT names the reader; "" lets the importer recognise the bytes, as users do.
-
 namespace {
 
-lockstep::import::Importer make_importer() {
+std::unique_ptr<lockstep::import::Importer> g_importer;
+
+/// The reader that the program's own name asks for: "fuzz_keras". "any" lets the importer recognise
+/// the bytes, as users do.
+lockstep::import::ImportOptions options_for(std::string_view program) {
+  const std::string name(program.substr(program.rfind("fuzz_") + 5));
   lockstep::import::ImportOptions options;
-  options.format = LOCKSTEP_FUZZ_FORMAT;
-  if (options.format == "pattern") {
-    options.format.clear();
+  if (name == "pattern") {
     options.pattern = R"((?<run>\w+) epoch (?<epoch>\d+) loss (?<loss>\S+))";
+  } else if (name != "any") {
+    options.format = name;
   }
-  return lockstep::import::Importer(options);
+  return options;
 }
 
 }  // namespace
 
+extern "C" int LLVMFuzzerInitialize(int*, char*** argv) {
+  g_importer = std::make_unique<lockstep::import::Importer>(options_for((*argv)[0]));
+  return 0;
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lockstep;
-  static const import::Importer importer = make_importer();
   try {
     import::Input input("fuzz_4gpus",
                         import::bytes_in_memory({reinterpret_cast<const char*>(data), size}));
-    for (const import::ImportedRun& run : importer.read(input).runs) import::to_record(run, "fuzz");
+    for (const import::ImportedRun& run : g_importer->read(input).runs)
+      import::to_record(run, "fuzz");
   } catch (const Error& error) {
     // Damaged files are refused as data; anything else is a finding.
     if (error.kind() != ErrorKind::kData) std::abort();

@@ -152,6 +152,31 @@ TEST(LogFormats, HorovodRanksAreToldApart) {
   EXPECT_DOUBLE_EQ(run.throughput_per_worker.last(), 1500);
 }
 
+TEST(LogFormats, OverwrittenBarsBelongToTheRankOfTheirLine) {
+  const ImportedRun run =
+      import_text(
+          "[1,0]<stdout>:Epoch 1/1\n[1,1]<stdout>:Epoch 1/1\n"
+          "[1,0]<stdout>:\r 1/2 [=>..] - ETA: 1s - loss: 2.0\r2/2 [====] - 3s 1s/step - loss: 1.0\n"
+          "[1,1]<stdout>:\r 1/2 [=>..] - ETA: 1s - loss: 9.0\r2/2 [====] - 3s 1s/step - loss: "
+          "8.0\n")
+          .runs.at(0);
+  EXPECT_EQ(*run.workers, 2);
+  EXPECT_DOUBLE_EQ(run.epochs.at(0).train_loss, 1);
+}
+
+TEST(LogFormats, RankThatLagsBehindIsNoSecondRun) {
+  const auto line = [](int epoch, int step) {
+    return "Epoch: [" + std::to_string(epoch) + "][" + std::to_string(step) +
+           "/20] Time 0.1 (0.1) Loss 1.0 (1.0)\n";
+  };
+  EXPECT_EQ(
+      import_text(line(0, 0) + line(0, 10) + line(1, 0) + line(0, 10) + line(1, 10)).runs.size(),
+      1u);
+  EXPECT_EQ(
+      import_text(line(0, 0) + line(0, 10) + line(1, 0) + line(0, 0) + line(0, 10)).runs.size(),
+      2u);
+}
+
 TEST(LogFormats, WorkersFollowFromRatesWhenOnlyRankZeroTalks) {
   const ImportedRun run = import_text(
                               "[1,0]<stdout>:[Epoch 1] per-rank=100.0 img/s | global=397.0 "

@@ -44,12 +44,16 @@ void LogReader::read(Input& input, ImportSink& sink) const {
   LineSource lines(input);
   LogFacts facts;
   std::map<int, std::unique_ptr<LogParser>> streams;
-  int last_rank = -2;
+  int last_rank = -1;
   LogParser* parser = nullptr;
   int ranks_seen = 0;
+  std::uint64_t last_number = 0;
   Line line;
   while (lines.next(line)) {
-    const RankedText ranked = split_rank(line.text, style);
+    RankedText ranked = split_rank(line.text, style);
+    // Only the first of the pieces that overwrite each other carries the prefix.
+    if (ranked.rank < 0 && line.number == last_number) ranked.rank = last_rank;
+    last_number = line.number;
     line.text = ranked.text;
     if (ranked.rank != last_rank || parser == nullptr) {
       auto found = streams.find(ranked.rank);

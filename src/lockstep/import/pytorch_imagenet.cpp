@@ -124,6 +124,8 @@ class ImagenetParser final : public LogParser {
     }
     const auto position = take_position(text);
     if (!position) return false;
+    // A rank that lags behind ends an epoch after another began the next; a fresh start begins one.
+    if (any_ && position->epoch < place_.epoch && position->step > 1) return true;
     if (position->epoch != place_.epoch || !any_) {
       if (any_) end_epoch();
       if (any_ && position->epoch < place_.epoch) end_run();
