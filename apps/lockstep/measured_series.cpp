@@ -3,44 +3,30 @@
 #include <algorithm>
 #include <map>
 
-#include "lockstep/analyze/run_measurements.h"
 #include "lockstep/base/error.h"
 #include "lockstep/import/measurements_table.h"
 #include "lockstep/store/store.h"
+#include "stored_measurements.h"
 
 namespace lockstep::cli {
 namespace {
 
 /// Only what tells configurations apart stays in the notes; run and epoch numbers would make every
-/// row a series of its own.
-void keep_configuration(record::Measurement& row) {
+/// row a series of its own. Warm-up epochs and oversubscribed runs say nothing about others.
+std::vector<record::Measurement> configurations(std::vector<record::Measurement> rows) {
   static const std::vector<std::string> kept{"strategy", "threads_per_worker"};
-  std::erase_if(row.notes, [](const auto& note) {
-    return std::find(kept.begin(), kept.end(), note.first) == kept.end();
-  });
-}
-
-std::vector<record::Measurement> store_rows(const std::string& path) {
-  store::Store store(path);
-  std::vector<record::Measurement> rows;
   std::map<std::string, std::optional<std::int64_t>> newest_epochs;
-  for (const store::RunSummary& summary : store.runs()) {
-    if (summary.spec.oversubscribed) continue;
-    const store::StoredRun run = store.load(summary.id);
-    for (record::Measurement& row :
-         analyze::measurements_of(run.started, run.epochs, run.ended, {.run = summary.id})) {
-      if (row.notes.count("warm_up") != 0) continue;
-      newest_epochs[row.model] = row.epochs;
-      keep_configuration(row);
-      rows.push_back(std::move(row));
-    }
+  std::erase_if(rows, [](const record::Measurement& row) {
+    return row.notes.count("warm_up") != 0 || row.notes.count("unreliable") != 0;
+  });
+  for (record::Measurement& row : rows) {
+    newest_epochs[row.model] = row.epochs;
+    std::erase_if(row.notes, [](const auto& note) {
+      return std::find(kept.begin(), kept.end(), note.first) == kept.end();
+    });
   }
   for (record::Measurement& row : rows) {
     if (row.metric != "total_time") row.epochs = newest_epochs[row.model];
-  }
-  if (rows.empty()) {
-    throw Error(ErrorKind::kData, "no finished epoch in " + path + " to predict from",
-                "train first (lockstep train fashion -n 1), or give a table with --from");
   }
   return rows;
 }
@@ -62,13 +48,15 @@ int directness(predict::Metric metric) {
 }  // namespace
 
 std::vector<record::Measurement> measured_rows(const MeasuredSource& source) {
-  if (source.table.empty()) return store_rows(source.store_path);
-  return import::read_measurements_file(source.table).rows;
+  if (!source.table.empty()) return import::read_measurements_file(source.table).rows;
+  store::Store store(source.store_path);
+  return stored_measurements(store, source.study).rows;
 }
 
 std::vector<predict::TableSeries> measured_series(const MeasuredSource& source) {
-  std::vector<predict::TableSeries> all =
-      predict::series_of(measured_rows(source), source.series_column);
+  std::vector<record::Measurement> rows = measured_rows(source);
+  if (source.table.empty()) rows = configurations(std::move(rows));
+  std::vector<predict::TableSeries> all = predict::series_of(rows, source.series_column);
   if (!source.series_column.empty()) return all;
   std::map<std::string, int> best;
   for (const predict::TableSeries& one : all) {

@@ -10,7 +10,9 @@
 #include "lockstep/base/error.h"
 #include "lockstep/predict/batch_transfer.h"
 #include "measured_series.h"
+#include "predict_device.h"
 #include "predict_output.h"
+#include "predict_phases.h"
 #include "terminal.h"
 
 namespace lockstep::cli {
@@ -23,7 +25,8 @@ struct PredictOptions {
   std::int64_t epochs = 0;
   std::int64_t examples = 0;
   std::int64_t nodes = 0;
-  std::string device;
+  DeviceQuestion device;
+  PhasesQuestion phases;
   std::string hold_out;
   bool backtest = false;
 };
@@ -103,11 +106,11 @@ void run_backtest(const GlobalOptions& global, const PredictOptions& options) {
 /// The series the question is about, moved to another batch where it asks for one.
 std::vector<predict::TableSeries> asked_series(const PredictOptions& options) {
   std::vector<predict::TableSeries> all = measured_series(options.source);
-  if (!options.device.empty()) {
-    std::erase_if(all, [&](const auto& one) { return one.device != options.device; });
+  if (!options.device.target.empty()) {
+    std::erase_if(all, [&](const auto& one) { return one.device != options.device.target; });
     if (all.empty()) {
       throw Error(ErrorKind::kData,
-                  fmt::format("nothing was measured on device '{}'", options.device),
+                  fmt::format("nothing was measured on device '{}'", options.device.target),
                   "name a measured device, or the one to start from with --measured");
     }
   }
@@ -148,6 +151,24 @@ void run(const GlobalOptions& global, PredictOptions& options) {
   options.source.store_path = global.store_path;
   if (options.backtest) return run_backtest(global, options);
   if (!options.hold_out.empty()) return predict_held_out(global, options);
+  if (!options.device.measured.empty()) {
+    if (options.device.target.empty()) {
+      throw Error(ErrorKind::kUsage, "--measured needs the device to predict for",
+                  "add --device t4");
+    }
+    options.device.batch = options.batch;
+    options.device.epochs = options.epochs;
+    if (!options.workers.empty()) options.device.workers = options.workers.front();
+    return predict_across_devices(global, options.source, options.device);
+  }
+  if (options.phases.run > 0) {
+    if (options.phases.collectives.empty() || options.workers.empty()) {
+      throw Error(ErrorKind::kUsage, "--phases needs --collectives and --workers",
+                  "add --workers 2 --collectives collectives.csv");
+    }
+    options.phases.workers = options.workers.front();
+    return predict_from_phases(global, options.phases);
+  }
   if (options.workers.empty()) {
     throw Error(ErrorKind::kUsage, "nothing to predict: no worker count was given",
                 "add --workers 4,8, or --hold-out largest, or --backtest");
@@ -163,6 +184,7 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
                   {"lockstep predict --workers 4,8,16 --epochs 20",
                    "lockstep predict --from table.csv --workers 16 --batch 128 --json",
                    "lockstep predict --from table.csv --series-column series --hold-out largest",
+                   "lockstep predict --device t4 --measured v100 --network dcgan --batch 256",
                    "lockstep predict --backtest table.csv"});
   auto options = std::make_shared<PredictOptions>();
   command.add_option("--workers,-n", options->workers, "Worker counts to predict")
@@ -177,7 +199,23 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
       ->check(CLI::PositiveNumber);
   command.add_option("--examples", options->examples, "Examples of one epoch")
       ->check(CLI::PositiveNumber);
-  command.add_option("--device", options->device, "Only this device");
+  command.add_option("--device", options->device.target,
+                     "Only this device; with --measured, the device to predict for");
+  command.add_option("--measured", options->device.measured,
+                     "Device to start from: its times are carried over by a roofline");
+  command.add_option("--network", options->device.network,
+                     "Layer table for --measured; default: the measured model");
+  command.add_flag("--layers", options->device.layers, "List the roofline of each layer");
+  command.add_option("--phases", options->phases.run,
+                     "Predict from the phases of this one-worker run of the store");
+  command.add_option("--collectives", options->phases.collectives,
+                     "Calibration of the link for --phases (CSV: bytes, seconds, workers)");
+  command
+      .add_option("--contention", options->phases.contention,
+                  "Slowdown of compute when all workers compute at once, for --phases")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 100.0));
+  command.add_option("--study", options->source.study, "Only runs of this study of the store");
   command.add_option("--from", options->source.table, "Measurements table; default: the store");
   command.add_option("--series-column", options->source.series_column,
                      "Column of the table that names the series");

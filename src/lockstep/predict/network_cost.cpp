@@ -18,10 +18,11 @@ class Chain {
   double side() const { return side_; }
   double map() const { return channels_ * side_ * side_; }
 
-  void convolve(const std::string& name, double out, double kernel, double stride, double padding) {
+  void convolve(const std::string& name, double out, double kernel, double stride, double padding,
+                bool biased = false) {
     const double side = std::floor((side_ + 2 * padding - kernel) / stride) + 1;
     const double weights = channels_ * out * kernel * kernel;
-    add(name, 2 * weights * side * side, out * side * side, weights);
+    add(name, 2 * weights * side * side, out * side * side, weights + (biased ? out : 0));
     channels_ = out;
     side_ = side;
   }
@@ -43,6 +44,11 @@ class Chain {
   void activate(const std::string& name) { layers_.push_back({name, map(), map(), map(), 0}); }
   void add_shortcut(const std::string& name) {
     layers_.push_back({name, map(), 2 * map(), map(), 0});
+  }
+  /// Rectified and halved: the largest of each 2 x 2.
+  void pool(const std::string& name) {
+    layers_.push_back({name, map(), map(), map() / 4, 0});
+    side_ /= 2;
   }
   void average(const std::string& name) {
     layers_.push_back({name, map(), map(), channels_, 0});
@@ -163,11 +169,24 @@ TrainingCost resnet18_cifar_cost() {
   return {"resnet18-cifar", {{"resnet18", chain.take(), 1, 1}}, 5};
 }
 
+TrainingCost fashion_cost() {
+  Chain chain(1, 28);
+  chain.convolve("conv1", 8, 3, 1, 1, true);
+  chain.pool("pool1");
+  chain.convolve("conv2", 24, 3, 1, 1, true);
+  chain.pool("pool2");
+  chain.connect("hidden", 128);
+  chain.activate("relu");
+  chain.connect("scores", 10);
+  return {"fashion", {{"net", chain.take(), 1, 1}}, 5};
+}
+
 TrainingCost training_cost(std::string_view model) {
   if (model == "dcgan" || model == "gan") return dcgan_cost();
   if (model == "resnet18-cifar" || model == "cifar-resnet18") return resnet18_cifar_cost();
+  if (model == "fashion") return fashion_cost();
   throw Error(ErrorKind::kUsage, fmt::format("no layer table for the network '{}'", model),
-              "known: dcgan (gan), resnet18-cifar (cifar-resnet18)");
+              "known: dcgan (gan), resnet18-cifar (cifar-resnet18), fashion");
 }
 
 }  // namespace lockstep::predict

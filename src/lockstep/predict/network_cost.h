@@ -43,8 +43,11 @@ TrainingCost dcgan_cost();
 /// ResNet-18 with a 3 x 3 stem for 32 x 32 images and 10 classes (11,173,962 parameters), SGD.
 TrainingCost resnet18_cifar_cost();
 
-/// By name ("dcgan" or "gan", "resnet18-cifar" or "cifar-resnet18"); throws kUsage naming the
-/// known.
+/// The network of the fashion recipe: two convolutions and two dense layers, 28 x 28 images, SGD.
+TrainingCost fashion_cost();
+
+/// By name ("dcgan" or "gan", "resnet18-cifar" or "cifar-resnet18", "fashion"); throws kUsage naming
+/// the known.
 TrainingCost training_cost(std::string_view model);
 
 }  // namespace lockstep::predict

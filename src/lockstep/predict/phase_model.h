@@ -57,9 +57,9 @@ struct PhasePrediction {
 struct PhaseQuestion {
   int workers = 2;
   double gradient_bytes = 0;
-  double buckets = 4;         ///< the last bucket can hide behind nothing
-  bool overlap = true;        ///< communication runs while backward does
-  double contention = 1;      ///< factor on compute with all workers at once; measured or 1
+  double buckets = 4;     ///< the last bucket can hide behind nothing
+  bool overlap = true;    ///< communication runs while backward does
+  double contention = 1;  ///< factor on compute with all workers at once; measured or 1
 };
 
 PhasePrediction predict_phases(const StepPhases& one, const Link& link,

@@ -20,6 +20,11 @@ TEST(NetworkCost, DcganHasThePublishedParameters) {
   EXPECT_EQ(cost.parts[1].parameters(), 2'765'568);
 }
 
+TEST(NetworkCost, TheFashionNetworkHasItsParameters) {
+  // 80 + 1,752 in convolutions, 150,656 + 1,290 in dense layers.
+  EXPECT_EQ(fashion_cost().parameters(), 153'778);
+}
+
 TEST(NetworkCost, UnknownNetworksAreNamed) {
   EXPECT_THROW(training_cost("vgg99"), Error);
 }

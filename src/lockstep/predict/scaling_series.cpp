@@ -76,7 +76,8 @@ ScalingSeries make_series(std::string name, const std::vector<ScalingPoint>& mea
     std::vector<double> logs;
     for (const ScalingPoint& point : repeats) logs.push_back(std::log(point.rate));
     const Summary summary = summarize(logs);
-    series.points.push_back({workers, std::exp(summary.median), repeats.front().nodes});
+    const double rate = repeats.size() == 1 ? repeats.front().rate : std::exp(summary.median);
+    series.points.push_back({workers, rate, repeats.front().nodes});
     if (repeats.size() < 2) continue;
     squares += summary.deviation * summary.deviation * static_cast<double>(repeats.size() - 1);
     freedom += repeats.size() - 1;

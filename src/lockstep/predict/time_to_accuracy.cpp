@@ -80,6 +80,13 @@ StepsModel steps_from_noise_scale(double noise_batch, const EpochsToTarget& meas
   return model;
 }
 
+StepsModel steps_at_constant_epochs(const EpochsToTarget& measured, double examples) {
+  // Large enough that S_min is out of reach of any batch.
+  StepsModel model = steps_from_noise_scale(1e6 * measured.global_batch, measured, examples);
+  model.spread = 0.3;
+  return model;
+}
+
 std::optional<double> noise_scale(double small_batch, double small_norm_squared, double large_batch,
                                   double large_norm_squared) {
   if (!(small_batch > 0) || !(large_batch > small_batch)) return std::nullopt;

@@ -31,6 +31,10 @@ StepsModel fit_steps(const std::vector<EpochsToTarget>& measured, double example
 StepsModel steps_from_noise_scale(double noise_batch, const EpochsToTarget& measured,
                                   double examples);
 
+/// When only one global batch was measured: as many epochs at any batch, which is right below the
+/// noise scale and too hopeful above it, so the spread is wide.
+StepsModel steps_at_constant_epochs(const EpochsToTarget& measured, double examples);
+
 /// Gradient noise scale from the mean squared norms of gradients over a small batch (one worker's)
 /// and a large one (their average): unbiased estimates of |G|^2 and of the noise. Nothing when the
 /// noise is too large to tell the gradient (|G|^2 estimated as not positive).
