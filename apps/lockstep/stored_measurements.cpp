@@ -29,7 +29,9 @@ Error nothing_there(store::Store& store, const std::string& study, std::int64_t 
   return {ErrorKind::kData, what, hint};
 }
 
-std::vector<record::Measurement> rows_of(store::Store& store, const store::RunSummary& summary) {
+}  // namespace
+
+std::vector<record::Measurement> run_rows(store::Store& store, const store::RunSummary& summary) {
   if (store::import_source(store.path(), summary.id)) {
     return store::imported_measurements(store.path(), std::array{summary.id});
   }
@@ -38,8 +40,6 @@ std::vector<record::Measurement> rows_of(store::Store& store, const store::RunSu
                                   {summary.id, summary.label.study, summary.label.repeat},
                                   stored_breakdown(store, run));
 }
-
-}  // namespace
 
 analyze::StepBreakdown stored_breakdown(store::Store& store, const store::StoredRun& run) {
   analyze::StepBreakdownBuilder builder(run.started.spec.workers);
@@ -61,7 +61,7 @@ StoredMeasurements stored_measurements(store::Store& store, const std::string& s
       ++result.left_out;
       continue;
     }
-    const auto rows = rows_of(store, summary);
+    const auto rows = run_rows(store, summary);
     result.rows.insert(result.rows.end(), rows.begin(), rows.end());
     ++result.runs;
   }

@@ -19,6 +19,9 @@ struct StoredMeasurements {
 /// runs as they were imported. Throws kData when there are none, naming the studies that there are.
 StoredMeasurements stored_measurements(store::Store& store, const std::string& study);
 
+/// The rows of one run. Throws kData for an unknown id.
+std::vector<record::Measurement> run_rows(store::Store& store, const store::RunSummary& summary);
+
 /// Where the time of a stored run's steps went; without ranks when no steps were recorded.
 analyze::StepBreakdown stored_breakdown(store::Store& store, const store::StoredRun& run);
 

@@ -2,6 +2,7 @@
 // steps in lockstep over the shared segment, and one of them can be told to misbehave.
 //
 //   FAKE_WORKER=rank:step:deed   which rank does what when; deeds are listed in misbehave()
+//   FAKE_WORKER_EARLY=deed       every rank does that before the run begins
 //   FAKE_WORKER_STEPS=n          steps an epoch (20)
 //   FAKE_WORKER_STEP_MS=n        duration of a step (1)
 //   FAKE_WORKER_PIDS=DIR         each rank leaves a file named after its process id there
@@ -84,6 +85,10 @@ class FakeRun {
   }
 
   void run() {
+    if (const std::string deed = variable("FAKE_WORKER_EARLY"); !deed.empty()) {
+      deed_ = deed;
+      misbehave();
+    }
     if (rank_ == 0) send(started());
     std::int64_t step = 0;
     record::RunEnded ended;
