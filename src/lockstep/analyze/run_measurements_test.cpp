@@ -56,6 +56,22 @@ TEST(RunMeasurements, CarryConfigurationAndMarkTheWarmUpEpoch) {
   EXPECT_DOUBLE_EQ(of_metric(rows, "total_time").at(0).value, 11);
 }
 
+TEST(RunMeasurements, TheRateOfARunOfFewStepsLeavesOutItsFirstSteps) {
+  record::RunStarted limited = started();
+  limited.spec.max_steps = 100;
+  const std::vector epochs{epoch(1, 6)};
+  StepBreakdown steps;
+  steps.ranks.resize(2);
+  steps.mean.step = Seconds(0.02);
+  EXPECT_DOUBLE_EQ(
+      of_metric(measurements_of(limited, epochs, {}, {}, steps), "throughput").at(0).value, 10'000)
+      << "no warm-up was afforded: the rate of the epoch";
+  steps.warmup_steps = 10;
+  EXPECT_DOUBLE_EQ(
+      of_metric(measurements_of(limited, epochs, {}, {}, steps), "throughput").at(0).value,
+      256 / 0.02);
+}
+
 TEST(RunMeasurements, ASingleEpochIsNoWarmUp) {
   const std::vector epochs{epoch(1, 6)};
   const auto rows = measurements_of(started(), epochs, std::nullopt, {});
