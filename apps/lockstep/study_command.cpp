@@ -18,7 +18,7 @@ namespace {
 /// The rule by which runs of this length leave out their start.
 std::string warm_up_rule(const StudyRequest& request) {
   using Builder = analyze::StepBreakdownBuilder;
-  if (request.is_foreign() || request.train.spec.max_steps == 0) {
+  if (request.train.spec.max_steps == 0) {
     return "warm-up: the first epoch of a run is left out of its times where there are more.";
   }
   return fmt::format(
@@ -55,9 +55,7 @@ void add_study_command(CLI::App& app, const GlobalOptions& global) {
       "Sweeps worker counts and batches, keeps every run, and ends with tables and a verdict; the "
       "same command goes on where it was interrupted.",
       {"lockstep study fashion --workers 1,2 --batch 32,128,512 --repeat 3",
-       "lockstep study fashion --workers 1,2 --global-batch 256 --steps 200 --dry-run",
-       "lockstep study --workers 1,2,4 --batch 32,128 -- torchrun --nproc-per-node {workers} "
-       "train.py --batch-size {batch}"});
+       "lockstep study fashion --workers 1,2 --global-batch 256 --steps 200 --dry-run"});
   add_study_options(command, *request);
   set_action(command, [request, &global] { run_study(*request, global); });
 }

@@ -7,7 +7,6 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <span>
 
 #include "lockstep/base/digest.h"
@@ -50,10 +49,6 @@ std::string joined(const std::vector<std::string>& words) {
 /// All that decides what the runs do besides the axes of the grid.
 std::string fixed_text(const StudyRequest& request) {
   const record::RunSpec& spec = request.train.spec;
-  if (request.is_foreign()) {
-    return fmt::format("command\n{}\nepochs={} seed={} device={}", joined(request.command),
-                       spec.epochs, spec.seed, spec.device);
-  }
   record::TrainRequest common = request.train;
   const record::TrainRequest defaults;
   common.spec.workers = 0;
@@ -64,20 +59,6 @@ std::string fixed_text(const StudyRequest& request) {
   return joined(train_arguments(common));
 }
 
-void complete_foreign(StudyRequest& request) {
-  if (!request.what.empty()) {
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("a study trains the recipe {} or runs a command, not both", request.what),
-        "leave the recipe out, or what follows --");
-  }
-  if (!request.strategy.empty()) {
-    throw Error(ErrorKind::kUsage, "--strategy is of lockstep's own trainer, not of a command",
-                "write the option of your program into the command");
-  }
-  if (request.train.spec.epochs == 0) request.train.spec.epochs = 1;
-}
-
 void complete_training(StudyRequest& request) {
   record::RunSpec& spec = request.train.spec;
   spec.recipe = request.what.empty() ? spec.recipe : request.what;
@@ -86,10 +67,6 @@ void complete_training(StudyRequest& request) {
     if (name == "overlap" || name == "blocking") continue;
     throw Error(ErrorKind::kUsage, fmt::format("--strategy '{}' is unknown", name),
                 "give overlap, blocking or both with a comma");
-  }
-  if (!request.pattern.empty()) {
-    throw Error(ErrorKind::kUsage, "--pattern reads the output of a command, and there is none",
-                "write the command after --");
   }
   // With a limit on steps, epochs do not limit: an epoch has one step at least.
   if (spec.epochs == 0 && spec.max_steps > 0) {
@@ -121,8 +98,8 @@ StudyRequest::StudyRequest() {
 void add_study_options(CLI::App& command, StudyRequest& request) {
   add_train_options(command, request.train);
   for (const char* name : kNotForStudies) command.remove_option(command.get_option(name));
-  command.add_option("what", request.what, "Recipe to train (default fashion), or a plan file")
-      ->type_name("RECIPE|PLAN.toml");
+  command.add_option("what", request.what, "Recipe to train (default fashion)")
+      ->type_name("RECIPE");
   const std::string group = "Study";
   const auto add = [&](const char* names, auto& field, const char* type, const char* text) {
     return command.add_option(names, field, text)->type_name(type)->group(group);
@@ -142,12 +119,6 @@ void add_study_options(CLI::App& command, StudyRequest& request) {
       ->capture_default_str();
   add("--name", request.name, "NAME",
       "Keep the runs under this name (default: made from the plan)");
-  add("--device", request.train.spec.device, "NAME",
-      "What {device} of a command stands for; kept with its runs");
-  add("--pattern", request.pattern, "REGEX",
-      "Read the output of a command by named groups, as lockstep import does");
-  command.add_flag("--show-output", request.show_output, "Show what a command writes, on stderr")
-      ->group(group);
   command.add_flag("--dry-run", request.dry_run, "Show the plan, run nothing")->group(group);
   command.add_flag("--retry-failed", request.retry_failed, "Try runs that failed before once more")
       ->group(group);
@@ -158,11 +129,7 @@ void complete_study_request(StudyRequest& request) {
     request.workers = default_workers(static_cast<int>(measure::usable_cores().size()));
   }
   if (request.batch.empty() && request.global_batch.empty()) request.batch = "128";
-  if (request.is_foreign()) {
-    complete_foreign(request);
-  } else {
-    complete_training(request);
-  }
+  complete_training(request);
   if (request.name.empty()) request.name = default_study_name(request);
 }
 
@@ -176,8 +143,7 @@ study::Sweep sweep_of(const StudyRequest& request) {
     sweep.global_batches =
         study::parse_counts(request.global_batch, "--global-batch", kLargestBatch * kMostWorkers);
   }
-  sweep.strategies = {""};
-  if (!request.is_foreign()) sweep.strategies = study::parse_names(request.strategy, "--strategy");
+  sweep.strategies = study::parse_names(request.strategy, "--strategy");
   sweep.repeats = request.repeat;
   sweep.order_seed = request.order_seed;
   sweep.fixed = fixed_text(request);
@@ -186,10 +152,8 @@ study::Sweep sweep_of(const StudyRequest& request) {
 
 std::string default_study_name(const StudyRequest& request) {
   const std::string fixed = fixed_text(request);
-  const std::string what = request.is_foreign()
-                               ? std::filesystem::path(request.command.front()).filename().string()
-                               : request.train.spec.recipe;
-  return what + "-" + format_digest(digest(std::as_bytes(std::span(fixed)))).substr(0, 6);
+  return request.train.spec.recipe + "-" +
+         format_digest(digest(std::as_bytes(std::span(fixed)))).substr(0, 6);
 }
 
 }  // namespace lockstep::cli

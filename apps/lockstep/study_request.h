@@ -14,23 +14,19 @@ namespace lockstep::cli {
 
 /// What `lockstep study` is asked for, as it was written.
 struct StudyRequest {
-  std::string what;                  ///< a recipe or a plan file; empty with a foreign command
-  std::vector<std::string> command;  ///< what followed "--"
-  std::string workers;               ///< lists with commas; empty = the default
+  std::string what;     ///< a recipe; empty = the default
+  std::string workers;  ///< lists with commas; empty = the default
   std::string batch;
   std::string global_batch;
   std::string strategy;
   int repeat = 1;
   std::uint64_t order_seed = 1;
   std::string name;
-  std::string pattern;  ///< for the output of a foreign command
-  bool show_output = false;
   bool dry_run = false;
   bool retry_failed = false;
   record::TrainRequest train;  ///< what all runs have in common
 
   StudyRequest();
-  bool is_foreign() const { return !command.empty(); }
 };
 
 /// Adds the options of a study to `command`, those of a training run among them.

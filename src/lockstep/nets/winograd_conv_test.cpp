@@ -53,8 +53,10 @@ TEST(WinogradConv, MatchesAtenAndItsGradientsInDouble) {
     const auto weight = torch::randn({s.out, s.in, 3, 3});
     const auto grad = torch::randn({s.images, s.out, (s.height + s.stride - 1) / s.stride,
                                     (s.width + s.stride - 1) / s.stride});
+    // With AVX-512, oneDNN is twice as wide and only wide layers of stride 1 are taken from it.
+    const bool wide = s.stride == 1 && s.in >= 64 && s.out >= 64;
     EXPECT_EQ(winograd_pays(input, weight, s.stride),
-              avx2::cpu_supported() && !avx2::cpu_has_avx512());
+              avx2::cpu_supported() && (wide || !avx2::cpu_has_avx512()));
     const auto ours = run(input, weight, grad, [&](const Tensor& x, const Tensor& w) {
       return conv3x3(x, w, s.stride);
     });
