@@ -16,6 +16,9 @@ target_link_libraries(lockstep_torch INTERFACE torch torch_cpu c10)
 target_include_directories(lockstep_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
 separate_arguments(LOCKSTEP_TORCH_FLAGS UNIX_COMMAND "${TORCH_CXX_FLAGS}")
 target_compile_options(lockstep_torch INTERFACE ${LOCKSTEP_TORCH_FLAGS})
+# A pip install of torch has headers of its own fmt in its include folder, and no library to go with
+# them; header-only, either fmt works.
+target_compile_definitions(lockstep_torch INTERFACE FMT_HEADER_ONLY=1)
 
 # Every torch source includes torch/torch.h: 15-29 s each without this, once with it.
 file(WRITE ${CMAKE_BINARY_DIR}/torch_pch.cpp.in "\n")

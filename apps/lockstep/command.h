@@ -29,9 +29,14 @@ void set_action(CLI::App& command, std::function<void()> action);
 /// One function a command, each in its own file (train_command.cpp, ...). `options` outlives
 /// parsing and must be read only inside the action.
 void add_train_command(CLI::App& app, const GlobalOptions& options);
+void add_study_command(CLI::App& app, const GlobalOptions& options);
 void add_runs_command(CLI::App& app, const GlobalOptions& options);
+void add_report_command(CLI::App& app, const GlobalOptions& options);
+void add_audit_command(CLI::App& app, const GlobalOptions& options);
 void add_import_command(CLI::App& app, const GlobalOptions& options);
 void add_export_command(CLI::App& app, const GlobalOptions& options);
+void add_predict_command(CLI::App& app, const GlobalOptions& options);
+void add_advise_command(CLI::App& app, const GlobalOptions& options);
 void add_doctor_command(CLI::App& app, const GlobalOptions& options);
 
 }  // namespace lockstep::cli

@@ -33,10 +33,6 @@ Console::~Console() {
   clear_status();
 }
 
-std::size_t Console::out_width() const {
-  return ::isatty(::fileno(out_)) == 1 ? width_of(out_) : 0;
-}
-
 void Console::out(std::string_view text) {
   print(out_, text);
 }

@@ -22,8 +22,6 @@ class Console {
 
   /// Whether a status line can be shown.
   bool terminal() const { return terminal_; }
-  /// Columns of the terminal that results go to; 0, no limit, where they go elsewhere.
-  std::size_t out_width() const;
 
   /// Text that ends with a line break or gets one.
   void out(std::string_view text);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "lockstep/base/units.h"
+#include "terminal.h"
 #include "time_table.h"
 
 namespace lockstep::cli {
@@ -130,7 +131,7 @@ void RunDisplay::show_times() {
   const analyze::StepBreakdown breakdown = breakdown_->result();
   if (breakdown.ranks.empty()) return;
   report::RenderOptions options;
-  options.width = console_.out_width();
+  options.width = terminal_width();
   console_.out("\n" + report::render(time_table(breakdown), report::Format::kText, options));
   if (const auto sentence = slowest_rank_sentence(breakdown); !sentence.empty()) {
     console_.out(sentence);

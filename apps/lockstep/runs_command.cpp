@@ -13,7 +13,9 @@
 #include "lockstep/report/run_export.h"
 #include "lockstep/report/run_tables.h"
 #include "output_file.h"
+#include "stored_measurements.h"
 #include "terminal.h"
+#include "time_table.h"
 
 namespace lockstep::cli {
 namespace {
@@ -57,6 +59,13 @@ void show_run(const GlobalOptions& global, std::int64_t id) {
     fmt::print("\n");
     print(report::epochs_table(run.epochs));
   }
+  const analyze::StepBreakdown breakdown = stored_breakdown(store, run);
+  if (!breakdown.ranks.empty()) {
+    fmt::print("\n");
+    print(time_table(breakdown));
+    const std::string slowest = slowest_rank_sentence(breakdown);
+    if (!slowest.empty()) fmt::print("{}\n", slowest);
+  }
   if (!run.errors.empty()) {
     fmt::print("\n");
     print(report::errors_table(run.errors));
@@ -75,7 +84,7 @@ void delete_runs(const GlobalOptions& global, RunsOptions& options) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   store::Store store(global.store_path);
-  for (const std::int64_t id : ids) store.load(id);
+  store.require(ids);
   if (!options.yes && !can_ask()) {
     throw Error(ErrorKind::kUsage, "deleting runs needs a yes", "add --yes");
   }
@@ -138,9 +147,10 @@ void add_runs_command(CLI::App& app, const GlobalOptions& global) {
     if (runs.get_subcommands().empty()) list_runs(global, *options);
   });
 
-  CLI::App& show =
-      add_command(runs, "show", "Shows one run: what was asked, machine, build, epochs, errors.",
-                  {"lockstep runs show 3", "lockstep runs show 3 --json"});
+  CLI::App& show = add_command(
+      runs, "show",
+      "Shows one run: what was asked, machine, build, epochs, where the time went, errors.",
+      {"lockstep runs show 3", "lockstep runs show 3 --json"});
   show.add_option("id", options->ids, "Id of the run")->required()->expected(1)->type_name("ID");
   set_action(show, [&global, options] { show_run(global, options->ids.front()); });
 

@@ -1,55 +1,20 @@
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "command_line.h"
+#include "command_fixture.h"
 #include "lockstep/record/event.h"
 #include "lockstep/store/store.h"
 
 namespace lockstep::cli {
 namespace {
 
-struct Outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
+using Outcome = CommandOutcome;
 
-class RunsCommand : public ::testing::Test {
+class RunsCommand : public CommandTest {
  protected:
-  RunsCommand() {
-    std::string pattern = ::testing::TempDir() + "lockstep-runs-XXXXXX";
-    if (::mkdtemp(pattern.data()) != nullptr) folder_ = pattern;
-  }
-  ~RunsCommand() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
-  std::string store() const { return folder_ + "/lockstep.db"; }
-
-  /// `lockstep --store STORE runs WORDS`, in this process.
-  Outcome runs(const std::string& words) const {
-    std::vector<std::string> arguments{"lockstep", "--store", store(), "runs"};
-    std::istringstream in(words);
-    for (std::string word; in >> word;) arguments.push_back(word);
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    Outcome outcome;
-    outcome.code =
-        run_command_line(static_cast<int>(arguments.size()), argv.data(), {&add_runs_command});
-    outcome.out = ::testing::internal::GetCapturedStdout();
-    outcome.err = ::testing::internal::GetCapturedStderr();
-    return outcome;
-  }
+  /// `lockstep runs WORDS`.
+  Outcome runs(const std::string& words) const { return run("runs " + words, {&add_runs_command}); }
 
   /// A finished run of two epochs on 2 workers.
   std::int64_t add_run(const std::string& recipe = "fashion", bool finish = true) const {
@@ -85,8 +50,6 @@ class RunsCommand : public ::testing::Test {
     }
     return writer.run_id();
   }
-
-  std::string folder_;
 };
 
 TEST_F(RunsCommand, ListsRunsWithThroughputAccuracyAndStatus) {

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace lockstep::cli {
 
-StoreSink::StoreSink(const std::string& path, Console& console)
-    : path_(path), console_(console), writer_(path) {}
+StoreSink::StoreSink(const std::string& path, Console& console, store::RunLabel label)
+    : path_(path), console_(console), writer_(path, std::move(label)) {}
 
 void StoreSink::write(const record::Event& event) {
   const bool is_start = std::holds_alternative<record::RunStarted>(event);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,10 +18,12 @@ namespace lockstep::cli {
 class StoreSink final : public RunSink {
  public:
   /// Throws kData when the store cannot be written to.
-  StoreSink(const std::string& path, Console& console);
+  StoreSink(const std::string& path, Console& console, store::RunLabel label = {});
 
   void write(const record::Event& event) override;
 
+  /// 0 until the run has begun.
+  std::int64_t run_id() const { return writer_.run_id(); }
   /// "run 3 in lockstep.db", once the run has begun.
   std::string place() const;
   /// Throws kData when something of the run is missing in the store.

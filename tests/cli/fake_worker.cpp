@@ -2,6 +2,7 @@
 // steps in lockstep over the shared segment, and one of them can be told to misbehave.
 //
 //   FAKE_WORKER=rank:step:deed   which rank does what when; deeds are listed in misbehave()
+//   FAKE_WORKER_EARLY=deed       every rank does that before the run begins
 //   FAKE_WORKER_STEPS=n          steps an epoch (20)
 //   FAKE_WORKER_STEP_MS=n        duration of a step (1)
 //   FAKE_WORKER_PIDS=DIR         each rank leaves a file named after its process id there
@@ -84,6 +85,10 @@ class FakeRun {
   }
 
   void run() {
+    if (const std::string deed = variable("FAKE_WORKER_EARLY"); !deed.empty()) {
+      deed_ = deed;
+      misbehave();
+    }
     if (rank_ == 0) send(started());
     std::int64_t step = 0;
     record::RunEnded ended;
@@ -108,7 +113,7 @@ class FakeRun {
     event.spec = request_.spec;
     event.spec.data.name = "nothing";
     event.spec.data.train_examples = steps_per_epoch_ * request_.spec.global_batch();
-    event.machine.cores = 2;
+    event.machine.cores = 1;  // as one that is pinned sees it
     event.started_wall_ns = clock_.wall();
     event.steps_per_epoch = steps_per_epoch_;
     return event;
@@ -162,8 +167,11 @@ class FakeRun {
     const std::int64_t deadline =
         clock_.monotonic() + static_cast<std::int64_t>(request_.timeout_s * 1e9);
     for (int other = 0; other < world_; ++other) {
+      const std::int64_t began = clock_.monotonic();
       while (shared_.done[other] < step + 1) {
-        if (clock_.monotonic() > deadline) {
+        // An interrupt that came before another rank was ready for it has killed that rank.
+        const bool gone = interrupted != 0 && clock_.monotonic() - began > 1'000'000'000;
+        if (gone || clock_.monotonic() > deadline) {
           throw Error(ErrorKind::kPeer,
                       fmt::format("rank {} did not come to step {}", other, step));
         }
@@ -185,6 +193,8 @@ class FakeRun {
     if (deed_ == "hang") hang();
     if (deed_ == "stubborn") {
       for (const int ignored : {SIGTERM, SIGINT}) std::signal(ignored, SIG_IGN);
+      fmt::print("will not stop\n");
+      std::fflush(stdout);
       hang();
     }
     if (deed_ == "garbage") {
@@ -209,6 +219,11 @@ class FakeRun {
       }
     }
     if (deed_ == "talk") fmt::print("hello from the worker\n");
+    if (deed_ == "last-words") {
+      fmt::print("alas\n");
+      std::fflush(stdout);
+      std::abort();
+    }
     if (deed_ == "surroundings") show_surroundings();
   }
 

@@ -50,23 +50,46 @@ class Rows {
   std::vector<record::Measurement> rows_;
 };
 
+void add_phases(Rows& rows, const StepBreakdown& steps) {
+  if (steps.ranks.empty()) return;
+  using record::Phase;
+  const RankBreakdown& mean = steps.mean;
+  const auto seconds = [&](Phase phase) { return mean[phase].count(); };
+  const auto add = [&](const char* metric, double value) { rows.add(metric, value, "s", 0); };
+  add("step_time", mean.step.count());
+  add("input_wait_time", seconds(Phase::kInputWait));
+  add("compute_time", seconds(Phase::kHostToDevice) + seconds(Phase::kForward) +
+                          seconds(Phase::kBackward) + seconds(Phase::kOptimizer));
+  add("sync_time", seconds(Phase::kWait) + seconds(Phase::kTransfer));
+  add("comm_wait_time", seconds(Phase::kWait));
+  add("comm_transfer_time", seconds(Phase::kTransfer));
+  add("other_time", seconds(Phase::kOther));
+}
+
+/// Examples per second of all workers in the steps after the warm-up.
+double steady_rate(const record::RunSpec& spec, const StepBreakdown& steps) {
+  const double step_s = steps.mean.step.count();
+  return step_s > 0 ? static_cast<double>(spec.global_batch()) / step_s : 0;
+}
+
 }  // namespace
 
 std::vector<record::Measurement> measurements_of(const record::RunStarted& started,
                                                  std::span<const record::EpochResult> epochs,
                                                  const std::optional<record::RunEnded>& ended,
-                                                 const RunIdentity& identity) {
+                                                 const RunIdentity& identity,
+                                                 const StepBreakdown& steps) {
   Rows rows(configuration(started.spec, identity));
+  // An epoch cut short by a limit on steps has no epoch time; its rate stands all the same.
+  const bool whole = started.spec.max_steps == 0;
   for (std::size_t i = 0; i < epochs.size(); ++i) {
     const record::EpochResult& epoch = epochs[i];
     const bool warm_up = i == 0 && epochs.size() > 1;
-    // An epoch cut short by a limit on steps has no epoch time; its rate stands all the same.
-    const bool whole = started.spec.max_steps == 0;
     if (whole && epoch.train_s > 0)
       rows.add("epoch_time", epoch.train_s, "s", epoch.epoch, warm_up);
-    if (epoch.examples_per_s > 0) {
-      rows.add("throughput", epoch.examples_per_s, "examples/s", epoch.epoch, warm_up);
-    }
+    const bool first_steps_apart = !whole && epochs.size() == 1 && steps.warmup_steps > 0;
+    const double rate = first_steps_apart ? steady_rate(started.spec, steps) : epoch.examples_per_s;
+    if (rate > 0) rows.add("throughput", rate, "examples/s", epoch.epoch, warm_up);
     rows.add("train_loss", epoch.train_loss, "", epoch.epoch);
     rows.add("train_accuracy", epoch.train_accuracy, "", epoch.epoch);
     rows.add("val_loss", epoch.val_loss, "", epoch.epoch);
@@ -76,6 +99,7 @@ std::vector<record::Measurement> measurements_of(const record::RunStarted& start
   if (done && started.spec.max_steps == 0 && ended->total_s > 0) {
     rows.add("total_time", ended->total_s, "s", 0);
   }
+  add_phases(rows, steps);
   return rows.take();
 }
 

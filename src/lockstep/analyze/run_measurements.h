@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/analyze/step_breakdown.h"
 #include "lockstep/record/event.h"
 #include "lockstep/record/measurement.h"
 
@@ -21,10 +22,13 @@ struct RunIdentity {
 /// A run of ours as rows of the measurements table, so that it is analysed as any other:
 /// epoch_time, throughput, losses and accuracies of each finished epoch (note "epoch"), total_time
 /// once the run is done. Where there are several epochs, the times of the first are marked with the
-/// note "warm_up". Values that are not finite give no row.
+/// note "warm_up"; of a run that a limit on steps ended within its first epoch, the throughput is
+/// that of the steps after the warm-up, where `steps` has one. Values that are not finite give no
+/// row.
 std::vector<record::Measurement> measurements_of(const record::RunStarted& started,
                                                  std::span<const record::EpochResult> epochs,
                                                  const std::optional<record::RunEnded>& ended,
-                                                 const RunIdentity& identity);
+                                                 const RunIdentity& identity,
+                                                 const StepBreakdown& steps = {});
 
 }  // namespace lockstep::analyze

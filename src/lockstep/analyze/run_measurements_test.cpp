@@ -56,6 +56,22 @@ TEST(RunMeasurements, CarryConfigurationAndMarkTheWarmUpEpoch) {
   EXPECT_DOUBLE_EQ(of_metric(rows, "total_time").at(0).value, 11);
 }
 
+TEST(RunMeasurements, TheRateOfARunOfFewStepsLeavesOutItsFirstSteps) {
+  record::RunStarted limited = started();
+  limited.spec.max_steps = 100;
+  const std::vector epochs{epoch(1, 6)};
+  StepBreakdown steps;
+  steps.ranks.resize(2);
+  steps.mean.step = Seconds(0.02);
+  EXPECT_DOUBLE_EQ(
+      of_metric(measurements_of(limited, epochs, {}, {}, steps), "throughput").at(0).value, 10'000)
+      << "no warm-up was afforded: the rate of the epoch";
+  steps.warmup_steps = 10;
+  EXPECT_DOUBLE_EQ(
+      of_metric(measurements_of(limited, epochs, {}, {}, steps), "throughput").at(0).value,
+      256 / 0.02);
+}
+
 TEST(RunMeasurements, ASingleEpochIsNoWarmUp) {
   const std::vector epochs{epoch(1, 6)};
   const auto rows = measurements_of(started(), epochs, std::nullopt, {});
@@ -73,6 +89,23 @@ TEST(RunMeasurements, AnUnfinishedRunHasNoTotalAndACutEpochNoEpochTime) {
   EXPECT_TRUE(of_metric(rows, "total_time").empty());
   EXPECT_TRUE(of_metric(rows, "epoch_time").empty());
   EXPECT_EQ(of_metric(rows, "throughput").size(), 1u);
+}
+
+TEST(RunMeasurements, PhasesOfTheStepsAddUpToTheStep) {
+  StepBreakdownBuilder builder(1);
+  record::StepBlock block;
+  record::StepTimes step;
+  step.total_s = 0.036;
+  step.phase_s = {0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.007, 0.008};
+  block.steps.push_back(step);
+  builder.add(block);
+  const auto rows = measurements_of(started(), {}, std::nullopt, {}, builder.result());
+  const auto value = [&](const char* metric) { return of_metric(rows, metric).at(0).value; };
+  EXPECT_DOUBLE_EQ(value("sync_time"), 0.011);
+  EXPECT_DOUBLE_EQ(value("compute_time"), 0.016);
+  EXPECT_DOUBLE_EQ(
+      value("input_wait_time") + value("compute_time") + value("sync_time") + value("other_time"),
+      value("step_time"));
 }
 
 TEST(RunMeasurements, SyntheticDataAndOversubscriptionAreLabelled) {

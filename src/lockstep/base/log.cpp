@@ -1,6 +1,7 @@
 #include "lockstep/base/log.h"
 
 #include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include <memory>
 
@@ -14,5 +15,9 @@ void set_up_log(const std::string& prefix, bool verbose) {
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(std::move(logger));
 }
+
+void log_info(const std::string& text) { spdlog::info("{}", text); }
+
+void log_warning(const std::string& text) { spdlog::warn("{}", text); }
 
 }  // namespace lockstep

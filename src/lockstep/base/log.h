@@ -1,13 +1,15 @@
 #pragma once
 
-#include <spdlog/spdlog.h>
-
 #include <string>
 
 namespace lockstep {
 
-/// Sends spdlog's default logger to stderr with `prefix` ("" or "[rank 3/8]") before each line.
-/// Call once, at the start of a program; results never go through the log.
+/// Diagnostics go to stderr with `prefix` ("" or "[rank 3/8]") before each line. Call once, at the start
+/// of a program; results never go through the log. spdlog stays behind this header: the LibTorch of a
+/// pip install brings an fmt of its own, with which spdlog's headers do not compile.
 void set_up_log(const std::string& prefix, bool verbose);
+
+void log_info(const std::string& text);
+void log_warning(const std::string& text);
 
 }  // namespace lockstep

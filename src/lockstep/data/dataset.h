@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/data/decode_resized.h"
 #include "lockstep/data/image.h"
 #include "lockstep/record/run_spec.h"
 
@@ -29,11 +30,18 @@ struct Example {
 };
 
 /// Working memory of one thread for `Dataset::fetch`; reused, so that a fetch allocates nothing in
-/// the long run. `pixels` and `file` hold decoded and encoded bytes of datasets made of files.
+/// the long run.
 struct FetchScratch {
-  std::vector<std::uint8_t> pixels;
-  std::vector<std::uint8_t> file;
+  std::vector<std::uint8_t> file;    ///< as it lies on the disk
+  std::vector<std::uint8_t> pixels;  ///< of the example
   std::vector<float> targets;
+  DecodeScratch decode;
+};
+
+/// A file that is not used, or not as it should be, and why.
+struct SkippedFile {
+  std::string path;
+  std::string reason;
 };
 
 /// Examples by index. Immutable once made; `fetch` may be called from many threads at a time.
@@ -44,6 +52,8 @@ class Dataset {
   virtual std::int64_t size() const = 0;
   /// Throws kData, with the file, for an example that cannot be read.
   virtual Example fetch(std::int64_t index, FetchScratch& scratch) const = 0;
+  /// Files that turned out to be damaged when their pixels were read, so far.
+  virtual std::vector<SkippedFile> damaged() const { return {}; }
 };
 
 /// What a recipe trains on and what it validates with.

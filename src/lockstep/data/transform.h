@@ -19,6 +19,7 @@ struct Normalisation {
 struct TransformScratch {
   std::vector<std::uint8_t> bytes;
   std::vector<float> floats;
+  std::vector<std::int32_t> integers;
 };
 
 /// Turns stored pixels into what a network takes, in one pass. Immutable; threads may share one.

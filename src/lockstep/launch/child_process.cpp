@@ -43,14 +43,16 @@ std::string_view variable_name(std::string_view assignment) {
 }
 
 std::vector<std::string> merged_environment(const std::vector<std::string>& changes) {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
+  all.insert(all.end(), changes.begin(), changes.end());
   std::vector<std::string> merged;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
     const bool replaced = std::any_of(
-        changes.begin(), changes.end(),
-        [&](const std::string& change) { return variable_name(change) == variable_name(*entry); });
-    if (!replaced) merged.emplace_back(*entry);
+        all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end(),
+        [&](const std::string& later) { return variable_name(later) == variable_name(all[i]); });
+    if (!replaced) merged.push_back(all[i]);
   }
-  merged.insert(merged.end(), changes.begin(), changes.end());
   return merged;
 }
 

@@ -14,7 +14,7 @@ namespace lockstep::launch {
 struct ProcessSpec {
   std::string program;  ///< a path, or a name that is looked up in PATH
   std::vector<std::string> arguments;
-  /// "NAME=value", replacing or adding to this process's environment.
+  /// "NAME=value", replacing or adding to this process's environment; the last of a name counts.
   std::vector<std::string> environment;
   std::vector<int> cores;        ///< the only cores it may run on; empty = those of this process
   std::vector<int> inherited;    ///< descriptors that stay open in it, under the same number

@@ -123,6 +123,7 @@ class Worker {
       event = record::from_line(std::string(line));
     } catch (const Error& problem) {
       blame({outcome_.rank, "worker", fmt::format("it sent a bad record: {}", problem.what()), ""});
+      end(SIGTERM);  // it does not know that it failed
       return;
     }
     if (!event) return;

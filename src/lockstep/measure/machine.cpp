@@ -172,7 +172,7 @@ std::vector<std::string> read_nvidia_gpus(const fs::path& root) {
   return models;
 }
 
-std::vector<int> usable_cores() {
+std::vector<int> affinity_cores() {
   std::vector<int> cores;
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -182,6 +182,11 @@ std::vector<int> usable_cores() {
     }
   }
   if (cores.empty()) cores.push_back(0);
+  return cores;
+}
+
+std::vector<int> usable_cores() {
+  std::vector<int> cores = affinity_cores();
   if (const auto limit = read_group_limits().cores) {
     const auto whole = static_cast<std::size_t>(std::max(1.0, std::floor(*limit)));
     if (whole < cores.size()) cores.resize(whole);

@@ -37,8 +37,11 @@ std::int64_t read_available_memory_bytes(const std::filesystem::path& root = "/"
 double read_load(const std::filesystem::path& root = "/");
 std::vector<std::string> read_nvidia_gpus(const std::filesystem::path& root = "/");
 
-/// The cores this process may use, in ascending order: its affinity mask, cut to as many as its
-/// control groups let it use at a time.
+/// The cores of this process's affinity mask, in ascending order.
+std::vector<int> affinity_cores();
+
+/// The cores this process may use: its affinity mask, cut to as many as its control groups let it
+/// use at a time. Where they cut it, any core of the mask may serve, not only those in the list.
 std::vector<int> usable_cores();
 
 /// All of it, as a run records it.

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "lockstep/nets/batch_norm.h"
+#include "lockstep/nets/winograd_conv.h"
+
 namespace lockstep::nets {
 
 namespace nn = torch::nn;
 
 namespace {
 
-nn::Conv2d conv3x3(int from, int to, int stride) {
+nn::Conv2d make_conv3x3(int from, int to, int stride) {
   return nn::Conv2d(nn::Conv2dOptions(from, to, 3).stride(stride).padding(1).bias(false));
 }
 
@@ -18,9 +21,9 @@ nn::Conv2d conv3x3(int from, int to, int stride) {
 /// changes), relu.
 struct ResNet18Cifar::Block : nn::Module {
   Block(int from, int to, int stride) {
-    conv1 = register_module("conv1", conv3x3(from, to, stride));
+    conv1 = register_module("conv1", make_conv3x3(from, to, stride));
     norm1 = register_module("bn1", nn::BatchNorm2d(to));
-    conv2 = register_module("conv2", conv3x3(to, to, 1));
+    conv2 = register_module("conv2", make_conv3x3(to, to, 1));
     norm2 = register_module("bn2", nn::BatchNorm2d(to));
     if (stride != 1 || from != to) {
       shortcut = register_module(
@@ -31,10 +34,15 @@ struct ResNet18Cifar::Block : nn::Module {
   }
 
   torch::Tensor forward(const torch::Tensor& x) {
-    auto y = norm1(conv1(x)).relu_();
-    y = norm2(conv2(y));
-    y = y + (shortcut.is_empty() ? x : shortcut->forward(x));
-    return y.relu_();
+    const auto stride = static_cast<int>(conv1->options.stride()->at(0));
+    auto y = batch_norm_relu(*norm1, conv3x3(x, conv1->weight, stride));
+    y = conv3x3(y, conv2->weight);
+    return batch_norm_relu(*norm2, y, shortcut.is_empty() ? x : shortcut_of(x));
+  }
+
+  torch::Tensor shortcut_of(const torch::Tensor& x) {
+    return batch_norm(*shortcut[1]->as<nn::BatchNorm2d>(),
+                      shortcut[0]->as<nn::Conv2d>()->forward(x));
   }
 
   nn::Conv2d conv1{nullptr}, conv2{nullptr};
@@ -43,7 +51,7 @@ struct ResNet18Cifar::Block : nn::Module {
 };
 
 ResNet18Cifar::ResNet18Cifar(int classes) {
-  stem_ = register_module("conv1", conv3x3(3, 64, 1));
+  stem_ = register_module("conv1", make_conv3x3(3, 64, 1));
   stem_norm_ = register_module("bn1", nn::BatchNorm2d(64));
   int from = 64;
   for (int stage = 0; stage < 4; ++stage) {
@@ -59,11 +67,9 @@ ResNet18Cifar::ResNet18Cifar(int classes) {
 }
 
 torch::Tensor ResNet18Cifar::forward(const torch::Tensor& images) {
-  const bool blocked = images.device().is_cpu();
-  auto x = blocked ? images.to_mkldnn() : images;
-  x = stem_norm_(stem_(x)).relu_();
+  auto x = images.contiguous(torch::MemoryFormat::ChannelsLast);
+  x = batch_norm_relu(*stem_norm_, stem_(x));
   for (const auto& block : blocks_) x = block->forward(x);
-  if (blocked) x = x.to_dense();
   return scores_(x.mean({2, 3}));
 }
 

@@ -10,8 +10,9 @@ namespace lockstep::nets {
 /// basic blocks with 64, 128, 256 and 512 channels, average pooling over 4x4. 11,173,962 parameters
 /// for 3 x 32 x 32 images and 10 classes.
 ///
-/// On a CPU the activations stay in oneDNN's own blocked layout from the stem to the pooling, which
-/// spares the reordering around every convolution that plain layouts cost.
+/// Activations are in channels_last order from the stem to the pooling: 3x3 convolutions run as
+/// Winograd's minimal filtering (winograd_conv.h) and normalisation, addition and relu in one pass
+/// (batch_norm.h) where the CPU has the instructions for it, else through ATen.
 class ResNet18Cifar final : public Network {
  public:
   explicit ResNet18Cifar(int classes = 10);

@@ -89,9 +89,11 @@ void require_whole_pages(Database& database) {
 /// The version of the file; 0 for an empty one. Throws when the file is not ours.
 std::int64_t checked_version(Database& database, std::size_t newest) {
   require_whole_pages(database);
+  // Owner last: another process may migrate between these reads, and what was seen before it did must
+  // not look like somebody else's.
+  const std::int64_t objects = database.integer("SELECT count(*) FROM sqlite_master");
   const std::int64_t version = database.integer("PRAGMA user_version");
   const std::int64_t owner = database.integer("PRAGMA application_id");
-  const std::int64_t objects = database.integer("SELECT count(*) FROM sqlite_master");
   if (owner != kApplicationId && (objects > 0 || version != 0 || owner != 0)) {
     throw Error(ErrorKind::kData,
                 fmt::format("{} is an SQLite database of another program", database.path()),

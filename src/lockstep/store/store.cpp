@@ -144,6 +144,14 @@ class Store::State {
     return run;
   }
 
+  void require(std::span<const std::int64_t> ids) {
+    Statement row = database_.prepare("SELECT 1 FROM runs WHERE id = ?");
+    for (const std::int64_t id : ids) {
+      if (!row.bind(1, id).step()) throw unknown_run(id);
+      row.reset();
+    }
+  }
+
   void visit_steps(std::int64_t id, const std::function<void(const record::StepTimes&)>& visit) {
     Statement rows = database_.prepare(
         "SELECT step, rank, epoch, examples, start_ns, ready_after_ns, total_ns, input_wait_ns,"
@@ -253,6 +261,9 @@ std::vector<RunSummary> Store::runs(const RunFilter& filter) {
 }
 StoredRun Store::load(std::int64_t id) {
   return state_->load(id);
+}
+void Store::require(std::span<const std::int64_t> ids) {
+  state_->require(ids);
 }
 void Store::visit_steps(std::int64_t id,
                         const std::function<void(const record::StepTimes&)>& visit) {

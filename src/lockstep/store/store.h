@@ -76,6 +76,9 @@ class Store {
   /// Throws kData for an unknown id, with the nearest ids as the hint.
   StoredRun load(std::int64_t id);
 
+  /// Throws as load() for the first id that is unknown; also finds runs that are damaged.
+  void require(std::span<const std::int64_t> ids);
+
   /// By step, then rank. The visitor must not use this store.
   void visit_steps(std::int64_t id, const std::function<void(const record::StepTimes&)>& visit);
 

@@ -6,6 +6,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/rng.h"
+#include "lockstep/store/database.h"
 #include "lockstep/store/store_fixture.h"
 
 namespace lockstep::store {
@@ -147,6 +148,22 @@ TEST_F(StoreTest, DeletesARunWithAllThatBelongsToIt) {
   store.visit_steps(id, [&](const record::StepTimes&) { ++rows; });
   EXPECT_EQ(rows, 0);
   EXPECT_EQ(store.load(other).epochs.size(), 1u);
+}
+
+TEST_F(StoreTest, ARunWhoseRecordIsDamagedCanStillBeDeleted) {
+  const std::int64_t id = finished_run(path(), started());
+  Database(path(), Database::Access::kWrite).execute("UPDATE runs SET spec = '{broken'");
+  Store store(path());
+  try {
+    store.load(id);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kData);
+    EXPECT_NE(error.hint().find("lockstep runs delete 1"), std::string::npos);
+  }
+  store.require(std::array{id});
+  store.remove(std::array{id});
+  EXPECT_TRUE(store.runs().empty());
 }
 
 TEST_F(StoreTest, DeletesAllOrNone) {

@@ -1,0 +1,32 @@
+#include "probe.h"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <nlohmann/json.hpp>
+
+#include "gemm.h"
+
+namespace lockstep::worker {
+
+std::string torch_version() { return TORCH_VERSION; }
+
+std::string blas_description() {
+  const GemmFacts facts = gemm_facts();
+  return facts.onednn ? fmt::format("oneDNN instead of {}", facts.blas) : facts.blas;
+}
+
+std::string probe() {
+  const GemmFacts facts = gemm_facts();
+  const nlohmann::json answer{{"torch", torch_version()},
+                              {"cuda", torch::cuda::is_available()},
+                              {"backends", {"shm", "gloo"}},
+                              {"blas", facts.blas},
+                              {"gemm", facts.onednn ? "onednn" : "blas"},
+                              {"blas_gflops", blas_gflops()},
+                              {"onednn_gflops", onednn_gflops()},
+                              {"threads", at::get_num_threads()}};
+  return answer.dump();
+}
+
+}  // namespace lockstep::worker

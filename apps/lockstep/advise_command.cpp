@@ -1,0 +1,204 @@
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "lockstep/base/units.h"
+#include "lockstep/predict/advice.h"
+#include "measured_series.h"
+#include "predict_output.h"
+#include "quantities.h"
+#include "target_epochs.h"
+#include "terminal.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct AdviseOptions {
+  MeasuredSource source;
+  std::string target;
+  std::string deadline;
+  double budget = 0;
+  std::vector<std::string> prices;
+  std::int64_t max_workers = 16;
+  std::int64_t epochs = 0;
+  std::int64_t examples = 0;
+  bool next = false;
+};
+
+using predict::Advice;
+using predict::Candidate;
+
+nlohmann::json candidate_json(const Advice& advice, const Candidate& one) {
+  const char* cost = advice.cost_means == "cost" ? "cost" : "device_hours";
+  return {{"series", one.name},
+          {"device", one.device},
+          {"workers", one.workers},
+          {"kind", one.job.scaling.measured ? "measured" : "predicted"},
+          {"time_s", estimate_json(one.time_s)},
+          {cost, estimate_json(one.cost)},
+          {"meets_deadline", one.meets_deadline},
+          {"meets_budget", one.meets_budget},
+          {"pareto", one.pareto}};
+}
+
+nlohmann::json next_json(const Advice& advice) {
+  if (!advice.next) return nullptr;
+  nlohmann::json json{{"series", advice.next->series},
+                      {"workers", advice.next->workers},
+                      {"changes_decision", advice.next->changes_decision}};
+  if (advice.next->epoch_s) json["epoch_time_s"] = estimate_json(*advice.next->epoch_s);
+  return json;
+}
+
+void print_json(const Advice& advice, const std::vector<std::string>& notes) {
+  nlohmann::json json{{"time", advice.time_means},
+                      {"feasible", advice.feasible},
+                      {"use", candidate_json(advice, advice.candidates[advice.chosen])},
+                      {"why", advice.why},
+                      {"would_change", advice.would_change},
+                      {"next_run", next_json(advice)},
+                      {"notes", notes},
+                      {"candidates", nlohmann::json::array()}};
+  json["next_best"] = advice.next_best
+                          ? candidate_json(advice, advice.candidates[*advice.next_best])
+                          : nlohmann::json();
+  json["more_workers_slower_probability"] =
+      advice.more_is_slower ? nlohmann::json(*advice.more_is_slower) : nlohmann::json();
+  for (const Candidate& one : advice.candidates) {
+    json["candidates"].push_back(candidate_json(advice, one));
+  }
+  fmt::print("{}\n", json.dump());
+}
+
+report::Table candidates_table(const Advice& advice, const predict::AdviceQuestion& question) {
+  using report::Align;
+  report::Table table;
+  table.title = fmt::format("choices, fastest first (time: {})", advice.time_means);
+  table.columns = {{"", "", "choice", Align::kLeft, ""},
+                   {"series", "", "series", Align::kLeft, ""},
+                   {"workers", "", "workers", Align::kRight, ""},
+                   {"time", "", "time_s", Align::kRight, ""},
+                   {advice.cost_means, "", "cost", Align::kRight, ""}};
+  if (question.deadline_s) {
+    table.columns.push_back({"in time", "%", "meets_deadline_percent", Align::kRight,
+                             "probability of keeping the deadline"});
+  }
+  if (question.budget) {
+    table.columns.push_back({"in budget", "%", "meets_budget_percent", Align::kRight,
+                             "probability of keeping the budget"});
+  }
+  table.label_columns = 3;
+  for (std::size_t i = 0; i < advice.candidates.size(); ++i) {
+    const Candidate& one = advice.candidates[i];
+    const std::string mark = i == advice.chosen      ? "use"
+                             : advice.next_best == i ? "next best"
+                             : one.pareto            ? "pareto"
+                                                     : "";
+    std::vector<report::Cell> row{mark.empty() ? report::Cell(" ") : report::Cell(mark), one.name,
+                                  report::decimal(one.workers, 0),
+                                  report::Cell(time_with_interval(one.time_s), one.time_s.value),
+                                  report::Cell(with_interval(one.cost, 2), one.cost.value)};
+    if (question.deadline_s) row.push_back(report::decimal(100 * one.meets_deadline, 0));
+    if (question.budget) row.push_back(report::decimal(100 * one.meets_budget, 0));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+void print_next(const Advice& advice) {
+  if (!advice.next) {
+    fmt::print("next run: none; nothing more is worth measuring for this decision\n");
+    return;
+  }
+  const predict::NextRun& next = *advice.next;
+  fmt::print("next run: {:g} workers of {}{}; {:.0f} % that it changes the decision\n",
+             next.workers, next.series,
+             next.epoch_s ? ", an epoch of about " + time_with_interval(*next.epoch_s) : "",
+             100 * next.changes_decision);
+}
+
+void print_text(const Advice& advice, const predict::AdviceQuestion& question,
+                const std::vector<std::string>& notes) {
+  const Candidate& chosen = advice.candidates[advice.chosen];
+  fmt::print("use {:g} worker{} of {}: {}, {} {}\n", chosen.workers, chosen.workers == 1 ? "" : "s",
+             chosen.name, time_with_interval(chosen.time_s), with_interval(chosen.cost, 2),
+             advice.cost_means);
+  for (const std::string& reason : advice.why) fmt::print("  because: {}\n", reason);
+  if (advice.more_is_slower) {
+    fmt::print("  more workers would be slower with probability {:.0f} %\n",
+               100 * *advice.more_is_slower);
+  }
+  for (const std::string& text : advice.would_change) fmt::print("  would change: {}\n", text);
+  fmt::print("  ");
+  print_next(advice);
+  fmt::print("\n{}", report::render(candidates_table(advice, question), report::Format::kText,
+                                    {.width = terminal_width()}));
+  for (const std::string& note : notes) fmt::print("note: {}\n", note);
+}
+
+void run(const GlobalOptions& global, AdviseOptions& options) {
+  options.source.store_path = global.store_path;
+  predict::AdviceQuestion question;
+  question.measured = measured_series(options.source);
+  question.max_workers = static_cast<double>(options.max_workers);
+  if (!options.deadline.empty())
+    question.deadline_s = parse_duration(options.deadline, "--deadline");
+  if (options.budget > 0) question.budget = options.budget;
+  question.price_per_hour = parse_prices(options.prices);
+  if (options.epochs > 0) question.epochs = options.epochs;
+  if (options.examples > 0) question.examples = options.examples;
+  std::vector<std::string> notes;
+  if (!options.target.empty()) {
+    TargetEpochs epochs =
+        epochs_to_target(measured_rows(options.source), parse_target(options.target));
+    if (options.examples > 0) epochs.examples = static_cast<double>(options.examples);
+    question.steps = steps_model(epochs);
+    if (!question.examples) question.examples = static_cast<std::int64_t>(epochs.examples);
+    notes = epochs.notes;
+  }
+  const Advice advice = predict::advise(question);
+  if (global.json) {
+    print_json(advice, notes);
+  } else if (options.next) {
+    print_next(advice);
+  } else {
+    print_text(advice, question, notes);
+  }
+}
+
+}  // namespace
+
+void add_advise_command(CLI::App& app, const GlobalOptions& global) {
+  CLI::App& command =
+      add_command(app, "advise", "Say which configuration to use, why, and what would change that",
+                  {"lockstep advise --epochs 20 --deadline 2h --price v100=2.48/h",
+                   "lockstep advise --target val_accuracy=0.9 --max-workers 16",
+                   "lockstep advise --from table.csv --budget 20 --price t4=0.35/h --next"});
+  auto options = std::make_shared<AdviseOptions>();
+  command.add_option("--target", options->target, "Metric and value to reach: val_accuracy=0.9");
+  command.add_option("--deadline", options->deadline, "Longest time: 90s, 30min, 2h");
+  command.add_option("--budget", options->budget, "Highest cost (device-hours without prices)")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--price", options->prices, "Price of one device an hour: v100=2.48/h")
+      ->delimiter(',');
+  command.add_option("--max-workers", options->max_workers, "Largest count to consider")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+  command.add_option("--epochs", options->epochs, "Epochs of the whole run")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--examples", options->examples, "Examples of one epoch")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--from", options->source.table, "Measurements table; default: the store");
+  command.add_option("--study", options->source.study, "Only runs of this study of the store");
+  command.add_option("--series-column", options->source.series_column,
+                     "Column of the table that names the series");
+  command.add_flag("--next", options->next, "Only the run that would tell most");
+  set_action(command, [&global, options] { run(global, *options); });
+}
+
+}  // namespace lockstep::cli

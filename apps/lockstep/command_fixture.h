@@ -1,0 +1,56 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "command_line.h"
+
+namespace lockstep::cli {
+
+struct CommandOutcome {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+/// A folder of its own with a store in it, and the command line run in this process.
+class CommandTest : public ::testing::Test {
+ protected:
+  CommandTest() {
+    std::string pattern = ::testing::TempDir() + "lockstep-command-XXXXXX";
+    if (::mkdtemp(pattern.data()) != nullptr) folder_ = pattern;
+  }
+  ~CommandTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  void SetUp() override { ASSERT_FALSE(folder_.empty()); }
+
+  std::string store() const { return folder_ + "/lockstep.db"; }
+
+  /// `lockstep --store STORE WORDS`; words are cut at blanks.
+  CommandOutcome run(const std::string& words, const std::vector<AddCommand>& commands) const {
+    std::vector<std::string> arguments{"lockstep", "--store", store()};
+    std::istringstream in(words);
+    for (std::string word; in >> word;) arguments.push_back(word);
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    CommandOutcome outcome;
+    outcome.code = run_command_line(static_cast<int>(arguments.size()), argv.data(), commands);
+    outcome.out = ::testing::internal::GetCapturedStdout();
+    outcome.err = ::testing::internal::GetCapturedStderr();
+    return outcome;
+  }
+
+  std::string folder_;
+};
+
+}  // namespace lockstep::cli

@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "console.h"
+#include "doctor_findings.h"
+#include "host_facts.h"
+#include "lockstep/base/version.h"
+
+namespace lockstep::cli {
+namespace {
+
+std::string as_json(const std::vector<Finding>& findings, const HostFacts& facts) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Finding& finding : findings) {
+    list.push_back({{"severity", severity_name(finding.severity)},
+                    {"subject", finding.subject},
+                    {"text", finding.text},
+                    {"advice", finding.advice}});
+  }
+  nlohmann::json json{{"version", kVersion},
+                      {"machine", measure::describe_machine()},
+                      {"cpu_flags", facts.cpu.flags},
+                      {"findings", list}};
+  if (facts.probe) json["blas_gflops"] = facts.probe->blas_gflops;
+  if (facts.tuned_probe) json["tuned_blas_gflops"] = facts.tuned_probe->blas_gflops;
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string as_text(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) {
+    text += fmt::format("{:<4}  {:<8}  {}\n", severity_name(finding.severity), finding.subject,
+                        finding.text);
+    if (!finding.advice.empty()) text += fmt::format("{:<16}-> {}\n", "", finding.advice);
+  }
+  return text;
+}
+
+void examine_host(const GlobalOptions& options) {
+  const SystemClock clock;
+  Console console(clock);
+  console.set_status("looking at this machine ...");
+  const HostFacts facts = gather_host_facts(options.store_path, clock);
+  const std::vector<Finding> findings = examine(facts);
+  console.out(options.json ? as_json(findings, facts) : as_text(findings));
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, const GlobalOptions& options) {
+  CLI::App& command =
+      add_command(app, "doctor", "Says what this machine offers and what will spoil a measurement.",
+                  {"lockstep doctor"});
+  set_action(command, [&options] { examine_host(options); });
+}
+
+}  // namespace lockstep::cli

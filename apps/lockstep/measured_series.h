@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lockstep/predict/series_table.h"
+
+namespace lockstep::cli {
+
+/// Where predictions take their measurements from.
+struct MeasuredSource {
+  std::string table;          ///< a measurements table; empty = the store
+  std::string store_path;     ///< used when `table` is empty
+  std::string study;          ///< of the store; empty = all runs
+  std::string series_column;  ///< column of the table that names the series; empty = by content
+};
+
+/// The rows of the source, as they are. Throws kData.
+std::vector<record::Measurement> measured_rows(const MeasuredSource& source);
+
+/// The series of the source, without warm-up epochs and oversubscribed runs, one metric a
+/// configuration: where several were measured the most direct one (throughput, epoch time, step
+/// time, total time). With a series column, all metrics.
+std::vector<predict::TableSeries> measured_series(const MeasuredSource& source);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,188 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "command_line.h"
+#include "lockstep/base/error.h"
+#include "quantities.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct Outcome {
+  int code = 0;
+  std::string out;
+  std::string err;
+  nlohmann::json json() const { return nlohmann::json::parse(out); }
+};
+
+class PredictCommand : public ::testing::Test {
+ protected:
+  PredictCommand() {
+    std::string pattern = ::testing::TempDir() + "lockstep-predict-XXXXXX";
+    if (::mkdtemp(pattern.data()) != nullptr) folder_ = pattern;
+  }
+  ~PredictCommand() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  std::string table(const std::string& text) const {
+    const std::string path = folder_ + "/table.csv";
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  Outcome run(const std::string& words) const {
+    std::vector<std::string> arguments{"lockstep", "--store", folder_ + "/lockstep.db"};
+    std::istringstream in(words);
+    for (std::string word; in >> word;) arguments.push_back(word);
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    Outcome outcome;
+    outcome.code = run_command_line(static_cast<int>(arguments.size()), argv.data(),
+                                    {&add_predict_command, &add_advise_command});
+    outcome.out = ::testing::internal::GetCapturedStdout();
+    outcome.err = ::testing::internal::GetCapturedStderr();
+    return outcome;
+  }
+
+  std::string folder_;
+};
+
+// Epoch times of two of the field studies.
+constexpr const char* kSweep =
+    "model,device,global_batch,examples,workers,metric,value,unit\n"
+    "resnet18-cifar,gpu,32,50000,1,epoch_time,38,s\n"
+    "resnet18-cifar,gpu,32,50000,2,epoch_time,67,s\n"
+    "resnet18-cifar,gpu,32,50000,4,epoch_time,121,s\n"
+    "resnet18-cifar,gpu,512,50000,1,epoch_time,13,s\n"
+    "resnet18-cifar,gpu,512,50000,2,epoch_time,9,s\n"
+    "resnet18-cifar,gpu,512,50000,4,epoch_time,11,s\n";
+constexpr const char* kTransfer =
+    "model,device,batch_per_worker,examples,epochs,workers,metric,value,unit\n"
+    "transfer,t4,32,30607,30,2,epoch_time,209,s\n"
+    "transfer,t4,32,30607,30,4,epoch_time,81,s\n"
+    "transfer,v100,32,30607,30,4,epoch_time,80,s\n"
+    "transfer,v100,32,30607,30,8,epoch_time,44,s\n"
+    "transfer,t4,32,30607,30,2,epochs_to_stable,15,epochs\n"
+    "transfer,t4,32,30607,30,4,epochs_to_stable,19,epochs\n"
+    "transfer,v100,32,30607,30,8,epochs_to_stable,25,epochs\n";
+
+TEST_F(PredictCommand, HoldsOutTheLargestCountOfEachSeriesAsOneJsonObjectALine) {
+  const Outcome outcome = run("predict --json --hold-out largest --from " + table(kSweep));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const auto json = nlohmann::json::parse(line);
+    EXPECT_EQ(json.at("workers"), 4);
+    EXPECT_EQ(json.at("metric"), "epoch_time");
+    EXPECT_LT(json.at("low").get<double>(), json.at("predicted").get<double>());
+    EXPECT_LT(json.at("predicted").get<double>(), json.at("high").get<double>());
+    const double actual = json.at("actual");
+    EXPECT_NEAR(actual, count == 0 ? 121 : 11, 1e-9);
+    EXPECT_TRUE(json.contains("series"));
+  }
+  EXPECT_EQ(count, 2);
+}
+
+TEST_F(PredictCommand, PredictsTimesSpeedupAndWhatIsNotKnown) {
+  const Outcome outcome =
+      run("predict --json --workers 16 --device v100 --from " + table(kTransfer));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = outcome.json();
+  const double epoch = json.at("epoch_time_s").at("value");
+  EXPECT_GT(epoch, 22);
+  EXPECT_LT(epoch, 44);
+  EXPECT_NEAR(json.at("total_time_s").at("value"), 30 * epoch, 1e-6);
+  EXPECT_NEAR(json.at("throughput_examples_per_s").at("value"), 30607 / epoch, 1e-6);
+  EXPECT_FALSE(json.at("interval_because").empty());
+  EXPECT_FALSE(json.at("not_identifiable").empty());
+}
+
+TEST_F(PredictCommand, TextNamesIntervalAndReason) {
+  const Outcome outcome = run("predict --workers 16 --device v100 --from " + table(kTransfer));
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.out.find(" to "), std::string::npos);
+  EXPECT_NE(outcome.out.find("hosts"), std::string::npos);
+}
+
+TEST_F(PredictCommand, CarriesTimesToAnotherDevice) {
+  const Outcome outcome =
+      run("predict --json --device t4 --measured v100 --network dcgan --batch 256");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NEAR(outcome.json().at("time_ratio").at("value"), 2.746, 0.2746);
+  EXPECT_EQ(run("predict --device abacus --measured v100 --network dcgan").code, 2);
+  EXPECT_EQ(run("predict --device t4 --measured v100").code, 2);
+}
+
+TEST_F(PredictCommand, BacktestPrintsErrorsBesideTheClassics) {
+  const Outcome outcome = run("predict --json --backtest " + table(kSweep));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = outcome.json().at("shipped_prior");
+  EXPECT_EQ(json.at("series"), 2);
+  for (const char* name : {"lockstep", "perfect", "amdahl", "ernest", "goodput"}) {
+    EXPECT_GE(json.at(name).at("median").get<double>(), 0) << name;
+  }
+}
+
+TEST_F(PredictCommand, ErrorsSayWhatIsMissing) {
+  EXPECT_EQ(run("predict --from " + table(kSweep)).code, 2);
+  EXPECT_EQ(run("predict --workers 4 --from /nonexistent.csv").code, 4);
+  EXPECT_EQ(run("predict --workers 4 --series-column absent --from " + table(kSweep)).code, 4);
+  const Outcome losses = run("predict --workers 4 --from " +
+                             table("model,workers,metric,value\nnet,1,val_loss,0.5\n"));
+  EXPECT_EQ(losses.code, 4);
+  EXPECT_NE(losses.err.find("hint:"), std::string::npos);
+}
+
+TEST_F(PredictCommand, AdviceNamesChoiceReasonsAndNextRun) {
+  const Outcome outcome =
+      run("advise --json --deadline 1h --price t4=0.35/h,v100=2.48/h --max-workers 8 --from " +
+          table(kTransfer));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = outcome.json();
+  EXPECT_EQ(json.at("use").at("device"), "t4");
+  EXPECT_TRUE(json.at("feasible"));
+  EXPECT_FALSE(json.at("why").empty());
+  EXPECT_TRUE(json.contains("next_run"));
+  EXPECT_EQ(run("advise --price t4=0.35/h --from " + table(kTransfer)).code, 2);
+}
+
+TEST_F(PredictCommand, AdviceToATargetCountsTheEpochsThatLargerBatchesNeed) {
+  const Outcome outcome =
+      run("advise --json --target val_accuracy=0.65 --max-workers 8 --from " + table(kTransfer));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.json().at("time"), "to the target");
+  EXPECT_FALSE(outcome.json().at("notes").empty());
+}
+
+TEST(Quantities, DurationsPricesAndTargets) {
+  EXPECT_EQ(parse_duration("2h", "--deadline"), 7200);
+  EXPECT_EQ(parse_duration("1.5 min", "--deadline"), 90);
+  EXPECT_EQ(parse_duration("30", "--deadline"), 30);
+  for (const char* bad : {"", "h", "-2h", "2 parsecs", "nan", "0"}) {
+    EXPECT_THROW(parse_duration(bad, "--deadline"), Error) << bad;
+  }
+  EXPECT_EQ(parse_prices({"v100=2.48/h", "t4=0.35"}).at("t4"), 0.35);
+  for (const char* bad : {"v100", "=3", "v100=", "v100=2/day", "v100=-1"}) {
+    EXPECT_THROW(parse_prices({bad}), Error) << bad;
+  }
+  EXPECT_TRUE(parse_target("val_accuracy=0.9").reached_by(0.91));
+  EXPECT_TRUE(parse_target("val_loss=0.3").reached_by(0.2));
+  for (const char* bad : {"val_accuracy", "height=3", "val_accuracy=high", ""}) {
+    EXPECT_THROW(parse_target(bad), Error) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::cli

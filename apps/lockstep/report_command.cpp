@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "command.h"
+#include "lockstep/base/error.h"
+#include "lockstep/import/measurements_table.h"
+#include "lockstep/report/measurements_csv.h"
+#include "lockstep/report/study_report.h"
+#include "output_file.h"
+#include "stored_measurements.h"
+#include "terminal.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct ReportOptions {
+  std::string study;
+  std::string table;
+  std::string format = "text";
+  bool csv = false;
+  std::string scaling;
+  std::int64_t baseline = 0;
+  double link_gb_per_s = 0;
+  bool definitions = false;
+  std::string output;
+};
+
+/// The rows to report on; what had to be interpreted or left out goes to stderr.
+std::vector<record::Measurement> rows_for(const GlobalOptions& global,
+                                          const ReportOptions& options) {
+  if (!options.table.empty()) {
+    import::MeasurementsTable table = import::read_measurements_file(options.table);
+    for (const std::string& notice : table.notices) fmt::print(stderr, "note: {}\n", notice);
+    return std::move(table.rows);
+  }
+  std::error_code ignored;
+  if (options.study.ends_with(".csv") && std::filesystem::exists(options.study, ignored)) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} is a file, not a study of the store", options.study),
+                fmt::format("lockstep report --from {}", options.study));
+  }
+  store::Store store(global.store_path);
+  StoredMeasurements measurements = stored_measurements(store, options.study);
+  if (measurements.left_out > 0) {
+    fmt::print(stderr, "note: {} run(s) that did not finish are left out\n", measurements.left_out);
+  }
+  return std::move(measurements.rows);
+}
+
+report::StudyOptions study_options(const ReportOptions& options) {
+  report::StudyOptions study;
+  if (!options.scaling.empty()) {
+    study.speedup.scaling = analyze::scaling_from_name(options.scaling);
+  }
+  if (options.baseline > 0) study.speedup.baseline_workers = options.baseline;
+  if (options.link_gb_per_s > 0) study.link_bytes_per_s = options.link_gb_per_s * 1e9;
+  return study;
+}
+
+void run_report(const GlobalOptions& global, const ReportOptions& options) {
+  report::Format format = report::format_from_name(options.format);
+  if (global.json) format = report::Format::kJson;
+  if (options.csv) format = report::Format::kCsv;
+  const auto rows = rows_for(global, options);
+  std::string text;
+  if (format == report::Format::kCsv) {
+    text = report::measurements_csv(rows);
+  } else {
+    const std::size_t width = options.output.empty() ? terminal_width() : 0;
+    text = report::render_study(report::study_report(rows, study_options(options)), format,
+                                {.width = width, .definitions = options.definitions});
+  }
+  write_result(options.output, [&](std::ostream& out) { out << text; });
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, const GlobalOptions& global) {
+  const auto options = std::make_shared<ReportOptions>();
+  CLI::App& report = add_command(
+      app, "report",
+      "Tables and a verdict from the runs of the store, one of its studies, or a measurements "
+      "table.",
+      {"lockstep report", "lockstep report --from examples/studies/e-data-parallel-sweep.csv",
+       "lockstep report my-study --format markdown -o study.md",
+       "lockstep report --csv > table.csv"});
+  report.add_option("study", options->study, "Name of a study; all runs of the store without")
+      ->type_name("STUDY");
+  report.add_option("--from", options->table, "Read this measurements table instead of the store")
+      ->type_name("FILE");
+  report
+      .add_option("--format", options->format,
+                  "text, markdown, csv (measurements table), json or latex")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  report.add_flag("--csv", options->csv, "The measurements table, as --format csv");
+  report
+      .add_option("--scaling", options->scaling,
+                  "Compare at the same global batch (strong) or batch per worker (weak); default: "
+                  "what the table fixed")
+      ->type_name("KIND");
+  report.add_option("--baseline", options->baseline, "Worker count that speedups are over")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  report
+      .add_option("--link", options->link_gb_per_s,
+                  "Speed of the link, for its utilisation; as lockstep bench collectives gives it")
+      ->type_name("GB/s")
+      ->check(CLI::PositiveNumber);
+  report.add_flag("--definitions", options->definitions, "Define every column below its table");
+  report.add_option("-o,--output", options->output, "File to write; stdout without")
+      ->type_name("FILE");
+  set_action(report, [&global, options] { run_report(global, *options); });
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "lockstep/store/store.h"
+#include "lockstep/study/duration.h"
+#include "lockstep/study/sweep.h"
+
+namespace lockstep::cli {
+
+enum class RunEnd { kDone, kFailed, kInterrupted };
+
+struct ExecutedRun {
+  RunEnd end = RunEnd::kDone;
+  std::string problem;  ///< one sentence, of a run that failed
+};
+
+/// Carries out runs of a study, each into the store before run() returns.
+class StudyExecutor {
+ public:
+  virtual ~StudyExecutor() = default;
+
+  /// What is trained, in a word: the recipe, or the program.
+  virtual std::string title() const = 0;
+  virtual study::RunLength length() const = 0;
+  /// Whether a run of the store tells how long one of these takes.
+  virtual bool resembles(const store::RunSummary& run) const = 0;
+
+  /// Blocks until the run has ended. `progress` goes before what is shown on the status line.
+  /// Throws when no run of the study can succeed; nothing is kept of such a run.
+  virtual ExecutedRun run(const study::PlannedRun& planned, const store::RunLabel& label,
+                          const std::string& progress) = 0;
+};
+
+}  // namespace lockstep::cli

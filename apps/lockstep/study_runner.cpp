@@ -1,0 +1,212 @@
+#include "study_runner.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "lockstep/base/error.h"
+#include "lockstep/report/study_report.h"
+#include "lockstep/store/writer_lock.h"
+#include "stored_measurements.h"
+#include "study_lines.h"
+#include "terminal.h"
+
+namespace lockstep::cli {
+
+using study::Standing;
+
+StudyRunner::StudyRunner(std::vector<StudyRun> runs, StudyOptions options,
+                         const GlobalOptions& global, Console& console,
+                         launch::SignalInbox& signals)
+    : runs_(std::move(runs)),
+      options_(std::move(options)),
+      global_(global),
+      console_(console),
+      signals_(signals) {
+  for (const StudyRun& run : runs_) plan_.push_back(run.planned);
+}
+
+void StudyRunner::load() {
+  std::error_code ignored;
+  stored_.clear();
+  if (std::filesystem::exists(global_.store_path, ignored)) {
+    stored_ = store::Store(global_.store_path).runs();
+  }
+  std::vector<store::RunSummary> ours;
+  for (const store::RunSummary& run : stored_) {
+    if (run.label.study == options_.name) ours.push_back(run);
+  }
+  standings_ = study::standings(plan_, ours);
+}
+
+bool StudyRunner::is_due(std::size_t at) const {
+  const Standing standing = standings_[at].standing;
+  return standing == Standing::kOpen || (standing == Standing::kFailed && options_.retry_failed);
+}
+
+void StudyRunner::say(const std::string& text) {
+  if (global_.json) {
+    console_.err(text);
+  } else {
+    console_.out(text);
+  }
+}
+
+namespace {
+
+std::optional<Seconds> estimate(const StudyRun& run, const std::vector<store::RunSummary>& stored) {
+  std::vector<store::RunSummary> alike;
+  for (const store::RunSummary& one : stored) {
+    if (run.executor->resembles(one)) alike.push_back(one);
+  }
+  return study::estimate_run(run.planned.cell, run.executor->length(), alike);
+}
+
+}  // namespace
+
+std::string StudyRunner::time_left(std::size_t from) const {
+  Seconds total{0};
+  std::map<std::string, std::optional<Seconds>> known;
+  std::int64_t due = 0;
+  for (std::size_t i = from; i < runs_.size(); ++i) {
+    if (!is_due(i)) continue;
+    ++due;
+    const auto [entry, fresh] = known.try_emplace(runs_[i].planned.cell.name());
+    if (fresh) entry->second = estimate(runs_[i], stored_);
+    if (!entry->second) return "duration unknown until the first run is done";
+    total += *entry->second;
+  }
+  return due == 0 ? "" : fmt::format("about {} left", format_seconds(total));
+}
+
+void StudyRunner::show_plan() {
+  std::vector<PlanRow> rows;
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    const auto [place, fresh] = places.try_emplace(plan_[i].cell.name(), rows.size());
+    if (fresh) {
+      rows.push_back(
+          {plan_[i].cell, runs_[i].executor->title(), 0, 0, 0, estimate(runs_[i], stored_)});
+    }
+    PlanRow& row = rows[place->second];
+    ++row.runs;
+    row.done += standings_[i].standing == Standing::kDone;
+    row.failed += standings_[i].standing == Standing::kFailed;
+  }
+  report::Table table = plan_table(rows);
+  const Counts now = counts();
+  table.title = fmt::format("study {}: {} runs, {} done", options_.name, runs_.size(), now.done);
+  if (const std::string left = time_left(0); !left.empty()) table.title += ", " + left;
+  table.notes.push_back(options_.warm_up);
+  const bool json = global_.json && options_.dry_run;
+  const std::string text = report::render(
+      table, json ? report::Format::kJson : report::Format::kText, {.width = terminal_width()});
+  if (json) {
+    console_.out(text);
+  } else {
+    say(text);
+  }
+}
+
+StudyRunner::Counts StudyRunner::counts() const {
+  Counts counts;
+  for (const study::RunStanding& one : standings_) {
+    counts.done += one.standing == Standing::kDone;
+    counts.failed += one.standing == Standing::kFailed;
+  }
+  return counts;
+}
+
+std::string StudyRunner::line(std::size_t at, const std::string& status) {
+  RunFigures figures;
+  if (standings_[at].standing == Standing::kDone) {
+    store::Store store(global_.store_path);
+    figures = run_figures(run_rows(store, store.load(standings_[at].run).summary));
+  }
+  return run_line(at + 1, runs_.size(), plan_[at], figures, status);
+}
+
+void StudyRunner::carry_out(std::size_t at) {
+  const store::RunLabel label{options_.name, plan_[at].cell.name(), plan_[at].repeat};
+  const ExecutedRun executed =
+      runs_[at].executor->run(plan_[at], label, fmt::format("[{}/{}] ", at + 1, runs_.size()));
+  load();
+  const Counts now = counts();
+  switch (executed.end) {
+    case RunEnd::kDone: {
+      const std::string left = time_left(at + 1);
+      say(line(at, "done" + (left.empty() ? "" : "; " + left)));
+      return;
+    }
+    case RunEnd::kFailed:
+      say(line(at, "failed: " + executed.problem));
+      return;
+    case RunEnd::kInterrupted:
+      throw Error(
+          ErrorKind::kInterrupted,
+          fmt::format("the study was interrupted; {} of {} runs are done", now.done, runs_.size()),
+          "the same command goes on from here");
+  }
+}
+
+void StudyRunner::carry_out() {
+  bool header = false;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    if (!is_due(i)) continue;
+    if (!header) say(run_line_header());
+    header = true;
+    if (signals_.take_stop_requests() > 0) {
+      throw Error(ErrorKind::kInterrupted,
+                  fmt::format("the study was interrupted; {} of {} runs are done", counts().done,
+                              runs_.size()),
+                  "the same command goes on from here");
+    }
+    carry_out(i);
+  }
+}
+
+void StudyRunner::show_report() {
+  store::Store store(global_.store_path);
+  store::RunFilter ours;
+  ours.study = options_.name;
+  if (const std::int64_t others = study::unplanned_runs(plan_, store.runs(ours)); others > 0) {
+    console_.err(fmt::format(
+        "note: study {} also holds {} finished run(s) of another plan; the tables count "
+        "them too (--name keeps studies apart)",
+        options_.name, others));
+  }
+  const auto rows = stored_measurements(store, options_.name).rows;
+  const auto format = global_.json ? report::Format::kJson : report::Format::kText;
+  console_.out((global_.json ? "" : "\n") + report::render_study(report::study_report(rows), format,
+                                                                 {.width = terminal_width()}));
+}
+
+void StudyRunner::run() {
+  if (options_.dry_run) {
+    load();
+    show_plan();
+    return;
+  }
+  const std::int64_t position = study::lock_position(options_.name);
+  if (store::has_writer(global_.store_path, position)) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("another process is carrying out study {} in {}", options_.name,
+                            global_.store_path),
+                "wait for it, or give this one another --name");
+  }
+  const store::WriterLock lock(global_.store_path, position);
+  load();
+  show_plan();
+  carry_out();
+  const Counts now = counts();
+  if (now.done > 0) show_report();
+  if (now.failed == 0) return;
+  throw Error(
+      ErrorKind::kWorker,
+      fmt::format("{} of {} runs of study {} failed", now.failed, runs_.size(), options_.name),
+      "lockstep runs show ID tells why; --retry-failed tries them again");
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "console.h"
+#include "lockstep/launch/signal_inbox.h"
+#include "lockstep/store/store.h"
+#include "lockstep/study/standing.h"
+#include "study_executor.h"
+
+namespace lockstep::cli {
+
+/// One run of a study and who carries it out.
+struct StudyRun {
+  study::PlannedRun planned;
+  StudyExecutor* executor = nullptr;
+};
+
+struct StudyOptions {
+  std::string name;
+  bool dry_run = false;
+  bool retry_failed = false;
+  std::string warm_up;  ///< the rule by which the start of a run is left out, one sentence
+};
+
+/// Shows the plan, carries out what of it is not yet in the store, a line a run, and ends with the
+/// study's tables and verdict.
+class StudyRunner {
+ public:
+  /// `runs` in the order to carry them out. The references outlive this object.
+  StudyRunner(std::vector<StudyRun> runs, StudyOptions options, const GlobalOptions& global,
+              Console& console, launch::SignalInbox& signals);
+
+  /// Throws kWorker at the end when any run failed, kInterrupted when the user stopped it, kUsage
+  /// when another process is at the same study.
+  void run();
+
+ private:
+  struct Counts {
+    std::int64_t done = 0;
+    std::int64_t failed = 0;
+  };
+
+  void load();
+  bool is_due(std::size_t at) const;
+  std::string time_left(std::size_t from) const;
+  void show_plan();
+  void carry_out();
+  void carry_out(std::size_t at);
+  std::string line(std::size_t at, const std::string& status);
+  void show_report();
+  Counts counts() const;
+  /// Results that are not the report: beside it where stdout is for a program.
+  void say(const std::string& text);
+
+  std::vector<StudyRun> runs_;
+  StudyOptions options_;
+  const GlobalOptions& global_;
+  Console& console_;
+  launch::SignalInbox& signals_;
+  std::vector<study::PlannedRun> plan_;
+  std::vector<store::RunSummary> stored_;  ///< all of the store, for estimates
+  std::vector<study::RunStanding> standings_;
+};
+
+}  // namespace lockstep::cli

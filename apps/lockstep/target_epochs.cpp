@@ -1,0 +1,94 @@
+#include "target_epochs.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "lockstep/base/error.h"
+
+namespace lockstep::cli {
+namespace {
+
+using record::Measurement;
+
+std::string note(const Measurement& row, const std::string& name) {
+  const auto found = row.notes.find(name);
+  return found == row.notes.end() ? "" : found->second;
+}
+
+double global_batch(const Measurement& row) {
+  if (row.global_batch) return static_cast<double>(*row.global_batch);
+  if (row.batch_per_worker && row.workers) {
+    return static_cast<double>(*row.batch_per_worker * *row.workers);
+  }
+  return 0;
+}
+
+}  // namespace
+
+TargetEpochs epochs_to_target(const std::vector<Measurement>& rows, const Target& target) {
+  TargetEpochs result;
+  struct Reached {
+    double batch = 0;
+    double epoch = 0;  ///< 0 = not reached
+  };
+  std::map<std::string, Reached> by_run;
+  std::vector<predict::EpochsToTarget> stable;
+  for (const Measurement& row : rows) {
+    const double batch = global_batch(row);
+    if (batch <= 0) continue;
+    if (row.examples) result.examples = static_cast<double>(*row.examples);
+    if (row.metric == "epochs_to_stable") stable.push_back({batch, row.value});
+    const double epoch = std::atof(note(row, "epoch").c_str());
+    if (row.metric != target.metric || epoch <= 0) continue;
+    Reached& run = by_run[note(row, "run") + "/" + row.model + "/" + row.device + "/" +
+                          fmt::format("{:g}", batch)];
+    run.batch = batch;
+    if (target.reached_by(row.value) && (run.epoch == 0 || epoch < run.epoch)) run.epoch = epoch;
+  }
+  std::size_t never = 0;
+  for (const auto& [name, run] : by_run) {
+    if (run.epoch > 0) {
+      result.measured.push_back({run.batch, run.epoch});
+    } else {
+      ++never;
+    }
+  }
+  if (never > 0) result.notes.push_back(fmt::format("{} run(s) never reached the target", never));
+  if (result.measured.empty() && !stable.empty()) {
+    result.measured = stable;
+    result.notes.push_back(
+        fmt::format("no epoch-by-epoch {} in the table: its epochs_to_stable stand for the target",
+                    target.metric));
+  }
+  if (result.measured.empty()) {
+    throw Error(ErrorKind::kData,
+                fmt::format("no measured run reached {} = {:g}", target.metric, target.value),
+                "train one run to the target first, or choose a target that was reached");
+  }
+  return result;
+}
+
+predict::StepsModel steps_model(TargetEpochs& epochs) {
+  if (!(epochs.examples > 0)) {
+    throw Error(ErrorKind::kData, "steps to the target need the number of examples of an epoch",
+                "give --examples, or fill the table's examples column");
+  }
+  std::set<double> batches;
+  for (const auto& one : epochs.measured) batches.insert(one.global_batch);
+  if (batches.size() < 2) {
+    epochs.notes.push_back(
+        "one global batch was measured to the target: epochs are taken to be the same at others; "
+        "a run at twice that batch would tell");
+    return predict::steps_at_constant_epochs(epochs.measured.front(), epochs.examples);
+  }
+  const predict::StepsModel model = predict::fit_steps(epochs.measured, epochs.examples);
+  epochs.notes.push_back(
+      fmt::format("steps to the target: {:.3g} (1 + {:.3g} / B), from {} measured run(s)",
+                  model.least_steps, model.noise_batch, epochs.measured.size()));
+  return model;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lockstep/predict/time_to_accuracy.h"
+#include "lockstep/record/measurement.h"
+#include "quantities.h"
+
+namespace lockstep::cli {
+
+/// How many epochs runs needed to a target, and what that says about other batches.
+struct TargetEpochs {
+  std::vector<predict::EpochsToTarget> measured;
+  double examples = 0;
+  std::vector<std::string> notes;
+};
+
+/// From rows that carry an epoch (note "epoch"): the first epoch of each run and batch that reached
+/// the target. From a table without epochs: its epochs_to_stable. Throws kData when no run reached
+/// it.
+TargetEpochs epochs_to_target(const std::vector<record::Measurement>& rows, const Target& target);
+
+/// The steps that the measured epochs imply at any global batch.
+predict::StepsModel steps_model(TargetEpochs& epochs);
+
+}  // namespace lockstep::cli

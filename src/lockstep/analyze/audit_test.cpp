@@ -1,0 +1,106 @@
+#include "lockstep/analyze/audit.h"
+
+#include <gtest/gtest.h>
+
+#include "lockstep/analyze/measurement_rows.h"
+
+namespace lockstep::analyze {
+namespace {
+
+/// T(1) = 40, T(2) = 30, T(4) = 25 at B = 10; T(1) = 60 at B = 20; 100 steps; 10^6 parameters.
+MeasurementRows measured() {
+  MeasurementRows table;
+  table.at_global(1, 10, "epoch_time", 40).at_global(2, 10, "epoch_time", 30);
+  table.at_global(4, 10, "epoch_time", 25).at_global(1, 20, "epoch_time", 60);
+  table.at_global(2, 20, "epoch_time", 33);
+  table.at_global(1, 10, "parameters", 1e6);
+  return table;
+}
+
+AuditFinding only(MeasurementRows table) {
+  const Audit result = audit(table.rows);
+  EXPECT_EQ(result.findings.size(), 1u);
+  return result.findings.front();
+}
+
+AuditFinding reported(const char* metric, double value, std::int64_t workers = 4) {
+  return only(measured().at_global(workers, 10, std::string("reported_") + metric, value));
+}
+
+TEST(Audit, FiguresThatFollowAreLeftAlone) {
+  EXPECT_EQ(reported("speedup", 1.6).outcome, AuditOutcome::kFollows);
+  EXPECT_EQ(reported("speedup", 2).outcome, AuditOutcome::kFollows)
+      << "1.6 rounded to a whole number";
+  EXPECT_EQ(reported("efficiency", 0.4).outcome, AuditOutcome::kFollows);
+  EXPECT_EQ(reported("communication_time", 15).outcome, AuditOutcome::kFollows);
+  // 1.5 x 4 MB x 100 steps / 15 s = 0.04 GB/s
+  EXPECT_EQ(reported("bandwidth", 0.04).outcome, AuditOutcome::kFollows);
+  EXPECT_EQ(reported("throughput", 40).outcome, AuditOutcome::kFollows);
+}
+
+TEST(Audit, NamesTheSlipBehindASpeedup) {
+  EXPECT_NE(reported("speedup", 0.625).slip.find("upside down"), std::string::npos);
+  EXPECT_NE(reported("speedup", 6.41).slip.find("scaled form"), std::string::npos);
+  EXPECT_NE(reported("speedup", 0.401).slip.find("efficiency"), std::string::npos);
+  EXPECT_NE(reported("speedup", 1.375).slip.find("share of time saved"), std::string::npos);
+  EXPECT_NE(reported("speedup", 1.2).slip.find("next smaller worker count"), std::string::npos);
+  EXPECT_NE(reported("speedup", 2.4).slip.find("another batch"), std::string::npos);
+  EXPECT_EQ(reported("speedup", 3.3).slip, "");
+}
+
+TEST(Audit, NamesTheSlipBehindABandwidth) {
+  EXPECT_EQ(reported("bandwidth", 0.01).slip, "a parameter has 4 bytes, which was forgotten");
+  EXPECT_EQ(reported("bandwidth", 0.32).slip, "bits were taken for bytes");
+  EXPECT_NE(reported("bandwidth", 0.0372529).slip.find("1024^3"), std::string::npos);
+  EXPECT_NE(reported("bandwidth", 0.026667).slip.find("2(N-1)/N was forgotten"), std::string::npos);
+  EXPECT_NE(reported("bandwidth", 0.0004).slip.find("one step"), std::string::npos);
+}
+
+TEST(Audit, NamesTheSlipBehindACommunicationTime) {
+  EXPECT_NE(reported("communication_time", -15).slip.find("not divided by N"), std::string::npos);
+  EXPECT_NE(reported("communication_time", 0.15).slip.find("per step"), std::string::npos);
+  EXPECT_NE(reported("communication_time", 25).slip.find("whole time"), std::string::npos);
+}
+
+TEST(Audit, TheSlipThatExplainsMostFiguresWins) {
+  // 2(N-1)/N is 1 with 2 workers, so only the forgotten bytes explain both.
+  auto table = measured();
+  table.at_global(2, 10, "reported_bandwidth", 0.01).at_global(4, 10, "reported_bandwidth", 0.01);
+  const Audit result = audit(table.rows);
+  for (const AuditFinding& finding : result.findings) {
+    EXPECT_EQ(finding.slip, "a parameter has 4 bytes, which was forgotten");
+  }
+  EXPECT_EQ(result.summary.size(), 1u);
+  EXPECT_NE(result.summary[0].find("4.00x too low"), std::string::npos) << result.summary[0];
+}
+
+TEST(Audit, SaysWhatIsMissing) {
+  MeasurementRows table;
+  table.at_global(2, 10, "epoch_time", 30).at_global(2, 10, "reported_speedup", 1.5);
+  EXPECT_EQ(only(table).outcome, AuditOutcome::kUnchecked);
+  EXPECT_EQ(only(table).formula, "the baseline at the same batch is missing");
+  table = {};
+  table.at_global(2, 10, "reported_speedup", 1.5);
+  EXPECT_EQ(only(table).formula, "no time was measured in this configuration");
+  EXPECT_EQ(reported("karma", 3).formula, "there is no formula for karma");
+}
+
+TEST(Audit, BandwidthsWithoutASizeMustAgreeOnOne) {
+  auto table = measured();
+  std::erase_if(table.rows, [](const auto& row) { return row.metric == "parameters"; });
+  auto consistent = table;
+  // 10^6 parameters: 1 x 4 MB x 100 / 10 s and 1.5 x 4 MB x 100 / 15 s.
+  consistent.at_global(2, 10, "reported_bandwidth", 0.04);
+  consistent.at_global(4, 10, "reported_bandwidth", 0.04);
+  EXPECT_EQ(audit(consistent.rows).count(AuditOutcome::kUnchecked), 2u);
+  table.at_global(2, 10, "reported_bandwidth", 0.04).at_global(4, 10, "reported_bandwidth", 0.4);
+  EXPECT_EQ(audit(table.rows).count(AuditOutcome::kDoesNotFollow), 2u);
+  EXPECT_EQ(audit(consistent.rows, {.parameters = 1'000'000}).count(AuditOutcome::kFollows), 2u);
+}
+
+TEST(Audit, ATableWithoutReportedFiguresGivesNothing) {
+  EXPECT_TRUE(audit(measured().rows).findings.empty());
+}
+
+}  // namespace
+}  // namespace lockstep::analyze

@@ -1,0 +1,103 @@
+#include "lockstep/analyze/communication.h"
+
+namespace lockstep::analyze {
+namespace {
+
+std::optional<TimeSplit> measured_split(const SpeedupPoint& point) {
+  const Configuration& c = point.configuration;
+  const auto step = c.value("step_time");
+  const auto sync = c.value("sync_time");
+  if (!step || !sync) return std::nullopt;
+  TimeSplit split;
+  split.configuration = c;
+  split.origin = Origin::kMeasured;
+  split.per_step = true;
+  split.total_s = *step;
+  split.communication_s = *sync;
+  split.wait_s = c.value("comm_wait_time");
+  split.transfer_s = c.value("comm_transfer_time");
+  split.input_s = c.value("input_wait_time");
+  split.other_s = c.value("other_time");
+  split.compute_s =
+      c.value("compute_time")
+          .value_or(*step - *sync - split.input_s.value_or(0) - split.other_s.value_or(0));
+  return split;
+}
+
+/// The point's baseline when that is one worker: the same fixed batch.
+const SpeedupPoint* on_one_worker(const SpeedupGroup& group, const SpeedupPoint& point) {
+  for (const SpeedupPoint& other : group.points) {
+    if (other.configuration.workers != 1 || !group.scaling || !other.time_s) continue;
+    if (!unlike(other.configuration, point.configuration, *group.scaling)) return &other;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+double derived_communication(double time_one, double time_n, std::int64_t workers) {
+  return time_n - time_one / static_cast<double>(workers);
+}
+
+double ring_bytes(double bytes, std::int64_t workers) {
+  const double n = static_cast<double>(workers);
+  return 2 * (n - 1) / n * bytes;
+}
+
+double algorithm_bandwidth(double bytes, double seconds) {
+  return bytes / seconds;
+}
+
+double bus_bandwidth(double bytes, double seconds, std::int64_t workers) {
+  return ring_bytes(bytes, workers) / seconds;
+}
+
+std::vector<TimeSplit> time_splits(const SpeedupGroup& group) {
+  std::vector<TimeSplit> splits;
+  for (const SpeedupPoint& point : group.points) {
+    if (auto split = measured_split(point)) {
+      splits.push_back(std::move(*split));
+      continue;
+    }
+    const auto workers = point.configuration.workers;
+    if (!workers || *workers < 2 || !point.time_s) continue;
+    const SpeedupPoint* one = on_one_worker(group, point);
+    if (one == nullptr) continue;
+    TimeSplit split;
+    split.configuration = point.configuration;
+    split.total_s = *point.time_s;
+    split.compute_s = *one->time_s / static_cast<double>(*workers);
+    split.communication_s = derived_communication(*one->time_s, *point.time_s, *workers);
+    splits.push_back(std::move(split));
+  }
+  return splits;
+}
+
+std::vector<AllReduce> all_reduces(std::span<const TimeSplit> splits,
+                                   std::optional<double> link_bytes_per_s) {
+  std::vector<AllReduce> results;
+  for (const TimeSplit& split : splits) {
+    const Configuration& c = split.configuration;
+    const auto steps = c.steps_per_epoch();
+    if (!c.parameters || !c.workers || *c.workers < 2) continue;
+    if (!split.per_step && !steps) continue;
+    // Where the wait is known apart, only the transfer is the link's.
+    double seconds = split.transfer_s.value_or(split.communication_s);
+    if (!split.per_step) seconds /= static_cast<double>(*steps);
+    if (seconds <= 0) continue;
+    AllReduce result;
+    result.configuration = c;
+    result.origin = split.origin;
+    result.bytes = static_cast<double>(*c.parameters) * kBytesPerParameter;
+    result.ring_bytes = ring_bytes(result.bytes, *c.workers);
+    result.seconds = seconds;
+    result.steps_per_epoch = steps.value_or(0);
+    result.algbw = algorithm_bandwidth(result.bytes, seconds);
+    result.busbw = bus_bandwidth(result.bytes, seconds, *c.workers);
+    if (link_bytes_per_s) result.utilisation = result.busbw / *link_bytes_per_s;
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace lockstep::analyze

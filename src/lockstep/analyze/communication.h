@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "lockstep/analyze/speedup.h"
+#include "lockstep/base/units.h"
+
+namespace lockstep::analyze {
+
+/// Gradients travel as 32-bit floats unless a source says otherwise.
+inline constexpr double kBytesPerParameter = 4;
+
+/// T(N) - T(1)/N: what is left when the work divides perfectly. Holds communication, and whatever
+/// else does not divide. May be negative when workers gain from smaller shares (caches).
+double derived_communication(double time_one, double time_n, std::int64_t workers);
+
+/// 2 (N-1)/N S: bytes each worker sends (and receives) in a ring all-reduce of S bytes.
+double ring_bytes(double bytes, std::int64_t workers);
+
+/// S / t.
+double algorithm_bandwidth(double bytes, double seconds);
+/// algbw 2 (N-1)/N: comparable with the speed of a link, whatever N.
+double bus_bandwidth(double bytes, double seconds, std::int64_t workers);
+
+/// Where the time of one configuration goes, per step where phases were measured, per epoch where
+/// only totals are known.
+struct TimeSplit {
+  Configuration configuration;
+  Origin origin = Origin::kDerived;
+  double total_s = 0;
+  double compute_s = 0;              ///< derived: T(1)/N
+  double communication_s = 0;        ///< exposed; derived: T(N) - T(1)/N
+  std::optional<double> wait_s;      ///< of that, until the slowest rank was ready; measured only
+  std::optional<double> transfer_s;  ///< of that, on the link; measured only
+  std::optional<double> input_s;     ///< measured only
+  std::optional<double> other_s;     ///< measured only
+  bool per_step = false;
+
+  double communication_share() const { return total_s > 0 ? communication_s / total_s : 0; }
+};
+
+/// Measured splits where the table has phases (step_time with sync_time), derived ones where the
+/// group has T(1) at the same fixed batch.
+std::vector<TimeSplit> time_splits(const SpeedupGroup& group);
+
+/// The all-reduce of one configuration.
+struct AllReduce {
+  Configuration configuration;
+  Origin origin = Origin::kDerived;  ///< of the time
+  double bytes = 0;                  ///< S
+  double ring_bytes = 0;             ///< per worker and step
+  double seconds = 0;                ///< per step
+  std::int64_t steps_per_epoch = 0;
+  double algbw = 0;                   ///< bytes/s
+  double busbw = 0;                   ///< bytes/s
+  std::optional<double> utilisation;  ///< busbw / calibrated link
+};
+
+/// For each split whose configuration tells parameters and steps. A communication time that is not
+/// above zero gives none. `link_bytes_per_s` is the calibrated link, where known.
+std::vector<AllReduce> all_reduces(std::span<const TimeSplit> splits,
+                                   std::optional<double> link_bytes_per_s = {});
+
+}  // namespace lockstep::analyze

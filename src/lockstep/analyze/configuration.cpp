@@ -1,0 +1,203 @@
+#include "lockstep/analyze/configuration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <tuple>
+
+namespace lockstep::analyze {
+namespace {
+
+using record::Measurement;
+
+bool is_bookkeeping(const std::string& name) {
+  constexpr std::array<std::string_view, 15> kNames{
+      "study",      "run",        "repeat", "epoch",   "warm_up",
+      "unreliable", "parameters", "seed",   "series",  "source",
+      "file",       "timestamp",  "cell",   "comment", "threads_per_worker"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+std::string variant_of(const Measurement& row, const std::set<std::string>& distinguishing) {
+  std::string text;
+  for (const auto& [name, value] : row.notes) {
+    if (value.empty() || distinguishing.count(name) == 0) continue;
+    text += (text.empty() ? "" : ", ") + name + "=" + value;
+  }
+  return text;
+}
+
+/// A positive number that stands in a note.
+std::optional<std::int64_t> count_in_note(const Measurement& row, const char* name) {
+  const auto note = row.notes.find(name);
+  if (note == row.notes.end()) return std::nullopt;
+  const long long count = std::strtoll(note->second.c_str(), nullptr, 10);
+  return count > 0 ? std::optional<std::int64_t>(count) : std::nullopt;
+}
+
+auto key_of(const Configuration& c) {
+  return std::tuple(c.model, c.dataset, c.device, c.variant, c.epochs, c.global_batch,
+                    c.batch_per_worker, c.nodes, c.workers, c.examples, c.threads_per_worker);
+}
+
+auto order_of(const Configuration& c) {
+  return std::tuple(c.model, c.dataset, c.device, c.variant, c.epochs,
+                    c.gave_global_batch ? c.global_batch : std::nullopt, c.batch_per_worker,
+                    c.workers, c.nodes);
+}
+
+}  // namespace
+
+Configuration configuration_of(const Measurement& row,
+                               const std::set<std::string>& distinguishing) {
+  Configuration c;
+  c.model = row.model;
+  c.dataset = row.dataset;
+  c.device = row.device;
+  c.variant = variant_of(row, distinguishing);
+  c.threads_per_worker = count_in_note(row, "threads_per_worker");
+  c.nodes = row.nodes;
+  c.workers = row.workers;
+  c.batch_per_worker = row.batch_per_worker;
+  c.global_batch = row.global_batch;
+  c.examples = row.examples;
+  c.epochs = row.epochs;
+  c.gave_batch_per_worker = row.batch_per_worker.has_value();
+  c.gave_global_batch = row.global_batch.has_value();
+  if (c.workers && c.batch_per_worker && !c.global_batch) {
+    c.global_batch = *c.workers * *c.batch_per_worker;
+  }
+  if (c.workers && c.global_batch && !c.batch_per_worker && *c.global_batch % *c.workers == 0) {
+    c.batch_per_worker = *c.global_batch / *c.workers;
+  }
+  return c;
+}
+
+namespace {
+
+/// The values of one metric while they are collected.
+struct Collected {
+  std::vector<double> plain;
+  std::map<std::string, std::map<int, double>> by_run;  ///< run -> epoch -> value
+};
+
+bool is_timing(const std::string& metric) {
+  return metric.ends_with("_time") || metric == "throughput";
+}
+
+/// Times of every epoch are repeats of one another; of a loss or an accuracy the last epoch counts.
+void settle(Configuration& c, const std::string& metric, const Collected& collected) {
+  std::vector<double>& values = c.values[metric];
+  values = collected.plain;
+  std::map<int, std::vector<double>> epochs;
+  for (const auto& [run, curve] : collected.by_run) {
+    for (const auto& [epoch, value] : curve) {
+      epochs[epoch].push_back(value);
+      if (is_timing(metric)) values.push_back(value);
+    }
+    if (!is_timing(metric) && !curve.empty()) values.push_back(curve.rbegin()->second);
+  }
+  for (const auto& [epoch, at_epoch] : epochs) {
+    c.curves[metric][epoch] = summarize(at_epoch).mean;
+  }
+  if (values.empty()) c.values.erase(metric);
+}
+
+std::optional<std::int64_t> parameters_of(const Measurement& row) {
+  if (row.metric == "parameters") return std::llround(row.value);
+  return count_in_note(row, "parameters");
+}
+
+}  // namespace
+
+std::string_view origin_name(Origin origin) {
+  return origin == Origin::kMeasured ? "measured" : "derived";
+}
+
+std::set<std::string> distinguishing_notes(std::span<const Measurement> rows) {
+  std::map<std::string, std::set<std::string>> values;
+  std::map<std::string, std::size_t> present;
+  std::size_t count = 0;
+  for (const Measurement& row : rows) {
+    if (row.metric == "parameters") continue;
+    ++count;
+    for (const auto& [name, value] : row.notes) {
+      values[name].insert(value);
+      ++present[name];
+    }
+  }
+  std::set<std::string> names;
+  for (const auto& [name, seen] : values) {
+    const bool differs = seen.size() > 1 || present[name] < count;
+    if (differs && !is_bookkeeping(name)) names.insert(name);
+  }
+  return names;
+}
+
+std::optional<double> Configuration::value(const std::string& metric) const {
+  const auto found = values.find(metric);
+  if (found == values.end()) return std::nullopt;
+  const double middle = median(found->second);
+  return std::isfinite(middle) ? std::optional(middle) : std::nullopt;
+}
+
+Summary Configuration::summary(const std::string& metric) const {
+  const auto found = values.find(metric);
+  return found == values.end() ? Summary{} : summarize(found->second);
+}
+
+std::optional<std::int64_t> Configuration::steps_per_epoch() const {
+  if (!examples || !global_batch) return std::nullopt;
+  return (*examples + *global_batch - 1) / *global_batch;
+}
+
+std::string Configuration::label() const {
+  std::string text =
+      workers ? fmt::format("{} {}", *workers, device.empty() ? "workers" : device) : device;
+  if (!variant.empty()) text += fmt::format(" ({})", variant);
+  if (batch_per_worker) text += fmt::format(", b = {}", *batch_per_worker);
+  if (global_batch) text += fmt::format(", B = {}", *global_batch);
+  return text;
+}
+
+std::vector<Configuration> configurations(std::span<const Measurement> rows) {
+  using Key = decltype(key_of(std::declval<Configuration>()));
+  const std::set<std::string> distinguishing = distinguishing_notes(rows);
+  std::map<Key, Configuration> grouped;
+  std::map<Key, std::map<std::string, Collected>> collected;
+  std::map<std::string, std::int64_t> parameters;
+  for (const Measurement& row : rows) {
+    if (const auto count = parameters_of(row)) parameters[row.model] = *count;
+    if (row.metric == "parameters" || row.metric.starts_with("reported_")) continue;
+    Configuration started = configuration_of(row, distinguishing);
+    const Key key = key_of(started);
+    Configuration& c = grouped.try_emplace(key, std::move(started)).first->second;
+    c.unreliable |= row.notes.count("unreliable") > 0;
+    Collected& metric = collected[key][row.metric];
+    if (row.notes.count("warm_up") > 0) continue;
+    const auto epoch = row.notes.find("epoch");
+    if (epoch == row.notes.end()) {
+      metric.plain.push_back(row.value);
+    } else {
+      const auto run = row.notes.find("run");
+      metric.by_run[run == row.notes.end() ? "" : run->second][std::atoi(epoch->second.c_str())] =
+          row.value;
+    }
+  }
+  std::vector<Configuration> result;
+  for (auto& [key, c] : grouped) {
+    for (const auto& [metric, values] : collected[key]) settle(c, metric, values);
+    if (const auto found = parameters.find(c.model); found != parameters.end()) {
+      c.parameters = found->second;
+    }
+    result.push_back(std::move(c));
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const auto& a, const auto& b) { return order_of(a) < order_of(b); });
+  return result;
+}
+
+}  // namespace lockstep::analyze

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lockstep/base/statistics.h"
+#include "lockstep/record/measurement.h"
+
+namespace lockstep::analyze {
+
+/// Measured, or computed from measurements by a stated formula.
+enum class Origin { kMeasured, kDerived };
+
+/// "measured", "derived".
+std::string_view origin_name(Origin origin);
+
+/// All that was measured of one way to train: one network, data set, device, worker count and
+/// batch. Repeats of a metric are values of one sample.
+struct Configuration {
+  std::string model;
+  std::string dataset;
+  std::string device;
+  /// Notes that set this configuration apart from others: "cpus=16", "strategy=blocking".
+  std::string variant;
+  std::optional<std::int64_t> nodes;
+  std::optional<std::int64_t> workers;           ///< N
+  std::optional<std::int64_t> batch_per_worker;  ///< b; B/N where only B was given
+  std::optional<std::int64_t> global_batch;      ///< B; N b where only b was given
+  std::optional<std::int64_t> examples;          ///< per epoch
+  std::optional<std::int64_t> epochs;
+  bool gave_batch_per_worker = false;
+  bool gave_global_batch = false;
+  bool unreliable = false;                         ///< a source marked its timings so
+  std::optional<std::int64_t> threads_per_worker;  ///< of a CPU worker
+  std::optional<std::int64_t> parameters;
+
+  /// Values by metric, without those of warm-up epochs. Of a curve the last epoch's.
+  std::map<std::string, std::vector<double>> values;
+  /// Values by epoch, where the source told the epoch: metric -> epoch -> mean over repeats.
+  std::map<std::string, std::map<int, double>> curves;
+
+  /// Median of a metric; nothing when it was not measured or is not finite.
+  std::optional<double> value(const std::string& metric) const;
+  Summary summary(const std::string& metric) const;
+  /// ceil(examples / B): an incomplete last batch is a step too.
+  std::optional<std::int64_t> steps_per_epoch() const;
+  /// "2 v100, b = 16, B = 32".
+  std::string label() const;
+};
+
+/// Groups rows into configurations, in order of model, data set, device, variant, B, b, N. Metrics
+/// that begin with reported_ are left out (see audit.h). A row with the metric `parameters` tells
+/// the size of its model, whatever else it names.
+std::vector<Configuration> configurations(std::span<const record::Measurement> rows);
+
+/// Notes that tell configurations apart: their value differs between rows, and they do not just say
+/// which run a row is of (run, epoch, repeat, seed, ...).
+std::set<std::string> distinguishing_notes(std::span<const record::Measurement> rows);
+
+/// What one row says about its configuration, without values.
+Configuration configuration_of(const record::Measurement& row,
+                               const std::set<std::string>& distinguishing);
+
+}  // namespace lockstep::analyze

@@ -1,0 +1,137 @@
+#include "lockstep/analyze/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "lockstep/analyze/verdict_parts.h"
+#include "lockstep/base/units.h"
+
+namespace lockstep::analyze {
+namespace {
+
+/// The largest batch per worker that ran and the smallest that ran out of memory, by device.
+void judge_memory(std::span<const Configuration> configurations, std::vector<Finding>& findings) {
+  struct Limits {
+    std::int64_t largest = 0;
+    std::int64_t failed = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Limits> limits;
+  for (const Configuration& c : configurations) {
+    if (!c.batch_per_worker) continue;
+    Limits& limit = limits[{c.model, c.device}];
+    if (c.value("out_of_memory").value_or(0) > 0) {
+      limit.failed =
+          limit.failed == 0 ? *c.batch_per_worker : std::min(limit.failed, *c.batch_per_worker);
+    } else if (!c.values.empty()) {
+      limit.largest = std::max(limit.largest, *c.batch_per_worker);
+    }
+  }
+  for (const auto& [key, limit] : limits) {
+    if (limit.failed == 0) continue;
+    findings.push_back(
+        {Topic::kMemory,
+         fmt::format("{}: b = {} ran out of memory on {}{}.", key.first, limit.failed, key.second,
+                     limit.largest > 0
+                         ? fmt::format("; the largest that was run is b = {}", limit.largest)
+                         : "")});
+  }
+}
+
+void judge_missing(std::span<const Configuration> configurations,
+                   std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
+  const auto missing = [&](std::string sentence) {
+    findings.push_back({Topic::kMissing, std::move(sentence)});
+  };
+  if (groups.empty()) {
+    missing("No verdict on time: no epoch_time, throughput, step_time or total_time was measured.");
+    return;
+  }
+  for (const SpeedupGroup& group : groups) {
+    for (const auto* sentences : {&group.refusals, &group.remarks}) {
+      for (const std::string& sentence : *sentences) {
+        missing(fmt::format("{}: {}.", group.title(), sentence));
+      }
+    }
+  }
+  const bool any_speedup = std::any_of(groups.begin(), groups.end(),
+                                       [](const SpeedupGroup& g) { return g.has_speedups(); });
+  if (!any_speedup) {
+    missing(
+        "Which worker count pays cannot be told: nothing was measured on two worker counts at the "
+        "same batch. Run the same batch on 1 and on 2 workers.");
+  }
+  const bool repeated = std::any_of(groups.begin(), groups.end(), [](const SpeedupGroup& group) {
+    return std::any_of(group.points.begin(), group.points.end(),
+                       [](const SpeedupPoint& point) { return point.count > 1; });
+  });
+  if (!repeated) {
+    missing(
+        "The spread is unknown: every configuration was measured once. Differences of a few "
+        "percent "
+        "may be noise; repeat at least three times.");
+  }
+  const bool validated =
+      std::any_of(configurations.begin(), configurations.end(), [](const Configuration& c) {
+        return c.value("val_accuracy") || c.value("val_loss") || c.value("accuracy") ||
+               c.value("loss");
+      });
+  if (!validated) {
+    missing("Whether accuracy holds cannot be told: there is no val_accuracy and no val_loss.");
+  }
+  if (std::any_of(configurations.begin(), configurations.end(),
+                  [](const Configuration& c) { return c.unreliable; })) {
+    missing(
+        "Some runs had more threads than cores: their times are unreliable. Run them again on "
+        "enough cores.");
+  }
+}
+
+}  // namespace
+
+std::string_view topic_name(Topic topic) {
+  constexpr std::array<std::string_view, 6> kNames{"workers", "device",  "limit",
+                                                   "memory",  "quality", "missing"};
+  return kNames[static_cast<std::size_t>(topic)];
+}
+
+std::string number_text(double value) {
+  const double size = std::fabs(value);
+  if (size >= 1000) return format_count(std::llround(value));
+  return fmt::format("{:.4g}", value);
+}
+
+std::string short_figure(const SpeedupPoint& point, TimeBasis basis) {
+  if (basis == TimeBasis::kThroughput) return number_text(point.value);
+  if (basis == TimeBasis::kStepTime) return number_text(1000 * point.value) + " ms";
+  return number_text(point.value) + " s";
+}
+
+std::string figure_text(const SpeedupPoint& point, TimeBasis basis) {
+  constexpr std::array<const char*, 4> kOf{" an epoch", " examples/s", " a step", " in all"};
+  return short_figure(point, basis) + kOf[static_cast<std::size_t>(basis)];
+}
+
+std::string batch_text(const SpeedupPoint& point, const SpeedupGroup& group) {
+  const Configuration& c = point.configuration;
+  if (group.scaling == Scaling::kStrong) return fmt::format("B = {}", c.global_batch.value_or(0));
+  return fmt::format("b = {}", c.batch_per_worker.value_or(0));
+}
+
+std::vector<Finding> verdict(std::span<const Configuration> configurations,
+                             std::span<const SpeedupGroup> groups) {
+  std::vector<Finding> findings;
+  judge_workers(groups, findings);
+  judge_device(groups, findings);
+  judge_limit(groups, findings);
+  judge_memory(configurations, findings);
+  judge_quality(configurations, findings);
+  judge_missing(configurations, groups, findings);
+  return findings;
+}
+
+}  // namespace lockstep::analyze

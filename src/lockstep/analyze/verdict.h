@@ -1,0 +1,41 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lockstep/analyze/quality.h"
+#include "lockstep/analyze/speedup.h"
+
+namespace lockstep::analyze {
+
+enum class Topic {
+  kWorkers,  ///< which worker count pays
+  kDevice,   ///< what changed when the device did
+  kLimit,    ///< what limits: communication, input, compute, too little data
+  kMemory,   ///< what did not fit
+  kQuality,  ///< what large batches did to loss and accuracy
+  kMissing,  ///< what the data cannot tell, and what would
+};
+
+/// "workers", "device", ...
+std::string_view topic_name(Topic topic);
+
+/// One sentence that stands on its own, with the numbers it rests on.
+struct Finding {
+  Topic topic = Topic::kMissing;
+  std::string sentence;
+};
+
+/// A worker count pays while each step up to it gives at least this share of the gain that the
+/// added devices could give at best.
+inline constexpr double kPayingShare = 0.5;
+/// Times that differ by less are called the same, since a single measurement seldom tells more.
+inline constexpr double kSameTime = 0.10;
+
+/// What the measurements mean, in the order of Topic. Never empty: where nothing can be said it
+/// tells what is missing.
+std::vector<Finding> verdict(std::span<const Configuration> configurations,
+                             std::span<const SpeedupGroup> groups);
+
+}  // namespace lockstep::analyze

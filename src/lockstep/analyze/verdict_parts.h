@@ -1,0 +1,49 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lockstep/analyze/verdict.h"
+
+namespace lockstep::analyze {
+
+// The parts of verdict(); each adds the findings of its topics.
+void judge_workers(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings);
+void judge_device(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings);
+void judge_limit(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings);
+void judge_quality(std::span<const Configuration> configurations, std::vector<Finding>& findings);
+
+/// Points of a group that share the fixed batch, two or more with a speedup, by worker count.
+using PointSeries = std::vector<const SpeedupPoint*>;
+std::vector<PointSeries> series_of(const SpeedupGroup& group);
+
+/// Whether any step up in worker count pays.
+bool any_count_pays(const PointSeries& series, TimeBasis basis);
+
+/// Two points of the same work on different devices (or the same device set up otherwise).
+struct DevicePair {
+  const SpeedupPoint* a = nullptr;
+  const SpeedupPoint* b = nullptr;
+  TimeBasis basis = TimeBasis::kEpochTime;
+  double ratio = 1;  ///< speed of b over speed of a
+  bool same_time() const;
+};
+std::vector<DevicePair> device_pairs(std::span<const SpeedupGroup> groups);
+
+/// Speed of `point` over that of `other`, by their common basis.
+double speed_ratio(const SpeedupPoint& point, const SpeedupPoint& other, TimeBasis basis);
+
+/// "81 s an epoch", "480 s in all", "1,229 examples/s", "12 ms a step".
+std::string figure_text(const SpeedupPoint& point, TimeBasis basis);
+
+/// The same without what it is of: "81 s", "1,229", "12 ms".
+std::string short_figure(const SpeedupPoint& point, TimeBasis basis);
+
+/// "B = 32" under strong scaling, "b = 32" under weak.
+std::string batch_text(const SpeedupPoint& point, const SpeedupGroup& group);
+
+/// "81", "0.0471", "1,528": at most four significant digits.
+std::string number_text(double value);
+
+}  // namespace lockstep::analyze

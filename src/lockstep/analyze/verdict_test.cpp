@@ -1,0 +1,97 @@
+#include "lockstep/analyze/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "lockstep/analyze/measurement_rows.h"
+
+namespace lockstep::analyze {
+namespace {
+
+std::vector<Finding> judged(const MeasurementRows& table) {
+  const auto c = configurations(table.rows);
+  return verdict(c, speedups(c));
+}
+
+/// All sentences of a topic, one after the other.
+std::string sentences(const MeasurementRows& table, Topic topic) {
+  std::string text;
+  for (const Finding& finding : judged(table)) {
+    if (finding.topic == topic) text += finding.sentence + "\n";
+  }
+  return text;
+}
+
+void expect_says(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks: " << part;
+}
+
+TEST(Verdict, RecommendsTheLargestCountUpToWhichEveryStepPays) {
+  MeasurementRows table;
+  table.at_local(1, 32, "epoch_time", 80).at_local(2, 32, "epoch_time", 41);
+  table.at_local(4, 32, "epoch_time", 22).at_local(8, 32, "epoch_time", 20);
+  expect_says(sentences(table, Topic::kWorkers),
+              "use 4: 3.64x as fast as 1 (22 s against 80 s an epoch)");
+  expect_says(sentences(table, Topic::kWorkers), "8 would be 1.10x as fast for 2x the devices");
+}
+
+TEST(Verdict, SaysThatMoreWorkersAreSlower) {
+  MeasurementRows table;
+  table.at_global(1, 32, "epoch_time", 38).at_global(2, 32, "epoch_time", 67);
+  expect_says(sentences(table, Topic::kWorkers),
+              "no worker count pays beyond the smallest: at best 2 gpu are 0.57x as fast as 1");
+}
+
+TEST(Verdict, ComparesDevicesOnlyForTheSameWork) {
+  MeasurementRows table;
+  table.device = "t4";
+  table.at_local(4, 32, "epoch_time", 81);
+  table.device = "v100";
+  table.at_local(4, 32, "epoch_time", 40).at_local(8, 32, "epoch_time", 20);
+  const std::string text = sentences(table, Topic::kDevice);
+  expect_says(text, "4 v100 are 2.02x as fast as 4 t4: 40 s against 81 s an epoch");
+  EXPECT_EQ(text.find("8 v100"), std::string::npos);
+}
+
+TEST(Verdict, NamesTheLargestMeasuredPhase) {
+  MeasurementRows table;
+  table.at_local(2, 32, "step_time", 0.1).at_local(2, 32, "sync_time", 0.03);
+  table.at_local(2, 32, "input_wait_time", 0.05).at_local(2, 32, "compute_time", 0.02);
+  table.at_local(2, 32, "comm_wait_time", 0.025).at_local(2, 32, "comm_transfer_time", 0.005);
+  expect_says(sentences(table, Topic::kLimit),
+              "input is the limit with 50 % of a step of 100 ms (measured), then waiting for the "
+              "slowest rank with 25 %");
+}
+
+TEST(Verdict, QualityThatHeldIsNotCalledWorse) {
+  MeasurementRows table;
+  table.at_local(1, 32, "val_accuracy", 0.900).at_local(2, 32, "val_accuracy", 0.903);
+  table.at_local(4, 32, "val_accuracy", 0.898);
+  expect_says(sentences(table, Topic::kQuality),
+              "validation accuracy held as the global batch grew");
+}
+
+TEST(Verdict, QualityWithoutATrendIsCalledSo) {
+  MeasurementRows table;
+  table.at_local(1, 32, "val_loss", 1.0).at_local(2, 32, "val_loss", 3.0);
+  table.at_local(4, 32, "val_loss", 2.0);
+  expect_says(sentences(table, Topic::kQuality), "varied without a trend");
+}
+
+TEST(Verdict, SaysWhatIsMissing) {
+  MeasurementRows table;
+  table.at_local(1, 32, "val_loss", 1.0);
+  expect_says(sentences(table, Topic::kMissing), "No verdict on time");
+  table.at_local(1, 32, "epoch_time", 3);
+  expect_says(sentences(table, Topic::kMissing), "Which worker count pays cannot be told");
+  expect_says(sentences(table, Topic::kMissing), "every configuration was measured once");
+  EXPECT_TRUE(judged(MeasurementRows{}).size() == 1);
+}
+
+TEST(Verdict, WarnsOfUnreliableTimes) {
+  MeasurementRows table;
+  table.at_local(1, 32, "epoch_time", 3).note("unreliable", "oversubscribed");
+  expect_says(sentences(table, Topic::kMissing), "more threads than cores");
+}
+
+}  // namespace
+}  // namespace lockstep::analyze

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lockstep/data/image.h"
+
+namespace lockstep::data {
+
+/// Size with 3 channels. Throws kData for a file that is no PNG, or is cut short.
+ImageShape check_png(std::span<const std::uint8_t> file);
+
+/// Interleaved RGB into `pixels`; see decode_image(). check_png() first.
+ImageShape decode_png(std::span<const std::uint8_t> file, std::vector<std::uint8_t>& pixels);
+
+}  // namespace lockstep::data

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <span>
+#include <string>
+
+#include "lockstep/record/step_times.h"
+
+namespace lockstep::measure {
+
+/// When one rank handed over one gradient bucket; on the clock of StepTimes::start_ns.
+struct BucketMark {
+  std::int32_t rank = 0;
+  std::int32_t bucket = 0;
+  std::int64_t step = 0;
+  std::int64_t handed_over_ns = 0;
+};
+
+/// Writes a trace in the Chrome format, which Perfetto and chrome://tracing open: a process a rank,
+/// its phases on one track, the hand-over of its gradient buckets as instants. The file is complete
+/// after finish(), and readable by Perfetto even if that never came. Stops taking steps at
+/// `size_limit` bytes and says so in the trace.
+class TraceWriter {
+ public:
+  /// Throws kData when the file cannot be written.
+  TraceWriter(const std::string& path, int ranks, std::uint64_t size_limit = 64'000'000);
+
+  /// Steps of any ranks, wait and transfer already split.
+  void write(std::span<const record::StepTimes> steps, std::span<const BucketMark> marks);
+  void finish();
+
+ private:
+  void event(const std::string& json);
+  bool full();
+
+  std::string path_;
+  std::ofstream out_;
+  std::uint64_t size_limit_;
+  std::int64_t origin_ns_ = 0;
+  bool said_full_ = false;
+};
+
+}  // namespace lockstep::measure

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "lockstep/nets/avx2/vector.h"
+
+namespace lockstep::nets::avx2 {
+
+/// Applies the one-dimensional `transform` (From values to To) to the columns and then the rows of
+/// a square: `source(i, j)` gives an element, `sink(i, j, value)` takes one.
+template <int From, int To, class Transform, class Source, class Sink>
+[[gnu::always_inline]] inline void transform_square(Transform transform, Source source, Sink sink) {
+  Floats half[To][From];
+#pragma GCC unroll 9
+  for (int j = 0; j < From; ++j) {
+    Floats column[From], changed[To];
+#pragma GCC unroll 9
+    for (int i = 0; i < From; ++i) column[i] = source(i, j);
+    transform(column, changed);
+#pragma GCC unroll 9
+    for (int i = 0; i < To; ++i) half[i][j] = changed[i];
+  }
+#pragma GCC unroll 9
+  for (int i = 0; i < To; ++i) {
+    Floats changed[To];
+    transform(half[i], changed);
+#pragma GCC unroll 9
+    for (int j = 0; j < To; ++j) sink(i, j, changed[j]);
+  }
+}
+
+}  // namespace lockstep::nets::avx2

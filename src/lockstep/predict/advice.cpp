@@ -1,0 +1,294 @@
+#include "lockstep/predict/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
+
+namespace lockstep::predict {
+namespace {
+
+constexpr double kNormal90 = 1.645;
+/// A promise is kept when it holds 9 times of 10.
+constexpr double kSure = 0.9;
+/// Below this chance of changing the decision a run is not worth its time.
+constexpr double kWorthMeasuring = 0.1;
+
+double log_deviation(const Estimate& x) {
+  return std::log(x.high / x.low) / (2 * kNormal90);
+}
+
+double normal_below(double z) {
+  return 0.5 * std::erfc(-z / std::sqrt(2.0));
+}
+
+/// P(x <= limit) for a log-normal x.
+double probability_at_most(const Estimate& x, double limit) {
+  if (limit <= 0) return 0;
+  const double deviation = std::max(log_deviation(x), 1e-9);
+  return normal_below(std::log(limit / x.value) / deviation);
+}
+
+std::vector<double> counts_of(const TableSeries& table, double most) {
+  std::set<double> counts;
+  for (const ScalingPoint& point : table.series.points) counts.insert(point.workers);
+  for (double n = table.series.points.front().workers; n <= most; n *= 2) counts.insert(n);
+  std::vector<double> result;
+  for (double n : counts) {
+    if (n <= most) result.push_back(n);
+  }
+  return result;
+}
+
+double price_of(const AdviceQuestion& question, const std::string& device) {
+  if (question.price_per_hour.empty()) return 1;
+  const auto found = question.price_per_hour.find(device);
+  if (found != question.price_per_hour.end()) return found->second;
+  throw Error(ErrorKind::kUsage, fmt::format("no price was given for device '{}'", device),
+              fmt::format("add --price {}=2.48/h, or leave all prices out", device));
+}
+
+double global_batch_of(const TableSeries& table, double workers) {
+  if (table.scaling == Scaling::kStrong && table.global_batch) {
+    return static_cast<double>(*table.global_batch);
+  }
+  return static_cast<double>(table.batch_per_worker.value_or(0)) * workers;
+}
+
+/// Time of the whole job, by what is known; the shortest meaning all candidates share is set by the
+/// caller's question.
+std::optional<Estimate> time_of(const AdviceQuestion& question, const TableSeries& table,
+                                const JobPrediction& job) {
+  if (question.steps) {
+    const double batch = global_batch_of(table, job.scaling.workers);
+    if (batch <= 0) return std::nullopt;
+    const auto point = time_to_target(job, *question.steps, batch);
+    if (!point) return std::nullopt;
+    return mapped(point->hours, [](double hours) { return hours * 3600; });
+  }
+  if (job.total_s) return job.total_s;
+  if (question.epochs) return std::nullopt;
+  return job.epoch_s;
+}
+
+std::vector<Candidate> make_candidates(const AdviceQuestion& question) {
+  std::vector<Candidate> all;
+  for (std::size_t at = 0; at < question.measured.size(); ++at) {
+    const TableSeries& table = question.measured[at];
+    if (table.series.points.empty()) continue;
+    for (const double workers : counts_of(table, question.max_workers)) {
+      JobQuestion asked;
+      asked.workers = workers;
+      asked.epochs = question.epochs;
+      asked.examples = question.examples;
+      Candidate one;
+      one.series = at;
+      one.name = table.name;
+      one.device = table.device;
+      one.workers = workers;
+      one.job = predict_job(table, asked);
+      const std::optional<Estimate> time = time_of(question, table, one.job);
+      if (!time) continue;
+      one.time_s = *time;
+      const double price = price_of(question, table.device);
+      one.cost = mapped(*time, [&](double s) { return s / 3600 * workers * price; });
+      if (question.deadline_s) {
+        one.meets_deadline = probability_at_most(one.time_s, *question.deadline_s);
+      }
+      if (question.budget) one.meets_budget = probability_at_most(one.cost, *question.budget);
+      all.push_back(std::move(one));
+    }
+  }
+  return all;
+}
+
+void mark_pareto(std::vector<Candidate>& all) {
+  for (Candidate& one : all) {
+    one.pareto = std::none_of(all.begin(), all.end(), [&](const Candidate& other) {
+      const bool no_worse =
+          other.time_s.value <= one.time_s.value && other.cost.value <= one.cost.value;
+      const bool better =
+          other.time_s.value < one.time_s.value || other.cost.value < one.cost.value;
+      return no_worse && better;
+    });
+  }
+}
+
+bool feasible(const Candidate& one) {
+  return one.meets_deadline >= kSure && one.meets_budget >= kSure;
+}
+
+/// What the rule of advise() minimises among the feasible.
+double objective(const AdviceQuestion& question, const Candidate& one) {
+  if (question.deadline_s) return one.cost.value;
+  if (question.budget) return one.time_s.value;
+  return one.time_s.value * one.cost.value;
+}
+
+/// Best by the rule; infeasible ones come after all feasible, the likeliest first.
+std::vector<std::size_t> ranking(const AdviceQuestion& question,
+                                 const std::vector<Candidate>& all) {
+  std::vector<std::size_t> order(all.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const bool feasible_a = feasible(all[a]);
+    if (feasible_a != feasible(all[b])) return feasible_a;
+    if (!feasible_a) {
+      return all[a].meets_deadline * all[a].meets_budget >
+             all[b].meets_deadline * all[b].meets_budget;
+    }
+    return objective(question, all[a]) < objective(question, all[b]);
+  });
+  return order;
+}
+
+const Candidate* next_larger(const std::vector<Candidate>& all, const Candidate& chosen) {
+  const Candidate* found = nullptr;
+  for (const Candidate& one : all) {
+    if (one.series != chosen.series || one.workers <= chosen.workers) continue;
+    if (found == nullptr || one.workers < found->workers) found = &one;
+  }
+  return found;
+}
+
+std::string described(const Advice& advice, const Candidate& one) {
+  const bool hours = advice.cost_means == "device-hours";
+  return fmt::format("{:g} worker{} of {}: {}, {:.3g}{}", one.workers, one.workers == 1 ? "" : "s",
+                     one.name, format_seconds(Seconds(one.time_s.value)), one.cost.value,
+                     hours ? " device-hours" : "");
+}
+
+void explain(Advice& advice, const AdviceQuestion& question) {
+  const Candidate& chosen = advice.candidates[advice.chosen];
+  if (!advice.feasible) {
+    advice.why.push_back(
+        fmt::format("nothing up to {:g} workers keeps {} 9 times of 10; this comes nearest",
+                    question.max_workers,
+                    question.deadline_s && question.budget ? "deadline and budget"
+                    : question.deadline_s                  ? "the deadline"
+                                                           : "the budget"));
+  } else if (question.deadline_s) {
+    advice.why.push_back(fmt::format("the cheapest that keeps the deadline of {} ({:.0f} % sure)",
+                                     format_seconds(Seconds(*question.deadline_s)),
+                                     100 * chosen.meets_deadline));
+  } else if (question.budget) {
+    advice.why.push_back(
+        fmt::format("the fastest within the budget ({:.0f} % sure)", 100 * chosen.meets_budget));
+  } else {
+    advice.why.push_back(
+        "the least time x cost: more workers are taken while doubling them is at least 1.41 times "
+        "as fast");
+  }
+  const Candidate* larger = next_larger(advice.candidates, chosen);
+  if (larger == nullptr) return;
+  advice.more_is_slower = probability_slower(chosen.job.scaling, larger->job.scaling);
+  advice.why.push_back(
+      fmt::format("{:g} workers would be {:.2f} times as fast for {:.2f} times the {}",
+                  larger->workers, chosen.time_s.value / larger->time_s.value,
+                  larger->cost.value / chosen.cost.value, advice.cost_means));
+}
+
+/// Thresholds at which another candidate of the Pareto set would be chosen.
+void say_what_would_change(Advice& advice, const AdviceQuestion& question) {
+  const Candidate& chosen = advice.candidates[advice.chosen];
+  for (const Candidate& one : advice.candidates) {
+    if (!one.pareto || &one == &chosen) continue;
+    if (one.time_s.value < chosen.time_s.value) {
+      advice.would_change.push_back(fmt::format("a deadline below {} would need {}",
+                                                format_seconds(Seconds(chosen.time_s.high)),
+                                                described(advice, one)));
+      break;
+    }
+  }
+  for (const Candidate& one : advice.candidates) {
+    if (one.pareto && one.cost.value < 0.95 * chosen.cost.value) {
+      advice.would_change.push_back(fmt::format("a budget below {:.3g} would mean {}",
+                                                chosen.cost.low, described(advice, one)));
+      break;
+    }
+  }
+  const Candidate* larger = next_larger(advice.candidates, chosen);
+  if (larger != nullptr && !question.deadline_s && !question.budget) {
+    const double needed = chosen.time_s.value * std::sqrt(chosen.workers / larger->workers);
+    if (larger->time_s.low < needed) {
+      advice.would_change.push_back(
+          fmt::format("{:g} workers would be right if they took {} or less", larger->workers,
+                      format_seconds(Seconds(needed))));
+    }
+  }
+}
+
+/// Chance that measuring `one` would make it the choice, or unmake it if it is.
+double chance_of_change(const AdviceQuestion& question, const Advice& advice,
+                        const Candidate& one) {
+  const Candidate& chosen = advice.candidates[advice.chosen];
+  const bool itself = &one == &chosen;
+  if (question.deadline_s) {
+    if (itself) return 1 - one.meets_deadline;
+    return one.cost.value < chosen.cost.value && !feasible(one) ? one.meets_deadline : 0;
+  }
+  if (question.budget) {
+    if (itself) return 1 - one.meets_budget;
+    return one.time_s.value < chosen.time_s.value && !feasible(one) ? one.meets_budget : 0;
+  }
+  const Candidate& rival =
+      itself && advice.next_best ? advice.candidates[*advice.next_best] : chosen;
+  if (itself && !advice.next_best) return 0;
+  const double spread = std::hypot(log_deviation(one.time_s), log_deviation(rival.time_s));
+  const double lead =
+      std::log(rival.time_s.value * rival.cost.value / (one.time_s.value * one.cost.value));
+  // time x cost moves with the square of the time.
+  const double better = normal_below(lead / std::max(2 * spread, 1e-9));
+  return itself ? 1 - better : better;
+}
+
+std::optional<NextRun> find_next(const AdviceQuestion& question, const Advice& advice) {
+  const Candidate* best = nullptr;
+  double most = 0;
+  for (const Candidate& one : advice.candidates) {
+    if (one.job.scaling.measured) continue;
+    const double chance = chance_of_change(question, advice, one);
+    // Of runs that tell about as much, the cheaper one.
+    const bool cheaper = best != nullptr && chance > 0.8 * most && one.workers < best->workers;
+    const bool better = best == nullptr || chance * 0.8 > most || cheaper;
+    if (chance < kWorthMeasuring || !better) continue;
+    best = &one;
+    most = std::max(most, chance);
+  }
+  if (best == nullptr) return std::nullopt;
+  return NextRun{best->name, best->workers, chance_of_change(question, advice, *best),
+                 best->job.epoch_s};
+}
+
+}  // namespace
+
+Advice advise(const AdviceQuestion& question) {
+  Advice advice;
+  advice.cost_means = question.price_per_hour.empty() ? "device-hours" : "cost";
+  advice.time_means = question.steps    ? "to the target"
+                      : question.epochs ? fmt::format("{} epochs", *question.epochs)
+                                        : "as measured";
+  advice.candidates = make_candidates(question);
+  if (advice.candidates.empty()) {
+    throw Error(ErrorKind::kData, "nothing to choose from: no time of a whole job is known",
+                "give --epochs and --examples, or measure epoch_time");
+  }
+  mark_pareto(advice.candidates);
+  std::stable_sort(
+      advice.candidates.begin(), advice.candidates.end(),
+      [](const Candidate& a, const Candidate& b) { return a.time_s.value < b.time_s.value; });
+  const std::vector<std::size_t> order = ranking(question, advice.candidates);
+  advice.chosen = order.front();
+  if (order.size() > 1) advice.next_best = order[1];
+  advice.feasible = feasible(advice.candidates[advice.chosen]);
+  explain(advice, question);
+  say_what_would_change(advice, question);
+  advice.next = find_next(question, advice);
+  return advice;
+}
+
+}  // namespace lockstep::predict

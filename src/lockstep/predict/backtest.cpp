@@ -1,0 +1,93 @@
+#include "lockstep/predict/backtest.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/statistics.h"
+
+namespace lockstep::predict {
+namespace {
+
+/// A prediction twice too high is as useless as one ten times too high.
+constexpr double kLargestError = 1;
+
+double relative_error(double predicted, double actual) {
+  return std::min(std::fabs(predicted - actual) / actual, kLargestError);
+}
+
+ErrorSummary summarize_errors(const std::vector<double>& errors) {
+  const Summary summary = summarize(errors);
+  const auto close = std::count_if(errors.begin(), errors.end(), [](double e) { return e <= 0.1; });
+  return {summary.median, summary.mean, quantile(errors, 0.9),
+          static_cast<double>(close) / static_cast<double>(errors.size())};
+}
+
+}  // namespace
+
+std::vector<HeldOut> hold_out_largest(const std::vector<LearningSeries>& all, const Prior& prior,
+                                      bool with_classic) {
+  std::vector<HeldOut> result;
+  for (const LearningSeries& one : all) {
+    if (one.series.points.size() < 2) continue;
+    HeldOut held;
+    held.series = one.series.name;
+    held.actual = one.series.points.back();
+    ScalingSeries seen = one.series;
+    seen.points.pop_back();
+    held.predicted = predict_rate(seen, held.actual, prior);
+    for (std::size_t m = 0; with_classic && m < held.classic.size(); ++m) {
+      held.classic[m] = predict_classic(static_cast<ClassicModel>(m), seen, held.actual);
+    }
+    result.push_back(std::move(held));
+  }
+  return result;
+}
+
+std::vector<HeldOut> cross_validate_largest(const std::vector<LearningSeries>& all, int folds) {
+  std::vector<std::string> groups;
+  for (const LearningSeries& one : all) groups.push_back(one.group);
+  const std::vector<int> fold = group_folds(groups, folds);
+  std::vector<HeldOut> result;
+  for (int k = 0; k < folds; ++k) {
+    std::vector<LearningSeries> seen;
+    std::vector<LearningSeries> unseen;
+    for (std::size_t i = 0; i < all.size(); ++i) (fold[i] == k ? unseen : seen).push_back(all[i]);
+    if (unseen.empty()) continue;
+    const std::vector<HeldOut> part =
+        hold_out_largest(unseen, fit_prior(seen, "cross-validation"), true);
+    result.insert(result.end(), part.begin(), part.end());
+  }
+  return result;
+}
+
+Backtest summarize_backtest(const std::vector<HeldOut>& held_out) {
+  if (held_out.empty()) {
+    throw Error(ErrorKind::kData, "no series has two worker counts, so none can be held out",
+                "measure at least two worker counts of one configuration");
+  }
+  Backtest backtest;
+  backtest.series = held_out.size();
+  std::vector<double> ours;
+  std::vector<double> widths;
+  std::size_t covered = 0;
+  for (const HeldOut& held : held_out) {
+    const ScalingPrediction& p = held.predicted;
+    ours.push_back(relative_error(p.rate, held.actual.rate));
+    widths.push_back((p.high - p.low) / p.rate);
+    covered += held.actual.rate >= p.low && held.actual.rate <= p.high;
+  }
+  backtest.ours = summarize_errors(ours);
+  backtest.coverage = static_cast<double>(covered) / static_cast<double>(held_out.size());
+  backtest.median_width = median(widths);
+  for (std::size_t m = 0; m < backtest.classic.size(); ++m) {
+    std::vector<double> errors;
+    for (const HeldOut& held : held_out) {
+      errors.push_back(relative_error(held.classic[m], held.actual.rate));
+    }
+    backtest.classic[m] = summarize_errors(errors);
+  }
+  return backtest;
+}
+
+}  // namespace lockstep::predict

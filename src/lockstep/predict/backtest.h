@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "lockstep/predict/classic_models.h"
+#include "lockstep/predict/prior_fit.h"
+#include "lockstep/predict/scaling_prediction.h"
+
+namespace lockstep::predict {
+
+/// The largest count of one series, predicted from all others.
+struct HeldOut {
+  std::string series;
+  ScalingPoint actual;
+  ScalingPrediction predicted;
+  std::array<double, kClassicCount> classic{};  ///< rates by the simple predictors
+};
+
+/// Distribution of |predicted - actual| / actual of the rate, each error counted at most as 1.
+struct ErrorSummary {
+  double median = 0;
+  double mean = 0;
+  double ninetieth = 0;
+  double within_tenth = 0;  ///< part of the series with an error of at most 10 %
+};
+
+struct Backtest {
+  std::size_t series = 0;
+  ErrorSummary ours;
+  std::array<ErrorSummary, kClassicCount> classic;
+  double coverage = 0;      ///< part of the series whose actual value lies in the interval
+  double median_width = 0;  ///< of (high - low) / predicted
+};
+
+/// Series of fewer than two counts cannot hold one out: nothing.
+std::vector<HeldOut> hold_out_largest(const std::vector<LearningSeries>& series, const Prior& prior,
+                                      bool with_classic);
+
+/// As above, but the prior is fitted anew without the groups it is tested on, in `folds` turns:
+/// what to expect on series that the prior has never seen.
+std::vector<HeldOut> cross_validate_largest(const std::vector<LearningSeries>& series, int folds);
+
+/// Throws kData when there is nothing to summarise.
+Backtest summarize_backtest(const std::vector<HeldOut>& held_out);
+
+}  // namespace lockstep::predict

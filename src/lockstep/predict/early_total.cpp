@@ -1,0 +1,125 @@
+#include "lockstep/predict/early_total.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lockstep/base/statistics.h"
+
+namespace lockstep::predict {
+namespace {
+
+constexpr std::int64_t kFirstPrediction = 12;
+constexpr std::size_t kMostBlocks = 1024;
+constexpr double kNormal90 = 1.645;
+/// Slow changes that the steps seen so far cannot show (thermal limits, neighbours, growing data):
+/// of the remaining time, at the start of the run.
+constexpr double kDrift = 0.03;
+
+/// Standard error of the mean of correlated values, by means over about sqrt(n) stretches.
+double error_of_mean(const std::vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  const std::size_t stretches =
+      std::clamp<std::size_t>(static_cast<std::size_t>(std::sqrt(n)), 2, 32);
+  const std::size_t length = values.size() / stretches;
+  std::vector<double> means;
+  for (std::size_t s = 0; s < stretches; ++s) {
+    double sum = 0;
+    for (std::size_t i = 0; i < length; ++i) sum += values[s * length + i];
+    means.push_back(sum / static_cast<double>(length));
+  }
+  const double by_stretches =
+      summarize(means).deviation / std::sqrt(static_cast<double>(stretches));
+  const double by_values = summarize(values).deviation / std::sqrt(n);
+  // Few stretches scatter: the plain error is the floor, and Student's quantile makes up for them.
+  return std::max(by_stretches, by_values) * (1 + 2.0 / static_cast<double>(stretches));
+}
+
+}  // namespace
+
+EarlyTotal::EarlyTotal(std::int64_t total_steps)
+    : total_steps_(std::max<std::int64_t>(total_steps, 1)) {}
+
+void EarlyTotal::add(double step_seconds) {
+  if (!std::isfinite(step_seconds) || step_seconds <= 0) return;
+  ++steps_;
+  elapsed_s_ += step_seconds;
+  if (blocks_.empty() || blocks_.back().steps >= block_steps_) blocks_.emplace_back();
+  blocks_.back().seconds += step_seconds;
+  ++blocks_.back().steps;
+  if (blocks_.size() <= kMostBlocks) return;
+  for (std::size_t i = 0; i + 1 < blocks_.size(); i += 2) {
+    blocks_[i / 2] = {blocks_[i].seconds + blocks_[i + 1].seconds,
+                      blocks_[i].steps + blocks_[i + 1].steps};
+  }
+  const bool odd = blocks_.size() % 2 != 0;
+  if (odd) blocks_[blocks_.size() / 2] = blocks_.back();
+  blocks_.resize(blocks_.size() / 2 + (odd ? 1 : 0));
+  block_steps_ *= 2;
+}
+
+std::size_t EarlyTotal::first_steady_block() const {
+  // Steady is what the second half did. Warm-up lasts until three blocks in a row look like it.
+  std::vector<double> later;
+  for (std::size_t i = blocks_.size() / 2; i < blocks_.size(); ++i) {
+    later.push_back(blocks_[i].mean());
+  }
+  const double middle = median(later);
+  std::vector<double> deviations;
+  for (double value : later) deviations.push_back(std::fabs(value - middle));
+  const double limit = middle + std::max(4 * 1.4826 * median(deviations), 0.03 * middle);
+  for (std::size_t i = 0; i + 2 < blocks_.size() / 2; ++i) {
+    if (blocks_[i].mean() <= limit && blocks_[i + 1].mean() <= limit &&
+        blocks_[i + 2].mean() <= limit) {
+      return i;
+    }
+  }
+  return blocks_.size() / 2;
+}
+
+std::int64_t EarlyTotal::warm_up_steps() const {
+  if (steps_ < kFirstPrediction) return 0;
+  std::int64_t count = 0;
+  const std::size_t first = first_steady_block();
+  for (std::size_t i = 0; i < first; ++i) count += blocks_[i].steps;
+  return count;
+}
+
+std::optional<double> EarlyTotal::steady_step_s() const {
+  if (steps_ < kFirstPrediction) return std::nullopt;
+  Block steady;
+  for (std::size_t i = first_steady_block(); i < blocks_.size(); ++i) {
+    steady.seconds += blocks_[i].seconds;
+    steady.steps += blocks_[i].steps;
+  }
+  return steady.mean();
+}
+
+std::optional<Estimate> EarlyTotal::total() const {
+  const std::optional<double> step = steady_step_s();
+  if (!step) return std::nullopt;
+  const auto left = static_cast<double>(std::max<std::int64_t>(total_steps_ - steps_, 0));
+  std::vector<double> means;
+  for (std::size_t i = first_steady_block(); i < blocks_.size(); ++i) {
+    means.push_back(blocks_[i].mean());
+  }
+  const double seen = static_cast<double>(steps_) / static_cast<double>(total_steps_);
+  const double drift = kDrift * std::sqrt(std::max(0.0, 1 - seen)) * *step;
+  const double noise = summarize(means).deviation / std::sqrt(std::max(left, 1.0));
+  const double half = left * std::sqrt(std::pow(kNormal90 * error_of_mean(means), 2) +
+                                       drift * drift + std::pow(kNormal90 * noise, 2));
+  const double rest = left * *step;
+  return Estimate{elapsed_s_ + rest, elapsed_s_ + std::max(rest - half, 0.3 * rest),
+                  elapsed_s_ + rest + half};
+}
+
+Estimate total_from_first_epoch(double first_epoch_s, std::int64_t epochs) {
+  // Later epochs over the first: between these, most GPU runs nearer the lower end.
+  constexpr double kLow = 0.75;
+  constexpr double kMiddle = 0.9;
+  constexpr double kHigh = 1.04;
+  const auto later = static_cast<double>(std::max<std::int64_t>(epochs, 1) - 1);
+  const auto total = [&](double ratio) { return first_epoch_s * (1 + later * ratio); };
+  return {total(kMiddle), total(kLow), total(kHigh)};
+}
+
+}  // namespace lockstep::predict

@@ -1,0 +1,130 @@
+#include "lockstep/predict/phase_model.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/statistics.h"
+
+namespace lockstep::predict {
+namespace {
+
+constexpr double kNormal90 = 1.645;
+/// What phases leave out: contention for memory and caches, changed scheduling.
+constexpr double kModelSpread = 0.08;
+
+/// Two non-negative coefficients of two regressors that explain 1, by relative least squares.
+Eigen::Vector2d two_terms(const Eigen::MatrixXd& a) {
+  const Eigen::VectorXd ones = Eigen::VectorXd::Ones(a.rows());
+  Eigen::Vector2d fit = a.colPivHouseholderQr().solve(ones);
+  if (fit.minCoeff() >= 0) return fit;
+  const int keep = fit(0) < 0 ? 1 : 0;
+  fit.setZero();
+  fit(keep) = a.col(keep).sum() / a.col(keep).squaredNorm();
+  return fit;
+}
+
+/// Expected largest of n standard normal values, near enough for n up to thousands.
+double expected_maximum(double n) {
+  return n > 1 ? std::sqrt(2 * std::log(n)) * 0.85 : 0;
+}
+
+}  // namespace
+
+double Link::all_reduce_s(double bytes, double workers) const {
+  if (workers < 2) return 0;
+  return 2 * (workers - 1) * alpha_s + 2 * (workers - 1) / workers * bytes / bytes_per_s;
+}
+
+Link fit_link(const std::vector<CollectiveTime>& calibration) {
+  std::set<double> sizes;
+  for (const CollectiveTime& one : calibration) {
+    if (one.seconds > 0 && one.bytes > 0 && one.workers > 1) sizes.insert(one.bytes);
+  }
+  if (sizes.size() < 2) {
+    throw Error(ErrorKind::kData, "one message size cannot tell latency from bandwidth",
+                "calibrate with several sizes: lockstep bench collectives");
+  }
+  Eigen::MatrixXd a(static_cast<Eigen::Index>(calibration.size()), 2);
+  Eigen::Index rows = 0;
+  for (const CollectiveTime& one : calibration) {
+    if (one.seconds <= 0 || one.bytes <= 0 || one.workers < 2) continue;
+    const double n = one.workers;
+    a.row(rows++) << 2 * (n - 1) / one.seconds, 2 * (n - 1) / n * one.bytes / one.seconds;
+  }
+  a.conservativeResize(rows, 2);
+  const Eigen::Vector2d fit = two_terms(a);
+  Link link;
+  link.alpha_s = fit(0);
+  link.bytes_per_s = fit(1) > 0 ? 1 / fit(1) : 1e15;
+  link.spread =
+      std::sqrt((a * fit - Eigen::VectorXd::Ones(rows)).squaredNorm() / static_cast<double>(rows));
+  return link;
+}
+
+StepPhases mean_phases(const std::vector<record::StepTimes>& steps, std::size_t warm_up) {
+  if (steps.size() <= warm_up) {
+    throw Error(ErrorKind::kData, "no steps were recorded beyond the warm-up",
+                "train with step recording on, for a few dozen steps at least");
+  }
+  using record::Phase;
+  StepPhases mean;
+  std::vector<double> totals;
+  for (std::size_t i = warm_up; i < steps.size(); ++i) {
+    const record::StepTimes& step = steps[i];
+    mean.input_s += step[Phase::kInputWait];
+    mean.forward_s += step[Phase::kForward];
+    mean.backward_s += step[Phase::kBackward];
+    mean.other_s += step[Phase::kHostToDevice] + step[Phase::kOptimizer] + step[Phase::kOther];
+    totals.push_back(step.total_s);
+  }
+  const auto n = static_cast<double>(totals.size());
+  for (double* sum : {&mean.input_s, &mean.forward_s, &mean.backward_s, &mean.other_s}) *sum /= n;
+  mean.deviation_s = summarize(totals).deviation;
+  mean.steps = static_cast<std::int64_t>(totals.size());
+  return mean;
+}
+
+PhasePrediction predict_phases(const StepPhases& one, const Link& link,
+                               const PhaseQuestion& question) {
+  const double n = question.workers;
+  PhasePrediction result;
+  result.compute_s = one.compute_s() * question.contention;
+  result.communication_s = link.all_reduce_s(question.gradient_bytes, n);
+  // Buckets become ready as backward goes on; the last one when it is over.
+  const double hideable = question.overlap ? one.backward_s * question.contention : 0;
+  const double last_bucket = result.communication_s / std::max(question.buckets, 1.0);
+  result.exposed_s = n < 2 ? 0
+                           : std::max(result.communication_s - hideable,
+                                      question.overlap ? last_bucket : result.communication_s);
+  result.straggler_s = one.deviation_s * expected_maximum(n);
+  // A loader that keeps one worker waiting takes compute + wait for a batch, however long the rest
+  // of the step becomes.
+  const double loader_s = one.input_s > 0 ? one.compute_s() + one.input_s : 0;
+  const double busy = result.compute_s + result.exposed_s + result.straggler_s;
+  result.input_bound = one.input_s > 0.05 * one.compute_s() && loader_s > busy;
+  const double step = std::max(loader_s, busy);
+  const double communication_error = link.spread * result.exposed_s;
+  const double half =
+      std::hypot(kModelSpread * step, kNormal90 * communication_error, 0.5 * result.straggler_s);
+  result.step_s = {step, std::max(step - half, 0.5 * step), step + half};
+  return result;
+}
+
+BatchCompute fit_batch_compute(const std::vector<double>& batches,
+                               const std::vector<double>& seconds) {
+  if (std::set<double>(batches.begin(), batches.end()).size() < 2) {
+    throw Error(ErrorKind::kData, "one batch cannot tell fixed costs from those that grow with it",
+                "measure a second batch per worker");
+  }
+  Eigen::MatrixXd a(static_cast<Eigen::Index>(batches.size()), 2);
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    a.row(static_cast<Eigen::Index>(i)) << 1 / seconds[i], batches[i] / seconds[i];
+  }
+  const Eigen::Vector2d fit = two_terms(a);
+  return {fit(0), fit(1)};
+}
+
+}  // namespace lockstep::predict

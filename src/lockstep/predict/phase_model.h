@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lockstep/predict/job_prediction.h"
+#include "lockstep/record/step_times.h"
+
+namespace lockstep::predict {
+
+/// One all-reduce of a collectives calibration.
+struct CollectiveTime {
+  double bytes = 0;
+  double seconds = 0;
+  int workers = 2;
+};
+
+/// Latency and bandwidth of a link: a ring all-reduce of S bytes over N workers takes
+/// 2 (N - 1) alpha + 2 (N - 1)/N S / beta.
+struct Link {
+  double alpha_s = 0;
+  double bytes_per_s = 0;
+  double spread = 0;  ///< relative misfit of the calibration
+
+  double all_reduce_s(double bytes, double workers) const;
+};
+
+/// Least squares of relative errors; alpha and 1/beta not negative. Throws kData when the sizes do
+/// not span enough to tell latency from bandwidth (two different sizes at least).
+Link fit_link(const std::vector<CollectiveTime>& calibration);
+
+/// Phases of a step on one worker: means and the spread of the whole step.
+struct StepPhases {
+  double input_s = 0;  ///< waiting for the loader
+  double forward_s = 0;
+  double backward_s = 0;
+  double other_s = 0;      ///< host to device, optimizer, the rest
+  double deviation_s = 0;  ///< standard deviation of the step
+  std::int64_t steps = 0;
+
+  double compute_s() const { return forward_s + backward_s + other_s; }
+};
+
+/// Means over the steps of one worker after its first `warm_up` steps. Throws kData without steps.
+StepPhases mean_phases(const std::vector<record::StepTimes>& steps, std::size_t warm_up);
+
+/// What a step on N workers consists of, from one worker's phases and the link.
+struct PhasePrediction {
+  Estimate step_s;
+  double compute_s = 0;
+  double communication_s = 0;  ///< on the link, hidden or not
+  double exposed_s = 0;        ///< of it, not hidden behind backward
+  double straggler_s = 0;      ///< waiting for the slowest of N
+  bool input_bound = false;
+};
+
+struct PhaseQuestion {
+  int workers = 2;
+  double gradient_bytes = 0;
+  double buckets = 4;     ///< the last bucket can hide behind nothing
+  bool overlap = true;    ///< communication runs while backward does
+  double contention = 1;  ///< factor on compute with all workers at once; measured or 1
+};
+
+PhasePrediction predict_phases(const StepPhases& one, const Link& link,
+                               const PhaseQuestion& question);
+
+/// Compute of a step as c0 + c1 b from two or more batches.
+struct BatchCompute {
+  double fixed_s = 0;
+  double per_example_s = 0;
+  double at(double batch) const { return fixed_s + per_example_s * batch; }
+};
+
+/// Throws kData for fewer than two different batches.
+BatchCompute fit_batch_compute(const std::vector<double>& batches,
+                               const std::vector<double>& seconds);
+
+}  // namespace lockstep::predict

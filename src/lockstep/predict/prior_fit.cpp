@@ -1,0 +1,189 @@
+#include "lockstep/predict/prior_fit.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/rng.h"
+#include "lockstep/base/statistics.h"
+#include "lockstep/predict/strong_scaling.h"
+
+namespace lockstep::predict {
+namespace {
+
+constexpr int kFolds = 10;
+constexpr double kSpreadRidge = 3e-3;
+/// Residuals below this are all "small": the logarithm must not dwell on lucky hits.
+constexpr double kSmallResidual = 0.01;
+
+struct RowWeights {
+  double next;  ///< the next count from a prefix that is not the whole series
+  double far;   ///< a count beyond the next
+};
+
+ScalingSeries prefix(const ScalingSeries& whole, std::size_t count) {
+  ScalingSeries part = whole;
+  part.points.resize(count);
+  return part;
+}
+
+double weighted_quantile(std::vector<std::pair<double, double>> values, double fraction) {
+  std::sort(values.begin(), values.end());
+  double total = 0;
+  for (const auto& [value, weight] : values) total += weight;
+  double sum = 0;
+  for (const auto& [value, weight] : values) {
+    sum += weight;
+    if (sum >= fraction * total) return value;
+  }
+  return values.back().first;
+}
+
+/// What each row would have been given by a gate that saw none of its group.
+std::vector<Mixture> cross_validate(const std::vector<LearningRow>& rows, Evidence evidence) {
+  std::vector<std::string> groups;
+  for (const LearningRow& row : rows) groups.push_back(row.group);
+  const std::vector<int> fold = group_folds(groups, kFolds);
+  std::vector<Mixture> held_out(rows.size());
+  for (int k = 0; k < kFolds; ++k) {
+    std::vector<LearningRow> seen;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      if (fold[r] != k) seen.push_back(rows[r]);
+    }
+    if (seen.size() == rows.size() || seen.empty()) continue;
+    const Gate gate = fit_gate(seen, evidence);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      if (fold[r] == k) held_out[r] = mix(gate, rows[r].situation);
+    }
+  }
+  return held_out;
+}
+
+InteriorPrior fit_interior(const std::vector<LearningSeries>& all) {
+  std::vector<double> scaled;
+  for (const LearningSeries& one : all) {
+    const std::vector<ScalingPoint>& points = one.series.points;
+    const std::vector<double> logs = log_efficiencies(points);
+    for (std::size_t i = 1; i + 1 < points.size(); ++i) {
+      const double part = std::log(points[i].workers / points[i - 1].workers) /
+                          std::log(points[i + 1].workers / points[i - 1].workers);
+      const double between = logs[i - 1] + part * (logs[i + 1] - logs[i - 1]);
+      scaled.push_back((logs[i] - between) /
+                       (kSmallResidual + std::fabs(logs[i + 1] - logs[i - 1])));
+    }
+  }
+  if (scaled.size() < 20) return {};
+  return {quantile(scaled, 0.05), quantile(scaled, 0.95)};
+}
+
+}  // namespace
+
+std::vector<int> group_folds(const std::vector<std::string>& groups, int folds) {
+  const std::set<std::string> names(groups.begin(), groups.end());
+  const auto order = random_permutation(static_cast<std::uint32_t>(names.size()), Rng(1));
+  std::map<std::string, int> fold;
+  std::size_t at = 0;
+  for (const std::string& name : names) fold[name] = static_cast<int>(order[at++]) % folds;
+  std::vector<int> result;
+  for (const std::string& group : groups) result.push_back(fold[group]);
+  return result;
+}
+
+std::vector<LearningRow> learning_rows(const std::vector<LearningSeries>& all, Evidence evidence) {
+  // Chosen by grouped cross-validation on the largest counts.
+  const bool rich = evidence == Evidence::kThreeOrMore;
+  const RowWeights gate_weights = rich ? RowWeights{0.3, 0.1} : RowWeights{1, 0.2};
+  const RowWeights spread_weights = rich ? RowWeights{0.05, 0.05} : RowWeights{1, 0.2};
+  std::vector<LearningRow> rows;
+  for (const LearningSeries& one : all) {
+    if (one.series.points.empty()) continue;
+    const ScalingSeries series = one.series.scaling == Scaling::kStrong
+                                     ? StrongScaling(one.series).weak_equivalent(one.series)
+                                     : one.series;
+    const std::vector<ScalingPoint>& points = series.points;
+    const std::vector<double> logs = log_efficiencies(points);
+    for (std::size_t seen = 1; seen < points.size(); ++seen) {
+      const ScalingSeries part = prefix(series, seen);
+      for (std::size_t target = seen; target < points.size(); ++target) {
+        LearningRow row;
+        row.situation = describe(part, points[target]);
+        if (row.situation.evidence != evidence) break;
+        row.actual = logs[target] - logs[seen - 1];
+        row.group = one.group;
+        const bool whole = seen + 1 == points.size() && rich;
+        const bool next = target == seen;
+        row.gate_weight = whole ? 1 : next ? gate_weights.next : gate_weights.far;
+        row.spread_weight = whole ? 1 : next ? spread_weights.next : spread_weights.far;
+        rows.push_back(std::move(row));
+      }
+    }
+  }
+  return rows;
+}
+
+SpreadModel fit_spread(const Gate& gate, const std::vector<LearningRow>& rows,
+                       const std::vector<Mixture>& held_out) {
+  SpreadModel model;
+  std::vector<std::array<double, kShapeTerms>> shapes;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    shapes.push_back(shape_terms(gate, rows[r].situation, held_out[r]));
+  }
+  for (std::size_t i = 0; i < kShapeTerms; ++i) {
+    std::vector<double> values;
+    for (const auto& shape : shapes) values.push_back(shape[i]);
+    const Summary summary = summarize(values);
+    model.center.push_back(summary.mean);
+    model.scale.push_back(summary.deviation + 1e-3);
+  }
+  const auto terms = static_cast<Eigen::Index>(spread_terms(model, shapes.front(), 0).size());
+  Eigen::MatrixXd normal = Eigen::MatrixXd::Identity(terms, terms) * kSpreadRidge;
+  normal(0, 0) = 0;
+  Eigen::VectorXd right = Eigen::VectorXd::Zero(terms);
+  double total = 0;
+  for (const LearningRow& row : rows) total += row.spread_weight;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::vector<double> x = spread_terms(model, shapes[r], regime(rows[r].situation));
+    const Eigen::Map<const Eigen::VectorXd> v(x.data(), terms);
+    const double weight = rows[r].spread_weight / total;
+    normal += weight * v * v.transpose();
+    right += weight * std::log(std::fabs(rows[r].actual - held_out[r].change) + kSmallResidual) * v;
+  }
+  const Eigen::VectorXd solution = normal.ldlt().solve(right);
+  model.coefficient.assign(solution.data(), solution.data() + terms);
+  std::vector<std::pair<double, double>> scaled;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const double scale = spread_scale(model, shapes[r], regime(rows[r].situation));
+    scaled.emplace_back((rows[r].actual - held_out[r].change) / scale, rows[r].spread_weight);
+  }
+  model.low_quantile = weighted_quantile(scaled, 0.05);
+  model.high_quantile = weighted_quantile(scaled, 0.95);
+  return model;
+}
+
+Prior fit_prior(const std::vector<LearningSeries>& series, std::string provenance) {
+  if (series.size() < 20) {
+    throw Error(ErrorKind::kData, "a prior needs at least 20 series to learn from",
+                "use the shipped prior for smaller tables");
+  }
+  Prior prior;
+  prior.provenance = std::move(provenance);
+  for (int e = 0; e < kEvidenceCount; ++e) {
+    const auto evidence = static_cast<Evidence>(e);
+    const std::vector<LearningRow> rows = learning_rows(series, evidence);
+    if (rows.size() < 20) {
+      throw Error(ErrorKind::kData, "a prior needs series of four and more worker counts",
+                  "use the shipped prior for tables of shorter series");
+    }
+    EvidencePrior& part = prior.evidence[static_cast<std::size_t>(e)];
+    part.gate = fit_gate(rows, evidence);
+    part.spread = fit_spread(part.gate, rows, cross_validate(rows, evidence));
+    part.rows = rows.size();
+  }
+  prior.interior = fit_interior(series);
+  return prior;
+}
+
+}  // namespace lockstep::predict

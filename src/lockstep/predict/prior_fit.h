@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lockstep/predict/prior.h"
+
+namespace lockstep::predict {
+
+/// A measured series to learn from. Series of one group (same source, model and device, say at
+/// several batches) are much alike: they are held out together.
+struct LearningSeries {
+  ScalingSeries series;
+  std::string group;
+};
+
+/// One situation met in a series, with what really came.
+struct LearningRow {
+  Situation situation;
+  double actual = 0;  ///< log efficiency at the target relative to the last seen point
+  double gate_weight = 1;
+  double spread_weight = 1;
+  std::string group;
+};
+
+/// Every target of every prefix of the series. The largest count from all others weighs most, as it
+/// is what a user asks; the next count from a shorter prefix and counts further off weigh less.
+std::vector<LearningRow> learning_rows(const std::vector<LearningSeries>& series,
+                                       Evidence evidence);
+
+/// Fits the weights of the forms: minimises the weighted mean absolute log error, bounded for
+/// outliers, with a ridge penalty.
+Gate fit_gate(const std::vector<LearningRow>& rows, Evidence evidence);
+
+/// Fits scale and quantiles to residuals that grouped cross-validation left.
+SpreadModel fit_spread(const Gate& gate, const std::vector<LearningRow>& rows,
+                       const std::vector<Mixture>& held_out);
+
+/// The whole prior. Throws kData when there are too few series to learn from (below 20).
+Prior fit_prior(const std::vector<LearningSeries>& series, std::string provenance);
+
+/// Splits groups into folds, the same way every time; the fold of each element of `groups`.
+std::vector<int> group_folds(const std::vector<std::string>& groups, int folds);
+
+/// The prior as the C++ source of shipped_prior().
+std::string prior_source(const Prior& prior);
+
+}  // namespace lockstep::predict

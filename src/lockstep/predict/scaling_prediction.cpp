@@ -1,0 +1,246 @@
+#include "lockstep/predict/scaling_prediction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lockstep/base/error.h"
+#include "lockstep/predict/strong_scaling.h"
+
+namespace lockstep::predict {
+namespace {
+
+/// z of a two-sided 90 % interval of the normal distribution.
+constexpr double kNormal90 = 1.645;
+/// What one unrepeated measurement is taken to be off by (log); benchmarks of this kind repeat to
+/// about that.
+constexpr double kUsualNoise = 0.01;
+constexpr double kLongestLog = 600;
+
+/// A worker is not believed to do much better among many than it ever did: 30 % above the best
+/// efficiency that was measured bounds the interval, 10 % above bounds the prediction.
+constexpr double kHighestGain = 0.26;
+constexpr double kHighestPredictedGain = 0.095;
+
+/// Rate, low and high from logs of the rate; guards against overflow at absurd distances.
+void set_rates(ScalingPrediction& prediction, double log_rate, double low, double high) {
+  const auto bounded = [](double value) {
+    return std::exp(std::clamp(value, -kLongestLog, kLongestLog));
+  };
+  prediction.rate = bounded(log_rate);
+  prediction.low = std::min(bounded(log_rate + low), prediction.rate);
+  prediction.high = std::max(bounded(log_rate + high), prediction.rate);
+}
+
+double log_rate_at(double log_efficiency, const ScalingPoint& base, double workers) {
+  return log_efficiency + std::log(base.rate / base.workers) + std::log(workers);
+}
+
+double noise_of(const ScalingSeries& series) {
+  return std::max(series.repeat_spread, kUsualNoise);
+}
+
+ScalingPrediction at_measured(const ScalingSeries& series, const ScalingPoint& point) {
+  ScalingPrediction prediction;
+  prediction.measured = true;
+  const double half = kNormal90 * noise_of(series);
+  set_rates(prediction, std::log(point.rate), -half, half);
+  prediction.width.push_back(series.repeat_spread > 0
+                                 ? "measured; the interval is the spread of its repeats"
+                                 : "measured once; the interval is the usual noise of 1 %");
+  return prediction;
+}
+
+ScalingPrediction between(const ScalingSeries& series, std::size_t above, double workers,
+                          const Prior& prior) {
+  const std::vector<double> logs = log_efficiencies(series.points);
+  const ScalingPoint& left = series.points[above - 1];
+  const ScalingPoint& right = series.points[above];
+  const double part = std::log(workers / left.workers) / std::log(right.workers / left.workers);
+  const double log_efficiency = logs[above - 1] + part * (logs[above] - logs[above - 1]);
+  const double scale = 0.01 + std::fabs(logs[above] - logs[above - 1]);
+  const double noise = kNormal90 * noise_of(series);
+  ScalingPrediction prediction;
+  set_rates(prediction, log_rate_at(log_efficiency, series.points.front(), workers),
+            -std::hypot(prior.interior.low_quantile * scale, noise),
+            std::hypot(prior.interior.high_quantile * scale, noise));
+  prediction.width.push_back(fmt::format(
+      "between the measured {:g} and {:g} workers, whose efficiencies differ by {:.1f} %",
+      left.workers, right.workers, 100 * std::expm1(scale - 0.01)));
+  return prediction;
+}
+
+/// Below the smallest count: its efficiency is unknown, so the loss seen above is taken to hold
+/// there, and the interval spans from no loss to twice that.
+ScalingPrediction below(const ScalingSeries& series, double workers) {
+  const std::vector<double> logs = log_efficiencies(series.points);
+  const ScalingPoint& first = series.points.front();
+  const double doublings = std::log2(first.workers / workers);
+  double loss = 0.04;
+  if (logs.size() > 1) {
+    loss = std::clamp(-logs.back() / std::log2(series.points.back().workers / first.workers), 0.0,
+                      0.7);
+  }
+  const double half = doublings * (loss + 0.06) + kNormal90 * noise_of(series);
+  ScalingPrediction prediction;
+  set_rates(prediction, log_rate_at(loss * doublings, first, workers), -half, half);
+  prediction.width.push_back(
+      fmt::format("below the smallest measured count of {:g}: the loss up to it was not measured",
+                  first.workers));
+  prediction.unknowns.push_back(fmt::format("speedup against one worker: run {:g} worker{}",
+                                            workers, workers == 1 ? "" : "s"));
+  return prediction;
+}
+
+void explain(ScalingPrediction& prediction, const ScalingSeries& series, const Situation& situation,
+             const ScalingPoint& target) {
+  const double last = series.points.back().workers;
+  const std::size_t count = series.points.size();
+  const double ratio = target.workers / last;
+  if (situation[Feature::kCrossesNext] > 0) {
+    prediction.width.push_back(
+        situation[Feature::kCrossesNext] < 1
+            ? fmt::format(
+                  "{:g} workers may need a second host, and nothing was measured across one",
+                  target.workers)
+            : fmt::format("{:g} workers need more than one host, and nothing was measured across "
+                          "hosts",
+                          target.workers));
+    const double probe = std::min(target.workers, std::max(last + 1, 2 * last));
+    prediction.unknowns.push_back(
+        fmt::format("the cost of leaving the host: run {:g} workers on two hosts", probe));
+  }
+  if (count == 1) {
+    prediction.width.push_back(
+        "one worker count: the loss is what other series lose, not this one");
+    prediction.unknowns.push_back(
+        fmt::format("the loss per doubling: run {:g} workers", std::min(2 * last, target.workers)));
+  } else if (count == 2) {
+    prediction.width.push_back(
+        "two worker counts cannot tell a loss that levels off from one that "
+        "goes on");
+    prediction.unknowns.push_back(fmt::format(
+        "whether the loss levels off: run {:g} workers",
+        ratio > 2 ? 2 * last : std::round(std::sqrt(series.points.front().workers * last))));
+  }
+  if (ratio > 2.5) {
+    prediction.width.push_back(fmt::format("{:.3g} times the largest measured count", ratio));
+    if (count > 2) {
+      prediction.unknowns.push_back(
+          fmt::format("the way to {:g}: run {:g} workers first", target.workers, 2 * last));
+    }
+  }
+  if (situation[Feature::kRoughness] > 0.15) {
+    prediction.width.push_back("the measured efficiencies jump up and down");
+    prediction.unknowns.push_back(
+        fmt::format("noise or a real jump at {:g} workers: repeat that run", last));
+  }
+  if (series.repeat_spread > 0.03) {
+    prediction.width.push_back(
+        fmt::format("repeats differ by {:.1f} %", 100 * series.repeat_spread));
+  }
+  if (prediction.width.empty()) {
+    prediction.width.push_back("the spread that series of this shape showed one step further on");
+  }
+}
+
+double scale_at(const EvidencePrior& part, const Situation& situation) {
+  const Mixture mixture = mix(part.gate, situation);
+  return spread_scale(part.spread, shape_terms(part.gate, situation, mixture), regime(situation));
+}
+
+/// Errors add up as in a random walk at least: no target is surer than one nearer by, times the
+/// root of the distance.
+double scale_over_way(const ScalingSeries& series, const ScalingPoint& target,
+                      const EvidencePrior& part, const Situation& situation) {
+  const double doublings = situation[Feature::kDoublings];
+  double scale = scale_at(part, situation);
+  for (int step = 1; step < doublings; ++step) {
+    const ScalingPoint nearer{series.points.back().workers * std::exp2(step), 0, 0};
+    scale = std::max(scale, scale_at(part, describe(series, nearer)) * std::sqrt(doublings / step));
+  }
+  return scale;
+}
+
+ScalingPrediction beyond(const ScalingSeries& series, const ScalingPoint& target,
+                         const Prior& prior) {
+  const Situation situation = describe(series, target);
+  const EvidencePrior& part = prior.of(situation.evidence);
+  const Mixture mixture = mix(part.gate, situation);
+  const double scale = scale_over_way(series, target, part, situation);
+  // The prior's series are single runs: their noise is in its quantiles. Only what repeats show
+  // beyond that is added.
+  const double noise = kNormal90 * std::max(0.0, series.repeat_spread - 0.02);
+  const std::vector<double> logs = log_efficiencies(series.points);
+  const double best = *std::max_element(logs.begin(), logs.end());
+  const double log_efficiency =
+      std::min(logs.back() + mixture.change, best + kHighestPredictedGain);
+  const double room = best + kHighestGain - log_efficiency;
+  ScalingPrediction prediction;
+  set_rates(prediction, log_rate_at(log_efficiency, series.points.front(), target.workers),
+            -std::hypot(part.spread.low_quantile * scale, noise),
+            std::min(std::hypot(part.spread.high_quantile * scale, noise), room));
+  for (std::size_t f = 0; f < part.gate.forms.size(); ++f) {
+    prediction.shares.push_back({part.gate.forms[f], mixture.weights[f]});
+  }
+  std::stable_sort(prediction.shares.begin(), prediction.shares.end(),
+                   [](const FormShare& a, const FormShare& b) { return a.weight > b.weight; });
+  explain(prediction, series, situation, target);
+  return prediction;
+}
+
+ScalingPrediction dispatch(const ScalingSeries& series, const ScalingPoint& target,
+                           const Prior& prior) {
+  const std::vector<ScalingPoint>& points = series.points;
+  if (target.workers > points.back().workers) return beyond(series, target, prior);
+  if (target.workers < points.front().workers) return below(series, target.workers);
+  std::size_t at = 0;
+  while (points[at].workers < target.workers) ++at;
+  if (points[at].workers == target.workers) return at_measured(series, points[at]);
+  return between(series, at, target.workers, prior);
+}
+
+}  // namespace
+
+ScalingPrediction predict_rate(const ScalingSeries& series, const ScalingPoint& target,
+                               const Prior& prior) {
+  if (!std::isfinite(target.workers) || target.workers < 1 || target.workers > 1e9) {
+    throw Error(ErrorKind::kUsage, fmt::format("cannot predict for {:g} workers", target.workers),
+                "give a whole number from 1 to 1,000,000,000");
+  }
+  if (series.points.empty()) {
+    throw Error(ErrorKind::kData, fmt::format("series '{}' has no usable measurement", series.name),
+                "one positive throughput or time at one worker count is the least that is needed");
+  }
+  ScalingPrediction prediction;
+  if (series.scaling == Scaling::kStrong) {
+    const StrongScaling strong(series);
+    prediction = dispatch(strong.weak_equivalent(series), target, prior);
+    for (double* rate : {&prediction.rate, &prediction.low, &prediction.high}) {
+      *rate = strong.strong_rate(target.workers, *rate);
+    }
+    // Where no overhead is left to be uncertain about, the noise of a run still is.
+    const double noise = std::exp(kNormal90 * noise_of(series));
+    prediction.low = std::min(prediction.low, prediction.rate / noise);
+    prediction.high = std::max(prediction.high, prediction.rate * noise);
+  } else {
+    prediction = dispatch(series, target, prior);
+  }
+  prediction.workers = target.workers;
+  const ScalingPoint& first = series.points.front();
+  prediction.efficiency = (prediction.rate / target.workers) / (first.rate / first.workers);
+  return prediction;
+}
+
+double probability_slower(const ScalingPrediction& fewer, const ScalingPrediction& more) {
+  const auto deviation = [](const ScalingPrediction& p) {
+    return std::log(p.high / p.low) / (2 * kNormal90);
+  };
+  const double spread = std::hypot(deviation(fewer), deviation(more));
+  const double gain = std::log(more.rate / fewer.rate);
+  if (spread <= 0) return gain < 0 ? 1 : 0;
+  return 0.5 * std::erfc(gain / spread / std::sqrt(2.0));
+}
+
+}  // namespace lockstep::predict

@@ -1,0 +1,101 @@
+#include "lockstep/predict/scaling_series.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "lockstep/base/statistics.h"
+
+namespace lockstep::predict {
+namespace {
+
+struct MetricName {
+  Metric metric;
+  std::string_view name;
+};
+
+constexpr std::array<MetricName, 4> kMetrics{{{Metric::kThroughput, "throughput"},
+                                              {Metric::kStepTime, "step_time"},
+                                              {Metric::kEpochTime, "epoch_time"},
+                                              {Metric::kTotalTime, "total_time"}}};
+
+/// Work done in the time that the metric measures, up to a constant of the series.
+double work(Metric metric, Scaling scaling, double workers) {
+  return metric == Metric::kStepTime && scaling == Scaling::kWeak ? workers : 1.0;
+}
+
+bool usable(const ScalingPoint& point) {
+  return std::isfinite(point.workers) && point.workers >= 1 && std::isfinite(point.rate) &&
+         point.rate > 1e-300 && point.rate < 1e300;
+}
+
+}  // namespace
+
+std::string_view metric_name(Metric metric) {
+  for (const MetricName& entry : kMetrics) {
+    if (entry.metric == metric) return entry.name;
+  }
+  return "";
+}
+
+std::optional<Metric> metric_from_name(std::string_view name) {
+  for (const MetricName& entry : kMetrics) {
+    if (entry.name == name) return entry.metric;
+  }
+  return std::nullopt;
+}
+
+double rate_of(Metric metric, Scaling scaling, double workers, double value) {
+  return metric == Metric::kThroughput ? value : work(metric, scaling, workers) / value;
+}
+
+double value_of(Metric metric, Scaling scaling, double workers, double rate) {
+  return metric == Metric::kThroughput ? rate : work(metric, scaling, workers) / rate;
+}
+
+ScalingSeries make_series(std::string name, const std::vector<ScalingPoint>& measured,
+                          int devices_per_host) {
+  ScalingSeries series;
+  series.name = std::move(name);
+  series.devices_per_host = std::max(devices_per_host, 0);
+  std::map<double, std::vector<ScalingPoint>> by_count;
+  for (const ScalingPoint& point : measured) {
+    if (usable(point)) {
+      by_count[point.workers].push_back(point);
+    } else {
+      series.notes.push_back(fmt::format(
+          "left out a value at {:g} workers: not a positive, finite measurement", point.workers));
+    }
+  }
+  double squares = 0;
+  std::size_t freedom = 0;
+  for (const auto& [workers, repeats] : by_count) {
+    std::vector<double> logs;
+    for (const ScalingPoint& point : repeats) logs.push_back(std::log(point.rate));
+    const Summary summary = summarize(logs);
+    const double rate = repeats.size() == 1 ? repeats.front().rate : std::exp(summary.median);
+    series.points.push_back({workers, rate, repeats.front().nodes});
+    if (repeats.size() < 2) continue;
+    squares += summary.deviation * summary.deviation * static_cast<double>(repeats.size() - 1);
+    freedom += repeats.size() - 1;
+    series.notes.push_back(
+        fmt::format("median of {} repeats at {:g} workers", repeats.size(), workers));
+  }
+  if (freedom > 0) series.repeat_spread = std::sqrt(squares / static_cast<double>(freedom));
+  return series;
+}
+
+std::vector<double> log_efficiencies(const std::vector<ScalingPoint>& points) {
+  std::vector<double> logs;
+  logs.reserve(points.size());
+  for (const ScalingPoint& point : points) {
+    logs.push_back(std::log(point.rate / point.workers) -
+                   std::log(points.front().rate / points.front().workers));
+  }
+  return logs;
+}
+
+}  // namespace lockstep::predict

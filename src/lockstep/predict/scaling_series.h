@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::predict {
+
+/// What a scaling series measures. All are turned into a rate (work per second), in which perfect
+/// scaling is a straight line through the origin.
+enum class Metric { kThroughput, kStepTime, kEpochTime, kTotalTime };
+
+std::string_view metric_name(Metric metric);
+/// Nothing for metrics that do not scale with the number of workers (losses, accuracies).
+std::optional<Metric> metric_from_name(std::string_view name);
+
+/// Whether the batch per worker (weak) or the global batch (strong) stays fixed as workers grow.
+enum class Scaling { kWeak, kStrong };
+
+/// Work per second behind a measured value. With weak scaling a step is as much work as there are
+/// workers; with strong scaling it is one global batch whatever their number.
+double rate_of(Metric metric, Scaling scaling, double workers, double value);
+/// The inverse: the value of the metric at a rate.
+double value_of(Metric metric, Scaling scaling, double workers, double rate);
+
+/// One measured worker count.
+struct ScalingPoint {
+  double workers = 0;
+  double rate = 0;
+  int nodes = 0;  ///< hosts used; 0 = not known
+};
+
+/// Measured points of one configuration, ready to be modelled: ascending distinct worker counts,
+/// positive finite rates.
+struct ScalingSeries {
+  std::string name;
+  std::vector<ScalingPoint> points;
+  Scaling scaling = Scaling::kWeak;
+  int devices_per_host = 0;  ///< 0 = not known; says where a host boundary lies without `nodes`
+  /// Standard deviation of the logarithm between repeats of the same count; 0 without repeats.
+  double repeat_spread = 0;
+  std::vector<std::string> notes;  ///< what was left out or merged, one sentence each
+};
+
+/// Sorts, leaves out what cannot be a measurement (zero, negative, not finite; said in `notes`) and
+/// merges repeats of a count into their median. The result may be empty.
+ScalingSeries make_series(std::string name, const std::vector<ScalingPoint>& measured,
+                          int devices_per_host = 0);
+
+/// Log efficiency of each point against the first.
+std::vector<double> log_efficiencies(const std::vector<ScalingPoint>& points);
+
+}  // namespace lockstep::predict

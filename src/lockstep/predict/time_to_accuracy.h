@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lockstep/predict/job_prediction.h"
+
+namespace lockstep::predict {
+
+/// Steps to a target as a function of the global batch: S_min (1 + B_noise / B). Below the noise
+/// scale, doubling the batch halves the steps; above it, it buys nothing (McCandlish 2018).
+struct StepsModel {
+  double least_steps = 0;
+  double noise_batch = 0;
+  double spread = 0.1;  ///< relative misfit, as a standard deviation
+
+  Estimate steps(double global_batch) const;
+};
+
+/// Epochs that one global batch needed to reach the target.
+struct EpochsToTarget {
+  double global_batch = 0;
+  double epochs = 0;
+};
+
+/// From measured epochs-to-target at two or more global batches. Throws kData for fewer.
+StepsModel fit_steps(const std::vector<EpochsToTarget>& measured, double examples);
+
+/// From the gradient noise scale and epochs-to-target at one batch.
+StepsModel steps_from_noise_scale(double noise_batch, const EpochsToTarget& measured,
+                                  double examples);
+
+/// When only one global batch was measured: as many epochs at any batch, which is right below the
+/// noise scale and too hopeful above it, so the spread is wide.
+StepsModel steps_at_constant_epochs(const EpochsToTarget& measured, double examples);
+
+/// Gradient noise scale from the mean squared norms of gradients over a small batch (one worker's)
+/// and a large one (their average): unbiased estimates of |G|^2 and of the noise. Nothing when the
+/// noise is too large to tell the gradient (|G|^2 estimated as not positive).
+std::optional<double> noise_scale(double small_batch, double small_norm_squared, double large_batch,
+                                  double large_norm_squared);
+
+/// One point of the curve over worker counts.
+struct TimeToTarget {
+  double workers = 0;
+  Estimate steps;
+  Estimate hours;
+  Estimate device_hours;
+};
+
+/// Steps at B = workers x batch_per_worker times the step time behind `job` (throughput must be
+/// known). Nothing when it is not.
+std::optional<TimeToTarget> time_to_target(const JobPrediction& job, const StepsModel& model,
+                                           double global_batch);
+
+}  // namespace lockstep::predict

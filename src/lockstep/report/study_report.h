@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lockstep/analyze/speedup.h"
+#include "lockstep/analyze/stability.h"
+#include "lockstep/analyze/verdict.h"
+#include "lockstep/record/measurement.h"
+#include "lockstep/report/table.h"
+
+namespace lockstep::report {
+
+struct StudyOptions {
+  analyze::SpeedupOptions speedup{};
+  analyze::StabilityRule stability{};
+  std::optional<double> link_bytes_per_s{};  ///< calibrated, for the utilisation
+};
+
+/// All that lockstep has to say about a set of measurements.
+struct StudyReport {
+  std::vector<Table> tables;  ///< time and speedup, where the time goes, all-reduce, quality
+  std::vector<analyze::Finding> verdict;
+};
+
+/// From an imported table and from runs of a store alike. Throws kUsage for a baseline that was not
+/// measured.
+StudyReport study_report(std::span<const record::Measurement> rows,
+                         const StudyOptions& options = {});
+
+/// Text, Markdown and LaTeX one after the other with the verdict at the end; JSON as one object
+/// with "tables" and "verdict". Not for CSV, whose form of a study is the measurements table.
+std::string render_study(const StudyReport& report, Format format,
+                         const RenderOptions& options = {});
+
+}  // namespace lockstep::report

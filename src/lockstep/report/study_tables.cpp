@@ -1,0 +1,271 @@
+#include "lockstep/report/study_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "lockstep/report/study_columns.h"
+
+namespace lockstep::report {
+namespace {
+
+using analyze::Configuration;
+using analyze::Origin;
+using analyze::Scaling;
+using analyze::SpeedupGroup;
+using analyze::SpeedupPoint;
+using analyze::TimeBasis;
+using analyze::TimeSplit;
+
+struct SpeedupRow {
+  const SpeedupGroup* group;
+  const SpeedupPoint* point;
+};
+
+Cell origin_cell(Origin origin) {
+  return std::string(analyze::origin_name(origin));
+}
+
+std::string subject(const std::string& model, const std::string& dataset) {
+  std::string text = model.empty() ? "unnamed model" : model;
+  return dataset.empty() ? text : text + " on " + dataset;
+}
+
+/// "strong scaling (B fixed, b = B/N); baseline T(1) at the same B".
+std::string speedup_terms(const std::vector<SpeedupRow>& rows) {
+  const SpeedupGroup& first = *rows.front().group;
+  std::set<std::int64_t> baselines;
+  for (const SpeedupRow& row : rows) {
+    if (row.group->has_speedups()) baselines.insert(*row.group->baseline_workers);
+  }
+  if (baselines.empty() || !first.scaling) return "";
+  const bool strong = *first.scaling == Scaling::kStrong;
+  return fmt::format(
+      "; {} scaling ({}); baseline {} at the same {}", analyze::scaling_name(*first.scaling),
+      strong ? "B fixed, b = B/N" : "b fixed, B = N b",
+      baselines.size() == 1 ? fmt::format("T({})", *baselines.begin()) : "T(N0), N0 in its column",
+      strong ? "B" : "b");
+}
+
+Column time_column(TimeBasis basis) {
+  if (basis == TimeBasis::kTotalTime) {
+    return {"total time", "s", "total_time_s", Align::kRight,
+            "median of the whole run, start-up included; measured"};
+  }
+  return {"epoch time", "s", "epoch_time_s", Align::kRight,
+          basis == TimeBasis::kEpochTime    ? "T(N): median over epochs and repeats; measured"
+          : basis == TimeBasis::kThroughput ? "T(N) = examples / throughput; derived"
+                                            : "T(N) = step time x ceil(examples / B); derived"};
+}
+
+TableBuilder<SpeedupRow> speedup_columns(TimeBasis basis, bool strong) {
+  const std::string unit = basis == TimeBasis::kThroughput ? "examples/s" : "s";
+  TableBuilder<SpeedupRow> builder;
+  add_configuration_columns<SpeedupRow>(builder, [](const SpeedupRow& row) -> const Configuration& {
+    return row.point->configuration;
+  });
+  if (basis == TimeBasis::kStepTime) {
+    builder.column({"step time", "s", "step_time_s", Align::kRight, "t(N): median; measured"},
+                   [](const SpeedupRow& row) { return four_digits(row.point->value); });
+  }
+  builder
+      .column(time_column(basis),
+              [](const SpeedupRow& row) { return four_digits(row.point->time_s); })
+      .column({"examples/s", "", "examples_per_s", Align::kRight,
+               "of all workers; measured, or examples / T(N)"},
+              [](const SpeedupRow& row) { return four_digits(row.point->examples_per_s); })
+      .column({"±", unit, "deviation", Align::kRight,
+               "sample standard deviation of the measured figure, where n > 1"},
+              [](const SpeedupRow& row) {
+                return row.point->count > 1 ? four_digits(row.point->deviation) : Cell{};
+              })
+      .column(
+          {"n", "", "n", Align::kRight, "measurements behind the median"},
+          [](const SpeedupRow& row) { return count(static_cast<std::int64_t>(row.point->count)); })
+      .column({"N0", "", "baseline_workers", Align::kRight, "workers of the baseline"},
+              [](const SpeedupRow& row) {
+                return row.point->speedup ? count(row.group->baseline_workers) : Cell{};
+              })
+      .column({"speedup", "", "speedup", Align::kRight,
+               "S = T(N0)/T(N), the same data in less time; derived"},
+              [](const SpeedupRow& row) {
+                return row.point->speedup ? decimal(*row.point->speedup, 3) : Cell{};
+              })
+      .column({"efficiency", "", "efficiency", Align::kRight, "S N0/N; derived"},
+              [](const SpeedupRow& row) {
+                return row.point->efficiency ? decimal(*row.point->efficiency, 3) : Cell{};
+              });
+  if (strong) {
+    builder.column({"scaled form", "", "scaled_form", Align::kRight,
+                    "(N/N0) T(N0)/T(N): N times the speedup, no speedup itself; derived"},
+                   [](const SpeedupRow& row) {
+                     return row.point->scaled ? decimal(*row.point->scaled, 3) : Cell{};
+                   });
+  }
+  return builder;
+}
+
+struct SplitRow {
+  TimeSplit split;
+};
+
+Cell part(std::optional<double> seconds, bool per_step) {
+  if (!seconds) return {};
+  return four_digits(per_step ? *seconds * 1000 : *seconds);
+}
+
+/// Splits of one model and data set that are all measured or all derived.
+std::map<std::tuple<std::string, std::string, bool>, std::vector<SplitRow>> splits_by_kind(
+    std::span<const SpeedupGroup> groups) {
+  std::map<std::tuple<std::string, std::string, bool>, std::vector<SplitRow>> kinds;
+  for (const SpeedupGroup& group : groups) {
+    for (TimeSplit& split : analyze::time_splits(group)) {
+      kinds[{group.model, group.dataset, split.per_step}].push_back({std::move(split)});
+    }
+  }
+  return kinds;
+}
+
+Table split_table(const std::string& title, const std::vector<SplitRow>& rows, bool per_step) {
+  const std::string unit = per_step ? "ms" : "s";
+  const std::string suffix = per_step ? "_ms" : "_s";
+  TableBuilder<SplitRow> builder;
+  add_configuration_columns<SplitRow>(
+      builder, [](const SplitRow& row) -> const Configuration& { return row.split.configuration; });
+  const auto column = [&](const char* header, const std::string& key, std::string definition,
+                          std::function<std::optional<double>(const TimeSplit&)> get) {
+    builder.column({header, unit, key + suffix, Align::kRight, std::move(definition)},
+                   [get, per_step](const SplitRow& row) { return part(get(row.split), per_step); });
+  };
+  column(per_step ? "step" : "T(N)", "total",
+         per_step ? "step time, mean over ranks" : "epoch time",
+         [](const TimeSplit& s) { return std::optional(s.total_s); });
+  column("compute", "compute", per_step ? "host to device, forward, backward, optimizer" : "T(1)/N",
+         [](const TimeSplit& s) { return std::optional(s.compute_s); });
+  column("communication", "communication",
+         per_step ? "exposed: not hidden behind backward"
+                  : "T(N) - T(1)/N: communication and whatever else does not divide by N",
+         [](const TimeSplit& s) { return std::optional(s.communication_s); });
+  column("wait", "wait", "of that, until the slowest rank was ready",
+         [](const TimeSplit& s) { return s.wait_s; });
+  column("transfer", "transfer", "of that, on the link",
+         [](const TimeSplit& s) { return s.transfer_s; });
+  column("input", "input", "waiting for the next batch",
+         [](const TimeSplit& s) { return s.input_s; });
+  column("other", "other", "what remains of the step",
+         [](const TimeSplit& s) { return s.other_s; });
+  builder
+      .column({"share", "%", "communication_share_percent", Align::kRight,
+               "communication of the whole"},
+              [](const SplitRow& row) { return decimal(100 * row.split.communication_share(), 1); })
+      .column({"origin", "", "origin", Align::kLeft,
+               "measured: phases were timed; derived: from totals by the formulas above"},
+              [](const SplitRow& row) { return origin_cell(row.split.origin); });
+  return builder.build(title, rows);
+}
+
+}  // namespace
+
+Cell four_digits(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return {};
+  const double size = std::fabs(*value);
+  if (size == 0) return {"0", 0.0};
+  if (size >= 1e6 || size < 1e-6) return {fmt::format("{:.3e}", *value), *value};
+  const int magnitude = static_cast<int>(std::floor(std::log10(size)));
+  return {fmt::format("{:.{}f}", *value, std::clamp(3 - magnitude, 0, 9)), *value};
+}
+
+Cell plain_digits(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return {};
+  return {fmt::format("{:.4g}", *value), *value};
+}
+
+std::vector<Table> speedup_tables(std::span<const SpeedupGroup> groups) {
+  std::map<std::tuple<std::string, std::string, std::optional<Scaling>, TimeBasis>,
+           std::vector<SpeedupRow>>
+      sorted;
+  std::map<decltype(sorted)::key_type, std::vector<std::string>> notes;
+  for (const SpeedupGroup& group : groups) {
+    const auto key = std::tuple(group.model, group.dataset, group.scaling, group.basis);
+    for (const SpeedupPoint& point : group.points) sorted[key].push_back({&group, &point});
+    for (const auto* sentences : {&group.refusals, &group.remarks}) {
+      for (const std::string& sentence : *sentences) {
+        notes[key].push_back(group.device.empty() ? sentence : group.device + ": " + sentence);
+      }
+    }
+  }
+  std::vector<Table> tables;
+  for (const auto& [key, rows] : sorted) {
+    const std::string terms = speedup_terms(rows);
+    const auto& [model, dataset, scaling, basis] = key;
+    Table table = speedup_columns(basis, scaling == Scaling::kStrong)
+                      .build((terms.empty() ? "Time: " : "Time and speedup: ") +
+                                 subject(model, dataset) + terms,
+                             rows);
+    table.notes = notes[key];
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+std::vector<Table> split_tables(std::span<const SpeedupGroup> groups) {
+  std::vector<Table> tables;
+  for (const auto& [key, rows] : splits_by_kind(groups)) {
+    const auto& [model, dataset, per_step] = key;
+    tables.push_back(
+        split_table(fmt::format("Where the time goes: {}; {}", subject(model, dataset),
+                                per_step ? "per step, measured" : "per epoch, derived from totals"),
+                    rows, per_step));
+  }
+  return tables;
+}
+
+std::vector<Table> all_reduce_tables(std::span<const SpeedupGroup> groups,
+                                     std::optional<double> link_bytes_per_s) {
+  using analyze::AllReduce;
+  TableBuilder<AllReduce> builder;
+  add_configuration_columns<AllReduce>(
+      builder, [](const AllReduce& row) -> const Configuration& { return row.configuration; });
+  builder
+      .column({"S", "MB", "bytes_mb", Align::kRight, "parameters x 4 bytes"},
+              [](const AllReduce& row) { return four_digits(row.bytes / 1e6); })
+      .column({"ring", "MB", "ring_mb", Align::kRight,
+               "2(N-1)/N S: what each worker sends and receives in a step"},
+              [](const AllReduce& row) { return four_digits(row.ring_bytes / 1e6); })
+      .column({"steps", "", "steps_per_epoch", Align::kRight, "ceil(examples / B) an epoch"},
+              [](const AllReduce& row) {
+                return row.steps_per_epoch > 0 ? count(row.steps_per_epoch) : Cell{};
+              })
+      .column({"time", "ms", "time_ms", Align::kRight,
+               "communication a step: measured transfer, or the derived time of an epoch / steps"},
+              [](const AllReduce& row) { return four_digits(row.seconds * 1000); })
+      .column({"algbw", "GB/s", "algbw_gb_per_s", Align::kRight, "S / time"},
+              [](const AllReduce& row) { return decimal(row.algbw / 1e9, 3); })
+      .column({"busbw", "GB/s", "busbw_gb_per_s", Align::kRight, "algbw x 2(N-1)/N"},
+              [](const AllReduce& row) { return decimal(row.busbw / 1e9, 3); })
+      .column({"utilisation", "%", "utilisation_percent", Align::kRight, "busbw / calibrated link"},
+              [](const AllReduce& row) {
+                return row.utilisation ? decimal(100 * *row.utilisation, 1) : Cell{};
+              })
+      .column({"origin", "", "origin", Align::kLeft,
+               "of the time; a derived one holds all that does not divide, so the bandwidths are "
+               "lower bounds"},
+              [](const AllReduce& row) { return origin_cell(row.origin); });
+  std::map<std::pair<std::string, std::string>, std::vector<AllReduce>> sorted;
+  for (const SpeedupGroup& group : groups) {
+    for (AllReduce& row : analyze::all_reduces(analyze::time_splits(group), link_bytes_per_s)) {
+      sorted[{group.model, group.dataset}].push_back(std::move(row));
+    }
+  }
+  std::vector<Table> tables;
+  for (const auto& [key, rows] : sorted) {
+    tables.push_back(builder.build("All-reduce: " + subject(key.first, key.second), rows));
+  }
+  return tables;
+}
+
+}  // namespace lockstep::report

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "lockstep/base/units.h"
+#include "lockstep/store/store.h"
+#include "lockstep/study/sweep.h"
+
+namespace lockstep::study {
+
+/// How much each run of a study does.
+struct RunLength {
+  int epochs = 1;
+  std::int64_t max_steps = 0;  ///< 0 = whole epochs
+};
+
+/// How long one run of `cell` will take, from the finished run nearest to it in worker count and
+/// batch: its time per example, times the examples to be trained on. Nothing when no finished run
+/// of `runs` tells. Starting the workers is not counted.
+std::optional<Seconds> estimate_run(const Cell& cell, const RunLength& length,
+                                    std::span<const store::RunSummary> runs);
+
+}  // namespace lockstep::study

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lockstep/store/store.h"
+#include "lockstep/study/sweep.h"
+
+namespace lockstep::study {
+
+/// How a planned run stands in the store.
+enum class Standing {
+  kOpen,    ///< not begun, or interrupted or killed before its end
+  kDone,    ///< a finished run of it is kept
+  kFailed,  ///< it was tried and failed
+};
+
+struct RunStanding {
+  Standing standing = Standing::kOpen;
+  std::int64_t run = 0;  ///< its id in the store; 0 when open
+};
+
+/// How each run of the plan stands, given the runs of the study in the store, oldest first. A run
+/// that is done once stays done whatever was tried besides.
+std::vector<RunStanding> standings(std::span<const PlannedRun> plan,
+                                   std::span<const store::RunSummary> runs);
+
+/// Finished runs of the study that are none of the plan's: another grid under the same name.
+std::int64_t unplanned_runs(std::span<const PlannedRun> plan,
+                            std::span<const store::RunSummary> runs);
+
+/// Where a study that is under way is locked among the writers of a store (store/writer_lock.h):
+/// far above every run's id.
+std::int64_t lock_position(const std::string& study);
+
+}  // namespace lockstep::study

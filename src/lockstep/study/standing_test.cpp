@@ -1,0 +1,65 @@
+#include "lockstep/study/standing.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep::study {
+namespace {
+
+std::vector<PlannedRun> small_plan() {
+  Sweep sweep;
+  sweep.workers = {1, 2};
+  sweep.batches = {32};
+  sweep.strategies = {"overlap"};
+  sweep.repeats = 2;
+  return plan_runs(sweep);
+}
+
+store::RunSummary stored(std::int64_t id, const PlannedRun& planned, store::RunState state) {
+  store::RunSummary run;
+  run.id = id;
+  run.label.cell = planned.cell.name();
+  run.label.repeat = planned.repeat;
+  run.state = state;
+  return run;
+}
+
+TEST(Standing, OnlyFinishedAndFailedRunsAreClosed) {
+  using store::RunState;
+  const auto plan = small_plan();
+  const std::vector<store::RunSummary> runs{
+      stored(1, plan[0], RunState::kDone), stored(2, plan[1], RunState::kKilled),
+      stored(3, plan[2], RunState::kInterrupted), stored(4, plan[3], RunState::kFailed)};
+  const auto standing = standings(plan, runs);
+  EXPECT_EQ(standing[0].standing, Standing::kDone);
+  EXPECT_EQ(standing[0].run, 1);
+  EXPECT_EQ(standing[1].standing, Standing::kOpen);
+  EXPECT_EQ(standing[2].standing, Standing::kOpen);
+  EXPECT_EQ(standing[3].standing, Standing::kFailed);
+}
+
+TEST(Standing, ARunThatIsDoneStaysDone) {
+  const auto plan = small_plan();
+  const std::vector<store::RunSummary> runs{stored(1, plan[0], store::RunState::kFailed),
+                                            stored(2, plan[0], store::RunState::kDone),
+                                            stored(3, plan[0], store::RunState::kFailed)};
+  EXPECT_EQ(standings(plan, runs)[0].standing, Standing::kDone);
+  EXPECT_EQ(standings(plan, runs)[0].run, 2);
+}
+
+TEST(Standing, CountsFinishedRunsOfAnotherGrid) {
+  const auto plan = small_plan();
+  PlannedRun other = plan[0];
+  other.repeat = 7;
+  const std::vector<store::RunSummary> runs{stored(1, plan[0], store::RunState::kDone),
+                                            stored(2, other, store::RunState::kDone),
+                                            stored(3, other, store::RunState::kFailed)};
+  EXPECT_EQ(unplanned_runs(plan, runs), 1);
+}
+
+TEST(Standing, LocksStudiesApartAndAboveRuns) {
+  EXPECT_NE(lock_position("a"), lock_position("b"));
+  EXPECT_GT(lock_position("a"), std::int64_t{1} << 59);
+}
+
+}  // namespace
+}  // namespace lockstep::study

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::study {
+
+/// A grid of configurations: every worker count with every batch and every strategy.
+struct Sweep {
+  std::vector<int> workers;
+  std::vector<std::int64_t> batches;         ///< per worker, b: weak scaling
+  std::vector<std::int64_t> global_batches;  ///< of all workers, B: strong scaling, b = B/N
+  std::vector<std::string> strategies;
+  int repeats = 1;
+  std::uint64_t order_seed = 1;  ///< decides the order within a round
+  /// All else that decides what the runs do, as text: runs of equal configuration and equal text
+  /// are the same.
+  std::string fixed;
+};
+
+/// One configuration of a sweep.
+struct Cell {
+  int workers = 1;
+  std::int64_t batch_per_worker = 1;
+  std::string strategy;
+  std::string digest;  ///< of the configuration and the sweep's fixed text
+
+  std::int64_t global_batch() const { return workers * batch_per_worker; }
+  /// Names the cell in a store: "workers=2 batch=32 strategy=overlap #0123456789abcdef".
+  std::string name() const;
+};
+
+struct PlannedRun {
+  Cell cell;
+  int repeat = 1;  ///< from 1
+};
+
+/// Every configuration once, in the order of the lists. Throws kUsage for an empty or repeated
+/// entry and for a global batch that its workers cannot share equally.
+std::vector<Cell> cells_of(const Sweep& sweep);
+
+/// Every configuration `repeats` times. Slow drift of the machine (heat, other load) must not look
+/// like a difference between configurations: round r of all of them comes before round r+1 of any,
+/// and each round has an order of its own, shuffled by the seed. The same sweep gives the same
+/// plan.
+std::vector<PlannedRun> plan_runs(const Sweep& sweep);
+
+/// "1,2,4" -> 1, 2, 4. Throws kUsage naming `option` for other text and for numbers outside
+/// [1, most].
+std::vector<std::int64_t> parse_counts(std::string_view text, std::string_view option,
+                                       std::int64_t most);
+
+/// "a,b" -> "a", "b". Throws kUsage naming `option` when an entry is empty.
+std::vector<std::string> parse_names(std::string_view text, std::string_view option);
+
+}  // namespace lockstep::study

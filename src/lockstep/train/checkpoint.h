@@ -1,0 +1,71 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lockstep::train {
+
+/// A named tensor of a network: parameter or buffer.
+struct NamedTensor {
+  std::string name;
+  torch::Tensor tensor;
+};
+
+/// Where in a run a checkpoint was taken, and what the epoch had summed up until then.
+struct Position {
+  int epoch = 1;           ///< the epoch to go on with, from 1
+  std::int64_t step = 0;   ///< steps of that epoch already done
+  std::int64_t total = 0;  ///< steps of the run already done
+  double loss_sum = 0;
+  double correct = 0;
+  std::int64_t examples = 0;
+};
+
+/// What a checkpoint is of; one of another run is refused.
+struct CheckpointIdentity {
+  std::string recipe;
+  std::int64_t parameters = 0;
+  std::uint64_t seed = 0;
+  std::int64_t global_batch = 0;
+};
+
+/// All that is needed to go on bit for bit. `model` holds parameters and buffers under the network's
+/// names, `velocity` the optimizer's memory under the parameters' names.
+struct Checkpoint {
+  CheckpointIdentity identity;
+  Position position;
+  std::vector<NamedTensor> model;
+  std::vector<NamedTensor> velocity;
+};
+
+/// Checkpoints of one run in one folder. Each is a file that Python's torch.load reads (keys `model`,
+/// `velocity`) and a manifest with its size and digest, which is put in place last: a checkpoint
+/// without a fitting manifest does not count, so one that was being written when the power went is
+/// as if it had never been begun. The newest two are kept.
+class CheckpointFolder {
+ public:
+  /// Makes the folder. Throws kData when it cannot be written to.
+  explicit CheckpointFolder(std::string path);
+
+  /// Returns the path of the file. Blocks until it is on disk. Throws kData on a full disk; the
+  /// checkpoints before are then untouched.
+  std::string write(const Checkpoint& checkpoint);
+
+  /// The newest whole one; nothing when there is none. Broken ones are passed over with a warning.
+  std::optional<Checkpoint> read_newest() const;
+
+ private:
+  void remove_old() const;
+
+  std::string path_;
+};
+
+/// Copies the tensors of `from` into those of `to` with the same name. Throws kData, naming the
+/// first difference, unless both have the same names and shapes.
+void copy_tensors(const std::vector<NamedTensor>& from, const std::vector<NamedTensor>& to);
+
+}  // namespace lockstep::train

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lockstep/base/clock.h"
+#include "lockstep/comm/bucket_plan.h"
+#include "lockstep/comm/communicator.h"
+#include "lockstep/train/torch_version.h"
+
+namespace lockstep::train {
+
+enum class Strategy {
+  kOverlap,   ///< a bucket's all-reduce starts as soon as backward has filled it
+  kBlocking,  ///< all buckets start when backward is done
+};
+
+/// Throws kUsage for a name that is none of "overlap", "blocking".
+Strategy strategy_from_name(std::string_view name);
+
+/// Sums the gradients of all ranks while backward runs.
+///
+/// Hooks on the parameters move each gradient, as autograd produces it, into its slot of one flat
+/// buffer that the communicator reduces in place; with kOverlap a full bucket is handed over at once,
+/// buckets always in the same order on every rank. A loss divided by the global batch on each rank
+/// thus gives the gradient of the global mean. One thread; the network must outlive this object.
+///
+///   sync.begin_step();    // before the step's first backward; begin_step(A) for A micro-steps
+///   loss.backward();
+///   sync.finish();        // blocks; gradients() holds the sums
+class GradientSync {
+ public:
+  /// `parameters` as in FlatParameters, with the same plan. The tail of the plan rides along with the
+  /// last bucket: set it before that is handed over.
+  GradientSync(std::vector<torch::Tensor> parameters, comm::BucketPlan plan,
+               comm::Communicator& communicator, Strategy strategy, const Clock& clock);
+  ~GradientSync();
+  GradientSync(const GradientSync&) = delete;
+  GradientSync& operator=(const GradientSync&) = delete;
+
+  /// `micro_steps` backward passes will add up before anything is handed over.
+  void begin_step(int micro_steps = 1);
+
+  /// Floats summed over ranks together with the gradients; zero at begin_step().
+  std::span<float> tail();
+
+  /// Hands over what backward has left out and all that kBlocking held back. Does not block. From
+  /// here on communication is exposed.
+  void hand_over_rest();
+
+  /// Blocks until all sums are there.
+  void finish();
+
+  /// The flat gradients, laid out as the plan says; the sums after finish().
+  std::span<float> gradients() { return flat_; }
+
+  /// When each bucket of this step was handed over.
+  std::span<const Nanoseconds> handed_over() const { return handed_over_; }
+
+ private:
+  class Hook;
+
+  void take(std::size_t parameter);
+  void start_full_buckets();
+
+  std::vector<torch::Tensor> parameters_;
+  std::vector<torch::Tensor> slots_;
+  comm::BucketPlan plan_;
+  comm::Communicator& communicator_;
+  Strategy strategy_;
+  const Clock& clock_;
+  std::span<float> flat_;
+
+  /// Autograd keeps only weak references to these; without ours the hooks would vanish.
+  std::vector<GradientAccumulator> accumulators_;
+  std::vector<std::uintptr_t> hook_keys_;
+
+  int micro_steps_ = 1;
+  std::vector<int> arrivals_;             ///< gradients taken this step, by parameter
+  std::vector<std::size_t> bucket_open_;  ///< gradients still awaited, by bucket
+  std::size_t next_bucket_ = 0;
+  std::vector<Nanoseconds> handed_over_;
+  bool active_ = false;
+};
+
+}  // namespace lockstep::train

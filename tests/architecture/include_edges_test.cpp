@@ -1,0 +1,179 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Modules = std::set<std::string>;
+
+/// The architecture: what each folder of src/lockstep may include besides itself. Edges point
+/// downward only, and the columns of lockstep, lockstep-worker and lockstep-sim meet in record.
+const std::map<std::string, Modules>& allowed_edges() {
+  static const std::map<std::string, Modules> kEdges{
+      {"base", {}},
+      {"record", {"base"}},
+      // lockstep
+      {"store", {"base", "record"}},
+      {"predict", {"base", "record"}},
+      {"analyze", {"base", "record"}},
+      {"launch", {"base", "record"}},
+      {"report", {"base", "record", "store", "predict", "analyze"}},
+      {"import", {"base", "record", "store", "predict", "analyze"}},
+      {"study", {"base", "record", "store", "predict", "analyze", "launch", "report"}},
+      {"serve", {"base", "record", "store", "predict", "analyze", "launch", "report"}},
+      // lockstep-worker
+      {"measure", {"base", "record"}},
+      {"comm", {"base", "record", "measure"}},
+      {"data", {"base", "record", "measure"}},
+      {"nets", {"base", "record", "measure"}},
+      {"train", {"base", "record", "measure", "comm", "data", "nets"}},
+      // lockstep-sim
+      {"simulate", {"base", "record"}},
+  };
+  return kEdges;
+}
+
+/// Modules of each program. The machine's facts in measure serve both lockstep and its workers.
+const std::map<std::string, Modules>& allowed_in_programs() {
+  static const std::map<std::string, Modules> kPrograms{
+      {"lockstep",
+       {"base", "record", "measure", "store", "predict", "analyze", "launch", "report", "import",
+        "study", "serve"}},
+      {"lockstep-worker", {"base", "record", "measure", "comm", "data", "nets", "train"}},
+      {"lockstep-sim", {"base", "record", "simulate"}},
+  };
+  return kPrograms;
+}
+
+/// Third-party headers that stay inside the modules that wrap them.
+struct Fence {
+  std::regex header;
+  Modules modules;
+};
+
+const std::vector<Fence>& fences() {
+  static const std::vector<Fence> kFences{
+      {std::regex(R"(sqlite3\.h)"), {"store"}},
+      {std::regex(R"((torch|ATen|c10)/.*)"), {"comm", "data", "nets", "train"}},
+      {std::regex(R"(mpi\.h)"), {"comm"}},
+      {std::regex(R"(simgrid/.*)"), {"simulate"}},
+      {std::regex(R"(CLI/.*)"), {}},
+      {std::regex(R"(httplib\.h)"), {"serve"}},
+  };
+  return kFences;
+}
+
+struct Include {
+  fs::path file;
+  int line = 0;
+  std::string header;
+};
+
+/// Every #include of the sources below `folder`.
+std::vector<Include> includes_below(const fs::path& folder) {
+  static const std::regex kDirective(R"(^\s*#\s*include\s*["<]([^">]+)[">])");
+  std::vector<Include> list;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string extension = entry.path().extension().string();
+    if (extension != ".h" && extension != ".cpp" && extension != ".in") continue;
+    std::ifstream in(entry.path());
+    int number = 0;
+    for (std::string line; std::getline(in, line);) {
+      ++number;
+      std::smatch match;
+      if (std::regex_search(line, match, kDirective))
+        list.push_back({entry.path(), number, match[1]});
+    }
+  }
+  return list;
+}
+
+/// "comm" of "lockstep/comm/bucket_plan.h"; empty for other headers.
+std::string module_of(const std::string& header) {
+  constexpr std::string_view kPrefix = "lockstep/";
+  if (!header.starts_with(kPrefix)) return "";
+  const std::size_t end = header.find('/', kPrefix.size());
+  return end == std::string::npos ? "" : header.substr(kPrefix.size(), end - kPrefix.size());
+}
+
+std::string place(const Include& include) {
+  return include.file.string() + ":" + std::to_string(include.line) + " includes " + include.header;
+}
+
+std::vector<fs::path> folders_in(const fs::path& parent) {
+  std::vector<fs::path> list;
+  for (const auto& entry : fs::directory_iterator(parent)) {
+    if (entry.is_directory()) list.push_back(entry.path());
+  }
+  return list;
+}
+
+const fs::path kSource{LOCKSTEP_SOURCE_DIR};
+
+TEST(IncludeEdges, PointDownwardOnly) {
+  std::size_t checked = 0;
+  for (const fs::path& folder : folders_in(kSource / "src/lockstep")) {
+    const std::string module = folder.filename().string();
+    const auto entry = allowed_edges().find(module);
+    ASSERT_NE(entry, allowed_edges().end())
+        << "the folder src/lockstep/" << module << " has no place in the table of this test";
+    for (const Include& include : includes_below(folder)) {
+      const std::string other = module_of(include.header);
+      if (other.empty()) continue;
+      ++checked;
+      EXPECT_TRUE(other == module || entry->second.contains(other))
+          << place(include) << ", which " << module << " may not";
+    }
+  }
+  EXPECT_GT(checked, 50u) << "the sources were not found";
+}
+
+TEST(IncludeEdges, TheTableItselfHasNoCycle) {
+  // Removes modules whose edges all lead to removed ones; with a cycle some would remain.
+  Modules settled;
+  for (std::size_t round = 0; round < allowed_edges().size(); ++round) {
+    for (const auto& [module, edges] : allowed_edges()) {
+      bool ready = true;
+      for (const std::string& other : edges) ready = ready && settled.contains(other);
+      if (ready) settled.insert(module);
+    }
+  }
+  EXPECT_EQ(settled.size(), allowed_edges().size());
+}
+
+TEST(IncludeEdges, ProgramsUseOnlyTheModulesOfTheirColumn) {
+  for (const fs::path& folder : folders_in(kSource / "apps")) {
+    const std::string program = folder.filename().string();
+    const auto entry = allowed_in_programs().find(program);
+    ASSERT_NE(entry, allowed_in_programs().end())
+        << "the program " << program << " has no place in the table of this test";
+    for (const Include& include : includes_below(folder)) {
+      const std::string module = module_of(include.header);
+      EXPECT_TRUE(module.empty() || entry->second.contains(module))
+          << place(include) << ", which " << program << " may not";
+    }
+  }
+}
+
+TEST(IncludeEdges, ThirdPartyHeadersStayInTheModulesThatWrapThem) {
+  for (const fs::path& folder : folders_in(kSource / "src/lockstep")) {
+    const std::string module = folder.filename().string();
+    for (const Include& include : includes_below(folder)) {
+      for (const Fence& fence : fences()) {
+        if (!std::regex_match(include.header, fence.header)) continue;
+        EXPECT_TRUE(fence.modules.contains(module))
+            << place(include) << ", which " << module << " may not";
+      }
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,61 @@
+#include "cli_test.h"
+
+namespace lockstep {
+namespace {
+
+class Usage : public CliTest {
+ protected:
+  void expect_refused(const std::vector<std::string>& arguments, const std::string& message) {
+    const auto captured = run(command(arguments));
+    EXPECT_EQ(captured.status.code, 2) << message;
+    EXPECT_NE(captured.errors.find(message), std::string::npos) << captured.errors;
+    EXPECT_NE(captured.errors.find("hint: "), std::string::npos) << captured.errors;
+    EXPECT_EQ(captured.output, "");
+    EXPECT_TRUE(worker_pids().empty());
+  }
+};
+
+TEST_F(Usage, PrintsItsVersion) {
+  const auto captured = run(command({"--version"}));
+  EXPECT_EQ(captured.status.code, 0);
+  EXPECT_TRUE(captured.output.starts_with("lockstep ")) << captured.output;
+}
+
+TEST_F(Usage, HelpOfACommandHasAnExample) {
+  const auto captured = run(command({"train", "--help"}));
+  EXPECT_EQ(captured.status.code, 0);
+  EXPECT_NE(captured.output.find("lockstep train fashion -n 2"), std::string::npos);
+}
+
+TEST_F(Usage, SuggestsTheNearestCommandOrOption) {
+  expect_refused({"trian"}, "'trian' is not a command of lockstep\nhint: did you mean train?");
+  expect_refused({"train", "--wokers", "2"},
+                 "lockstep train has no option --wokers\nhint: did you mean --workers?");
+  expect_refused({"train", "--bach=4"}, "did you mean --batch?");
+  expect_refused({"--vrsion"}, "did you mean --version?");
+}
+
+TEST_F(Usage, AsksForACommand) {
+  expect_refused({}, "no command given");
+}
+
+TEST_F(Usage, RefusesWhatMakesNoSenseBeforeAnyWorkerStarts) {
+  expect_refused({"train", "-n", "0"}, "--workers 0 is below 1");
+  expect_refused({"train", "-n", "-1"}, "--workers -1 is below 1");
+  expect_refused({"train", "-n", "60000"}, "--workers 60000 exceeds the ");
+  expect_refused({"train", "--batch", "1e3"}, "--batch '1e3' is not a whole number");
+  expect_refused({"train", "--epochs"}, "--epochs needs a value");
+  expect_refused({"train", "--epochs", "1", "--epochs", "2"}, "--epochs is given more than once");
+  expect_refused({"train", "--backend", "carrier-pigeon"}, "--backend 'carrier-pigeon' is unknown");
+  expect_refused({"train", "--resume"}, "--resume needs the folder of the checkpoints");
+  expect_refused({"train", "fashion", "more"}, "takes no further argument 'more'");
+}
+
+TEST_F(Usage, SaysWhereTheWorkerWasLookedFor) {
+  const auto captured = run(command({"train"}, {"LOCKSTEP_WORKER_PROGRAM=/nonexistent/worker"}));
+  EXPECT_EQ(captured.status.code, 3);
+  EXPECT_NE(captured.errors.find("/nonexistent/worker"), std::string::npos) << captured.errors;
+}
+
+}  // namespace
+}  // namespace lockstep

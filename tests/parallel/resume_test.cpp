@@ -1,0 +1,109 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "parallel_run.h"
+
+namespace lockstep {
+namespace {
+
+bool exists_with_ending(const std::string& folder, const std::string& ending) {
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, absent)) {
+    if (entry.path().string().ends_with(ending)) return true;
+  }
+  return false;
+}
+
+template <class Condition>
+bool eventually(Condition&& holds) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  return true;
+}
+
+class Resume : public ParallelRun {
+ protected:
+  launch::ProcessSpec checkpointed(const std::string& name, std::vector<std::string> more = {}) const {
+    more.insert(more.end(), {"--steps", "60", "--checkpoint", folder(name), "--checkpoint-every", "7"});
+    return train(2, 32, more);
+  }
+
+  /// Starts the run, waits for a file with that ending among its checkpoints, and sends the signal.
+  void stop_when_there_is(const std::string& ending, const std::string& name, int signal,
+                          bool wait_for_end) {
+    auto process = launch::ChildProcess::start(checkpointed(name));
+    ASSERT_TRUE(eventually([&] { return exists_with_ending(folder(name), ending); }));
+    ::kill(process.pid(), signal);
+    if (wait_for_end) {
+      ASSERT_TRUE(eventually([&] { return process.poll().has_value(); }));
+    }
+  }
+
+  void clear_leftovers_of_a_killed_launcher() const {
+    // A launcher that is itself killed with -9 cannot remove its folder; its next start may.
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "tmp")) {
+      std::filesystem::remove_all(entry.path());
+    }
+  }
+};
+
+TEST_F(Resume, GoesOnBitForBitAfterTheRunWasKilled) {
+  const auto whole = run_to_success(checkpointed("whole"));
+  stop_when_there_is(".json", "cut", SIGKILL, true);
+  clear_leftovers_of_a_killed_launcher();
+  const auto resumed = run_to_success(checkpointed("cut", {"--resume"}));
+  const auto started = events<record::RunStarted>(resumed.output);
+  ASSERT_EQ(started.size(), 1u);
+  EXPECT_EQ(digest_of(resumed), digest_of(whole));
+  // The epoch's figures span both parts.
+  const auto epochs = events<record::EpochResult>(resumed.output);
+  const auto whole_epochs = events<record::EpochResult>(whole.output);
+  ASSERT_EQ(epochs.size(), 1u);
+  EXPECT_EQ(epochs[0].train_loss, whole_epochs.at(0).train_loss);
+  EXPECT_EQ(epochs[0].examples, whole_epochs.at(0).examples);
+}
+
+TEST_F(Resume, SurvivesAKillInTheMiddleOfWritingACheckpoint) {
+  const auto whole = run_to_success(checkpointed("whole"));
+  for (int round = 0; round < 3; ++round) {
+    stop_when_there_is(".tmp", "cut", SIGKILL, true);
+    clear_leftovers_of_a_killed_launcher();
+  }
+  const auto resumed = run_to_success(checkpointed("cut", {"--resume"}));
+  EXPECT_EQ(digest_of(resumed), digest_of(whole));
+}
+
+TEST_F(Resume, StopsCleanlyOnInterruptAndGoesOnToTheSameEnd) {
+  const auto whole = run_to_success(checkpointed("whole"));
+  stop_when_there_is(".json", "cut", SIGINT, true);
+  const auto resumed = run_to_success(checkpointed("cut", {"--resume"}));
+  EXPECT_EQ(digest_of(resumed), digest_of(whole));
+}
+
+TEST_F(Resume, PassesOverADamagedCheckpoint) {
+  const auto whole = run_to_success(checkpointed("run"));
+  std::filesystem::path newest;
+  for (const auto& entry : std::filesystem::directory_iterator(folder("run"))) {
+    if (entry.path().extension() == ".pt") newest = std::max(newest, entry.path());
+  }
+  std::filesystem::resize_file(newest, std::filesystem::file_size(newest) / 2);
+  const auto resumed = run_to_success(checkpointed("run", {"--resume"}));
+  EXPECT_NE(resumed.errors.find("does not fit its manifest"), std::string::npos) << resumed.errors;
+  EXPECT_EQ(digest_of(resumed), digest_of(whole));
+}
+
+TEST_F(Resume, RefusesACheckpointOfAnotherRun) {
+  run_to_success(checkpointed("run"));
+  const auto refused = run(checkpointed("run", {"--resume", "--seed", "9"}));
+  EXPECT_EQ(refused.status.code, 4);
+  EXPECT_NE(refused.errors.find("was made with seed 1"), std::string::npos) << refused.errors;
+}
+
+}  // namespace
+}  // namespace lockstep

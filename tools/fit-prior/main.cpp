@@ -1,0 +1,36 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "lockstep/base/error.h"
+#include "lockstep/import/measurements_table.h"
+#include "lockstep/predict/backtest.h"
+#include "lockstep/predict/series_table.h"
+
+/// fit-prior TABLE.csv | clang-format > src/lockstep/predict/prior_table.cpp
+///
+/// Learns from the scaling series of a measurements table (columns series, source and scaling
+/// beside the usual ones) how series of that kind go on, and prints the numbers as C++. On stderr:
+/// what grouped cross-validation says about the result.
+int main(int argc, char** argv) {
+  using namespace lockstep;
+  try {
+    if (argc != 2) throw Error(ErrorKind::kUsage, "usage: fit-prior TABLE.csv");
+    const auto table = import::read_measurements_file(argv[1]);
+    const auto series = predict::learning_series(predict::series_of(table.rows, "series"));
+    const auto result = predict::summarize_backtest(predict::cross_validate_largest(series, 10));
+    fmt::print(stderr,
+               "{} series, largest count held out, 10-fold by source, model and device:\n"
+               "error median {:.1f} %, mean {:.1f} %, 90th percentile {:.1f} %; interval coverage "
+               "{:.1f} %, median width {:.1f} %\n",
+               result.series, 100 * result.ours.median, 100 * result.ours.mean,
+               100 * result.ours.ninetieth, 100 * result.coverage, 100 * result.median_width);
+    const auto prior =
+        predict::fit_prior(series, fmt::format("{} published data-parallel series", series.size()));
+    fmt::print("{}", predict::prior_source(prior));
+    return 0;
+  } catch (const Error& error) {
+    fmt::print(stderr, "{}", format_error(error));
+    return exit_code(error.kind());
+  }
+}
