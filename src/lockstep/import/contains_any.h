@@ -23,10 +23,12 @@ struct FixedText {
 /// number: the parts are constants, compared with 16 places at once.
 template <FixedText... Parts>
 bool contains_any(std::string_view text) {
-  const auto begins = [](std::string_view rest) { return (rest.starts_with(Parts.view()) || ...); };
+  const auto begins = [](std::string_view rest) {
+    return ((rest[0] == Parts.letters[0] && rest.starts_with(Parts.view())) || ...);
+  };
   std::size_t at = 0;
 #ifdef __SSE2__
-  for (; at + 17 <= text.size(); at += 16) {
+  while (at + 17 <= text.size()) {
     const char* place = text.data() + at;
     const __m128i here = _mm_loadu_si128(reinterpret_cast<const __m128i*>(place));
     const __m128i next = _mm_loadu_si128(reinterpret_cast<const __m128i*>(place + 1));
@@ -38,9 +40,12 @@ bool contains_any(std::string_view text) {
     for (auto mask = static_cast<unsigned>(_mm_movemask_epi8(fits)); mask != 0; mask &= mask - 1) {
       if (begins(text.substr(at + static_cast<std::size_t>(std::countr_zero(mask))))) return true;
     }
+    if (at + 17 == text.size()) return false;
+    // The last places are compared together with some that were compared before.
+    at = std::min(at + 16, text.size() - 17);
   }
 #endif
-  for (; at + 2 <= text.size(); ++at) {
+  for (; at < text.size(); ++at) {
     if (begins(text.substr(at))) return true;
   }
   return false;
