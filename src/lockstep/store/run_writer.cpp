@@ -58,6 +58,8 @@ class RunWriter::State {
 
   void put(const record::EpochResult& event) { insert_epoch(database_, run_id_, event); }
 
+  void put(const record::UtilisationBlock& block) { insert_utilisation(database_, run_id_, block); }
+
   void put(const record::CheckpointWritten& event) {
     Statement insert =
         database_.prepare("INSERT INTO checkpoints(run_id, path, epoch, step) VALUES(?,?,?,?)");

@@ -127,6 +127,7 @@ class Store::State {
     settle_state(run.summary);
     read_run_row(run);
     read_epochs(run);
+    read_utilisation(run);
     Statement checkpoints =
         database_.prepare("SELECT path, epoch, step FROM checkpoints WHERE run_id = ? ORDER BY id");
     for (checkpoints.bind(1, id); checkpoints.step();) {
@@ -226,11 +227,26 @@ class Store::State {
   void read_epochs(StoredRun& run) {
     Statement rows = database_.prepare(
         "SELECT epoch, train_loss, train_accuracy, val_loss, val_accuracy, learning_rate, examples,"
-        " train_s, val_s, examples_per_s FROM epochs WHERE run_id = ? ORDER BY epoch");
+        " train_s, val_s, examples_per_s, noise_scale, noise_scale_low, noise_scale_high FROM "
+        "epochs"
+        " WHERE run_id = ? ORDER BY epoch");
     for (rows.bind(1, run.summary.id); rows.step();) {
       run.epochs.push_back({static_cast<int>(rows.integer(0)), rows.real(1), rows.real(2),
                             rows.real(3), rows.real(4), rows.real(5), rows.integer(6), rows.real(7),
-                            rows.real(8), rows.real(9)});
+                            rows.real(8), rows.real(9), rows.real(10), rows.real(11),
+                            rows.real(12)});
+    }
+  }
+
+  void read_utilisation(StoredRun& run) {
+    Statement rows = database_.prepare(
+        "SELECT rank, epoch, at_s, seconds, cpu_cores, resident_bytes, gpu, gpu_memory_bytes"
+        " FROM utilisation WHERE run_id = ? ORDER BY rank, at_s");
+    for (rows.bind(1, run.summary.id); rows.step();) {
+      run.utilisation.push_back({static_cast<std::int32_t>(rows.integer(0)),
+                                 static_cast<std::int32_t>(rows.integer(1)), rows.real(2),
+                                 rows.real(3), rows.real(4), rows.integer(5), rows.real(6),
+                                 rows.integer(7)});
     }
   }
 

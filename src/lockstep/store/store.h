@@ -41,6 +41,7 @@ struct StoredRun {
   RunSummary summary;
   record::RunStarted started;
   std::vector<record::EpochResult> epochs;
+  std::vector<record::Utilisation> utilisation;  ///< by rank, then time
   std::vector<record::CheckpointWritten> checkpoints;
   std::vector<record::WorkerError> errors;
   std::optional<record::RunEnded> ended;
