@@ -80,7 +80,8 @@ void epoch_rows(const ImportedRun& run, Rows& rows) {
     rows.outcome(epoch);
   }
   if (run.epoch_s) rows.add("epoch_time", *run.epoch_s, "s");
-  if (run.at_end) rows.outcome(*run.at_end);
+  // Beside epochs it is of another data set or of other weights: one figure must not be both.
+  if (run.at_end && run.epochs.empty()) rows.outcome(*run.at_end);
 }
 
 /// Rates and step times of the whole run: the median, so that a slow start does not count.

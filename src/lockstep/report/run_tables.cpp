@@ -21,7 +21,17 @@ Cell rate(double per_second) {
   return {format_count(std::llround(per_second)), per_second};
 }
 
+/// Foreign logs leave out much; what they do not tell is 0 in the record and "-" here.
+Cell known(std::int64_t value) {
+  return value > 0 ? count(value) : Cell();
+}
+
+Cell spent(double seconds) {
+  return significant(seconds > 0 ? seconds : record::kUnknown);
+}
+
 Cell wall_time(std::int64_t wall_ns) {
+  if (wall_ns <= 0) return {};
   return {format_local_time(wall_ns), static_cast<double>(wall_ns) * 1e-9};
 }
 
@@ -30,10 +40,12 @@ std::string recipe_label(const record::RunSpec& spec) {
 }
 
 double mean_rate(const store::RunSummary& run) {
+  if (std::isfinite(run.imported_rate)) return run.imported_rate;
   return run.train_s > 0 ? static_cast<double>(run.examples) / run.train_s : record::kUnknown;
 }
 
 std::string epochs_done(const store::RunSummary& run) {
+  if (run.spec.epochs == 0) return run.epochs_done == 0 ? "" : std::to_string(run.epochs_done);
   return fmt::format("{}/{}", run.epochs_done, run.spec.epochs);
 }
 
@@ -82,6 +94,24 @@ std::string optimizer_text(const record::RunSpec& spec) {
   return text;
 }
 
+std::string data_text(const record::RunSpec& spec) {
+  std::string text = spec.data.name + (spec.data.synthetic ? " (synthetic)" : "");
+  const auto part = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
+  if (spec.data.train_examples > 0) part(format_count(spec.data.train_examples) + " to train");
+  if (spec.data.val_examples > 0) part(format_count(spec.data.val_examples) + " to validate");
+  return text;
+}
+
+std::string workers_text(const record::RunSpec& spec) {
+  if (spec.workers == 0) return "";
+  std::string text = std::to_string(spec.workers);
+  if (!spec.device.empty()) text += " on " + spec.device;
+  if (spec.nodes > 0) text += fmt::format(", {} node(s)", spec.nodes);
+  if (spec.threads_per_worker > 0)
+    text += fmt::format(", {} thread(s) each", spec.threads_per_worker);
+  return text;
+}
+
 }  // namespace
 
 Table runs_table(std::span<const store::RunSummary> runs) {
@@ -105,8 +135,8 @@ Table runs_table(std::span<const store::RunSummary> runs) {
     unreliable |= run.spec.oversubscribed;
     const Cell speed = rate(mean_rate(run));
     table.rows.push_back(
-        {count(run.id), recipe_label(run.spec), count(run.spec.workers),
-         count(run.spec.batch_per_worker), count(run.spec.global_batch()), run.spec.strategy,
+        {count(run.id), recipe_label(run.spec), known(run.spec.workers),
+         known(run.spec.batch_per_worker), known(run.spec.global_batch()), run.spec.strategy,
          epochs_done(run),
          run.spec.oversubscribed && speed.number ? Cell(speed.text + "*", *speed.number) : speed,
          decimal(run.last_val_accuracy, 4), std::string(store::state_name(run.state)),
@@ -126,11 +156,13 @@ Table run_facts_table(const store::StoredRun& run) {
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) table.rows.push_back({name, value});
   };
+  // Another program's run: Lockstep does not know its options, and defaults must not pose as them.
+  const bool foreign = spec.strategy.empty() && spec.optimizer.empty();
   add("status", std::string(store::state_name(run.summary.state)));
-  add("started", format_local_time(run.started.started_wall_ns));
+  add("started", wall_time(run.started.started_wall_ns).text);
   if (run.ended) {
-    add("ended", format_local_time(run.ended->ended_wall_ns));
-    add("total", format_seconds(Seconds(run.ended->total_s)));
+    add("ended", wall_time(run.ended->ended_wall_ns).text);
+    add("total", duration(run.ended->total_s).text);
     if (run.ended->peak_memory_bytes > 0) {
       add("peak memory", format_bytes({static_cast<std::uint64_t>(run.ended->peak_memory_bytes)}) +
                              " in the largest worker");
@@ -138,29 +170,37 @@ Table run_facts_table(const store::StoredRun& run) {
     add("parameters digest", run.ended->parameters_digest);
   }
   add("study", run.summary.label.study);
-  add("data",
-      fmt::format("{}{}, {} to train, {} to validate", spec.data.name,
-                  spec.data.synthetic ? " (synthetic)" : "", format_count(spec.data.train_examples),
-                  format_count(spec.data.val_examples)));
-  add("workers", fmt::format("{} on {}, {} node(s), {} thread(s) each", spec.workers, spec.device,
-                             spec.nodes, spec.threads_per_worker));
-  add("batch", fmt::format("b = {}, B = {}", spec.batch_per_worker, spec.global_batch()));
+  add("data", data_text(spec));
+  add("workers", workers_text(spec));
+  if (spec.batch_per_worker > 0) {
+    add("batch", spec.workers > 0
+                     ? fmt::format("b = {}, B = {}", spec.batch_per_worker, spec.global_batch())
+                     : fmt::format("b = {}", spec.batch_per_worker));
+  }
   add("epochs", epochs_done(run.summary) +
-                    (run.started.first_epoch > 1
+                    (run.started.first_epoch > 1 && !foreign
                          ? fmt::format(", resumed at epoch {}", run.started.first_epoch)
                          : ""));
-  add("gradients", exchange(spec));
-  add("optimizer", optimizer_text(spec));
+  if (!foreign) {
+    add("gradients", exchange(spec));
+    add("optimizer", optimizer_text(spec));
+  }
   if (spec.parameters > 0) add("parameters", format_count(spec.parameters));
-  add("seed", std::to_string(spec.seed));
-  add("options", flags(spec));
+  if (!foreign) {
+    add("seed", std::to_string(spec.seed));
+    add("options", flags(spec));
+  }
   add("command", spec.command);
-  add("machine", fmt::format("{}: {}, {} core(s), {}", machine.host, machine.cpu, machine.cores,
-                             format_bytes({static_cast<std::uint64_t>(machine.memory_bytes)})));
+  if (!machine.host.empty()) {
+    add("machine", fmt::format("{}: {}, {} core(s), {}", machine.host, machine.cpu, machine.cores,
+                               format_bytes({static_cast<std::uint64_t>(machine.memory_bytes)})));
+  }
   for (const std::string& gpu : machine.gpus) add("gpu", gpu);
   add("system", machine.system);
-  add("build", fmt::format("lockstep {}, {}, LibTorch {}, {}", build.version, build.compiler,
-                           build.torch, build.blas));
+  if (!build.version.empty()) {
+    add("build", fmt::format("lockstep {}, {}, LibTorch {}, {}", build.version, build.compiler,
+                             build.torch, build.blas));
+  }
   for (const record::CheckpointWritten& checkpoint : run.checkpoints) {
     add("checkpoint",
         fmt::format("{} (epoch {}, step {})", checkpoint.path, checkpoint.epoch, checkpoint.step));
@@ -191,7 +231,7 @@ Table epochs_table(std::span<const record::EpochResult> epochs) {
                           decimal(epoch.val_accuracy, 4), significant(epoch.learning_rate),
                           significant(epoch.noise_scale), significant(epoch.noise_scale_low),
                           significant(epoch.noise_scale_high), rate(epoch.examples_per_s),
-                          significant(epoch.train_s), significant(epoch.val_s)});
+                          spent(epoch.train_s), spent(epoch.val_s)});
   }
   return table;
 }

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/statistics.h"
 #include "lockstep/store/connection.h"
 #include "lockstep/store/writer_lock.h"
 
@@ -112,6 +114,7 @@ class Store::State {
     while (rows.step()) found.push_back(read_summary(rows, path()));
     rows.reset();
     for (RunSummary& run : found) settle_state(run);
+    add_imported_rates(found);
     // Whether a run was killed only the lock tells, so this filter is not SQL's.
     std::erase_if(
         found, [&](const RunSummary& run) { return filter.state && run.state != *filter.state; });
@@ -222,6 +225,19 @@ class Store::State {
     if (row.is_null(5)) return;
     run.ended = record::RunEnded{record::status_from_name(row.text(4)), row.integer(5), row.real(6),
                                  row.integer(7), row.text(8)};
+  }
+
+  /// The median over epochs without the first, as reports have it.
+  void add_imported_rates(std::vector<RunSummary>& runs) {
+    std::map<std::int64_t, std::vector<double>> rates;
+    Statement rows = database_.prepare(
+        "SELECT run_id, value FROM measurements WHERE metric = 'throughput'"
+        " AND json_extract(configuration, '$.notes.warm_up') IS NULL");
+    while (rows.step()) rates[rows.integer(0)].push_back(rows.real(1));
+    for (RunSummary& run : runs) {
+      const auto found = rates.find(run.id);
+      if (found != rates.end()) run.imported_rate = median(found->second);
+    }
   }
 
   void read_epochs(StoredRun& run) {

@@ -31,6 +31,7 @@ struct RunSummary {
   int epochs_done = 0;
   std::int64_t examples = 0;                    ///< trained on by all workers, all epochs
   double train_s = 0;                           ///< over all epochs
+  double imported_rate = record::kUnknown;      ///< examples per second that a foreign log tells
   double last_val_accuracy = record::kUnknown;  ///< of the last epoch
   double total_s = record::kUnknown;            ///< unknown until the run ends
   std::optional<record::Progress> progress;     ///< the last it told
