@@ -48,7 +48,6 @@ std::string joined(const std::vector<std::string>& words) {
 
 /// All that decides what the runs do besides the axes of the grid.
 std::string fixed_text(const StudyRequest& request) {
-  const record::RunSpec& spec = request.train.spec;
   record::TrainRequest common = request.train;
   const record::TrainRequest defaults;
   common.spec.workers = 0;

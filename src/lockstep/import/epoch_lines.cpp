@@ -319,7 +319,9 @@ Match recognise_epoch_lines(const Sample& sample) {
   if (epochs > 0) return Match::kPossible;
   const bool failed = contains(sample.text, "out of memory") ||
                       contains(sample.text, "OutOfMemoryError") ||
-                      contains(sample.text, "OOM when allocating");
+                      contains(sample.text, "OOM when allocating") ||
+                      contains(sample.text, "t allocate memory") ||
+                      contains(sample.text, "std::bad_alloc");
   return failed ? Match::kPossible : Match::kNo;
 }
 

@@ -78,6 +78,14 @@ void insert_steps(Statement& insert, std::int64_t run, const record::StepBlock& 
   }
 }
 
+void insert_error(Database& database, std::int64_t run, const record::WorkerError& event) {
+  Statement insert = database.prepare(
+      "INSERT INTO worker_errors(run_id, rank, kind, message, hint) VALUES(?,?,?,?,?)");
+  insert.bind(1, run).bind(2, std::int64_t{event.rank});
+  insert.bind(3, event.kind).bind(4, event.message).bind(5, event.hint);
+  insert.execute();
+}
+
 void end_run(Database& database, std::int64_t run, const record::RunEnded& event) {
   Statement update = database.prepare(
       "UPDATE runs SET status=?, ended_wall_ns=?, total_s=?, peak_memory_bytes=?,"

@@ -24,6 +24,8 @@ inline constexpr std::string_view kInsertStep =
 /// `insert` is kInsertStep, prepared once: steps come in their thousands.
 void insert_steps(Statement& insert, std::int64_t run, const record::StepBlock& block);
 
+void insert_error(Database& database, std::int64_t run, const record::WorkerError& event);
+
 void end_run(Database& database, std::int64_t run, const record::RunEnded& event);
 
 }  // namespace lockstep::store

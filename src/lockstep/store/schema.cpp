@@ -82,7 +82,14 @@ CREATE TABLE utilisation(
 CREATE INDEX utilisation_of_a_run ON utilisation(run_id);
 )sql";
 
-constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3};
+/// What machines were measured to do (record/calibration.h), as JSON.
+constexpr std::string_view kVersion4 = R"sql(
+CREATE TABLE calibrations(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, measured_wall_ns INTEGER NOT NULL,
+  calibration TEXT NOT NULL);
+)sql";
+
+constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4};
 
 /// SQLite notices a file that lost whole pages but not one that lost a part of a page. While a log
 /// is pending the file may rightly lag behind. Only the size is looked at: opening the file here

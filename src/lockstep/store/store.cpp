@@ -25,7 +25,8 @@ SELECT r.id, r.study, r.cell, r.repeat, r.status, r.spec, r.started_wall_ns, r.t
   (SELECT coalesce(sum(e.examples), 0) FROM epochs e WHERE e.run_id = r.id),
   (SELECT coalesce(sum(e.train_s), 0.0) FROM epochs e WHERE e.run_id = r.id),
   (SELECT e.val_accuracy FROM epochs e WHERE e.run_id = r.id ORDER BY e.epoch DESC LIMIT 1),
-  p.epoch, p.step, p.steps_per_epoch, p.examples_per_s, p.loss
+  p.epoch, p.step, p.steps_per_epoch, p.examples_per_s, p.loss,
+  (SELECT w.kind FROM worker_errors w WHERE w.run_id = r.id ORDER BY w.id LIMIT 1)
 FROM runs r LEFT JOIN progress p ON p.run_id = r.id
 )sql";
 
@@ -68,6 +69,7 @@ RunSummary read_summary(const Statement& row, const std::string& path) {
     run.progress = record::Progress{static_cast<int>(row.integer(12)), row.integer(13),
                                     row.integer(14), row.real(15), row.real(16)};
   }
+  if (!row.is_null(17)) run.error_kind = row.text(17);
   return run;
 }
 
@@ -75,6 +77,10 @@ RunSummary read_summary(const Statement& row, const std::string& path) {
 
 std::string_view state_name(RunState state) {
   return kStateNames[static_cast<std::size_t>(state)];
+}
+
+bool ran_out_of_memory(const RunSummary& run) {
+  return run.state == RunState::kFailed && run.error_kind == kind_name(ErrorKind::kMemory);
 }
 
 RunState state_from_name(std::string_view name) {
