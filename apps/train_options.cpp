@@ -66,6 +66,8 @@ void visit_options(Visitor& visit, Request& request) {
   visit.choice("--backend", spec.backend, {"auto", "shm", "gloo"},
                "How workers exchange gradients");
   visit.size("--bucket", spec.bucket_bytes, "Size of a gradient bucket (default: the engine's)");
+  visit.size("--memory", request.memory_bytes,
+             "Most memory the workers of a host may use together; one over its share fails alone");
   visit.real("--timeout", request.timeout_s, {0.1, 1e6}, "Longest wait for another rank, seconds");
 
   visit.group("Files");
