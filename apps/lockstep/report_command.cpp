@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "calibrated_links.h"
 #include "command.h"
 #include "lockstep/base/error.h"
 #include "lockstep/import/measurements_table.h"
@@ -52,13 +53,17 @@ std::vector<record::Measurement> rows_for(const GlobalOptions& global,
   return std::move(measurements.rows);
 }
 
-report::StudyOptions study_options(const ReportOptions& options) {
+report::StudyOptions study_options(const GlobalOptions& global, const ReportOptions& options) {
   report::StudyOptions study;
   if (!options.scaling.empty()) {
     study.speedup.scaling = analyze::scaling_from_name(options.scaling);
   }
   if (options.baseline > 0) study.speedup.baseline_workers = options.baseline;
-  if (options.link_gb_per_s > 0) study.link_bytes_per_s = options.link_gb_per_s * 1e9;
+  if (options.link_gb_per_s > 0) {
+    study.links.any = options.link_gb_per_s * 1e9;
+  } else if (options.table.empty()) {
+    use_calibrated_links(global.store_path, options.study, study);
+  }
   return study;
 }
 
@@ -72,7 +77,7 @@ void run_report(const GlobalOptions& global, const ReportOptions& options) {
     text = report::measurements_csv(rows);
   } else {
     const std::size_t width = options.output.empty() ? terminal_width() : 0;
-    text = report::render_study(report::study_report(rows, study_options(options)), format,
+    text = report::render_study(report::study_report(rows, study_options(global, options)), format,
                                 {.width = width, .definitions = options.definitions});
   }
   write_result(options.output, [&](std::ostream& out) { out << text; });
@@ -108,8 +113,10 @@ void add_report_command(CLI::App& app, const GlobalOptions& global) {
       ->type_name("N")
       ->check(CLI::PositiveNumber);
   report
-      .add_option("--link", options->link_gb_per_s,
-                  "Speed of the link, for its utilisation; as lockstep bench collectives gives it")
+      .add_option(
+          "--link", options->link_gb_per_s,
+          "Speed of the link, for its utilisation (default: what lockstep bench collectives "
+          "measured on the same machine)")
       ->type_name("GB/s")
       ->check(CLI::PositiveNumber);
   report.add_flag("--definitions", options->definitions, "Define every column below its table");

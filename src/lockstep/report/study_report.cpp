@@ -76,7 +76,7 @@ StudyReport study_report(std::span<const record::Measurement> rows, const StudyO
   StudyReport report;
   append_all(report.tables, speedup_tables(groups));
   append_all(report.tables, split_tables(groups));
-  append_all(report.tables, all_reduce_tables(groups, options.link_bytes_per_s));
+  append_all(report.tables, all_reduce_tables(groups, options.links, options.link_note));
   append_all(report.tables, quality_tables(configurations, options.stability));
   report.verdict = analyze::verdict(configurations, groups);
   return report;

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "lockstep/analyze/communication.h"
 #include "lockstep/analyze/speedup.h"
 #include "lockstep/analyze/stability.h"
 #include "lockstep/analyze/verdict.h"
@@ -16,7 +16,8 @@ namespace lockstep::report {
 struct StudyOptions {
   analyze::SpeedupOptions speedup{};
   analyze::StabilityRule stability{};
-  std::optional<double> link_bytes_per_s{};  ///< calibrated, for the utilisation
+  analyze::LinkSpeeds links{};  ///< calibrated, for the utilisation
+  std::string link_note{};      ///< where they are from, one sentence
 };
 
 /// All that lockstep has to say about a set of measurements.
