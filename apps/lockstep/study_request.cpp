@@ -48,7 +48,6 @@ std::string joined(const std::vector<std::string>& words) {
 
 /// All that decides what the runs do besides the axes of the grid.
 std::string fixed_text(const StudyRequest& request) {
-  const record::RunSpec& spec = request.train.spec;
   record::TrainRequest common = request.train;
   const record::TrainRequest defaults;
   common.spec.workers = 0;
@@ -64,9 +63,9 @@ void complete_training(StudyRequest& request) {
   spec.recipe = request.what.empty() ? spec.recipe : request.what;
   if (request.strategy.empty()) request.strategy = "overlap";
   for (const std::string& name : study::parse_names(request.strategy, "--strategy")) {
-    if (name == "overlap" || name == "blocking") continue;
+    if (name == "overlap" || name == "blocking" || name == "central" || name == "local") continue;
     throw Error(ErrorKind::kUsage, fmt::format("--strategy '{}' is unknown", name),
-                "give overlap, blocking or both with a comma");
+                "give overlap, blocking, central, local or several with commas");
   }
   // With a limit on steps, epochs do not limit: an epoch has one step at least.
   if (spec.epochs == 0 && spec.max_steps > 0) {
@@ -111,7 +110,7 @@ void add_study_options(CLI::App& command, StudyRequest& request) {
   add("--global-batch", request.global_batch, "B,B,...",
       "Batches of all workers together to try: strong scaling, b = B/N");
   add("--strategy", request.strategy, "NAME,...",
-      "Ways to reduce gradients to try: overlap, blocking (default overlap)");
+      "Ways to reduce gradients to try: overlap, blocking, central, local (default overlap)");
   add("--repeat", request.repeat, "N", "Runs of each configuration")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();

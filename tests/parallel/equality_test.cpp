@@ -1,24 +1,12 @@
 #include <tuple>
 
-#include "lockstep/train/checkpoint.h"
 #include "parallel_run.h"
+#include "parameter_distance.h"
 
 namespace lockstep {
 namespace {
 
 constexpr int kGlobalBatch = 64;
-
-/// Relative distance of two sets of parameters, as one vector each.
-double distance(const train::Checkpoint& a, const train::Checkpoint& b) {
-  double difference = 0, size = 0;
-  for (std::size_t i = 0; i < a.model.size(); ++i) {
-    EXPECT_EQ(a.model[i].name, b.model[i].name);
-    const auto x = a.model[i].tensor.to(torch::kDouble), y = b.model[i].tensor.to(torch::kDouble);
-    difference += (x - y).pow(2).sum().item<double>();
-    size += x.pow(2).sum().item<double>();
-  }
-  return std::sqrt(difference / size);
-}
 
 using Case = std::tuple<int, const char*, const char*>;
 
@@ -40,20 +28,20 @@ TEST_P(Equality, NWorkersWithBatchBEqualOneWorkerWithBatchNB) {
   const auto one = parameters_after_20_steps(1, {});
   const auto many = parameters_after_20_steps(
       workers, {"--strategy", strategy, "--backend", backend, "--check-ranks"});
-  // Both add up the same products in another order: each gradient differs by a few units in the last
-  // place (6e-8), and 20 steps with momentum let that grow about a hundredfold.
+  // Both add up the same products in another order: each gradient differs by a few units in the
+  // last place (6e-8), and 20 steps with momentum let that grow about a hundredfold.
   EXPECT_LT(distance(one, many), 1e-5);
   EXPECT_GT(distance(one, many), 0) << "the two runs did not take different paths";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, Equality,
-    ::testing::Combine(::testing::Values(2, 4), ::testing::Values("overlap", "blocking"),
-                       ::testing::Values("shm", "gloo")),
-    [](const ::testing::TestParamInfo<Case>& info) {
-      return std::to_string(std::get<0>(info.param)) + "Workers_" + std::get<1>(info.param) + "_" +
-             std::get<2>(info.param);
-    });
+INSTANTIATE_TEST_SUITE_P(All, Equality,
+                         ::testing::Combine(::testing::Values(2, 4),
+                                            ::testing::Values("overlap", "blocking", "central"),
+                                            ::testing::Values("shm", "gloo")),
+                         [](const ::testing::TestParamInfo<Case>& info) {
+                           return std::to_string(std::get<0>(info.param)) + "Workers_" +
+                                  std::get<1>(info.param) + "_" + std::get<2>(info.param);
+                         });
 
 TEST_F(ParallelRun, BucketSizeDoesNotChangeTheResult) {
   const auto large = run_to_success(train(2, 32, {"--steps", "10"}));

@@ -9,6 +9,7 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/base/units.h"
+#include "lockstep/comm/half_floats.h"
 
 namespace lockstep::comm {
 
@@ -31,17 +32,28 @@ class Communicator {
   /// takes without copying. Collective; blocks.
   virtual std::span<float> allocate(std::size_t count) = 0;
 
-  /// Begins to replace `values`, a part of allocate()d memory, by their sum over all ranks. Does not
-  /// block; the values must not be touched before finish(). Sums are formed in rank order, so every
-  /// rank gets the same bits.
+  /// As allocate(), but sums of this memory travel in 16 bits, all but its last `exact` floats.
+  /// Every rank still gets the same bits. The sum of x_r is off by at most u * sum |x_r| for each
+  /// time it is rounded, with u = 2^-11 for kHalf and 2^-8 for kBrain; the back end says how often
+  /// that is.
+  virtual std::span<float> allocate_rounded(std::size_t count, Wire wire, std::size_t exact);
+
+  /// Begins to replace `values`, a part of allocate()d memory, by their sum over all ranks. Does
+  /// not block; the values must not be touched before finish(). Sums are formed in rank order, so
+  /// every rank gets the same bits.
   virtual void start_sum(std::span<float> values) = 0;
 
-  /// Does what can be done for started sums without waiting. For back ends without a thread of their
-  /// own, called now and then while other work goes on.
+  /// Does what can be done for started sums without waiting. For back ends without a thread of
+  /// their own, called now and then while other work goes on.
   virtual void progress() {}
 
   /// Blocks until all started sums are done.
   virtual void finish() = 0;
+
+  /// Replaces root's `values`, a part of allocate()d memory, by their sum over all ranks, which
+  /// root forms alone from what it gathers; those of other ranks stay. Blocks. Into root go (N-1)
+  /// times the bytes: what a reduction on one device costs, and why nobody should want it.
+  virtual void sum_to_root(std::span<float> values, int root) = 0;
 
   /// Overwrites `bytes` on every rank by those of `root`. Blocks.
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;

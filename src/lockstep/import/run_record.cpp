@@ -122,7 +122,7 @@ std::vector<record::Measurement> measurements(const ImportedRun& run) {
   Rows rows(run);
   epoch_rows(run, rows);
   rate_rows(run, rows);
-  if (run.total_s) rows.add("total_time", *run.total_s, "s");
+  if (run.total_s) rows.add("total_time", *run.total_s, "s", note_of(run, "total_time"));
   if (run.sync_s)
     rows.add("sync_time", *run.sync_s, "s", "collectives while nothing was computed, per step");
   if (run.queue_wait_s) rows.add("queue_wait", *run.queue_wait_s, "s");

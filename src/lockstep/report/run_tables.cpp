@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "lockstep/base/units.h"
 
@@ -54,9 +56,42 @@ std::string flags(const record::RunSpec& spec) {
   };
   add(spec.accumulate > 1, fmt::format("accumulates {} micro-steps", spec.accumulate));
   add(spec.max_steps > 0, fmt::format("stops after {} steps", spec.max_steps));
+  add(spec.sync_batch_norm, "batch norms over the global batch");
+  add(spec.amp, "mixed precision");
   add(!spec.augment, "no augmentation");
   add(spec.oversubscribed, "oversubscribed: timings are unreliable");
   return text.empty() ? "none" : text;
+}
+
+std::string exchange(const record::RunSpec& spec) {
+  std::string text = fmt::format("{} over {}", spec.strategy, spec.backend);
+  if (spec.strategy == "local") {
+    return text + (spec.average_every > 0
+                       ? fmt::format(", weights averaged every {} steps", spec.average_every)
+                       : ", weights averaged each epoch");
+  }
+  text += fmt::format(", buckets of {}", format_bytes({spec.bucket_bytes}));
+  return spec.wire == "fp32" ? text : text + " as " + spec.wire;
+}
+
+/// What the optimizer was told, without what it does not use.
+std::string optimizer_text(const record::RunSpec& spec) {
+  std::string text = fmt::format("{}, learning rate {}", spec.optimizer, spec.learning_rate);
+  if (spec.lr_scale != "none") {
+    text += fmt::format(", scaled to {:.6g} ({} with B = {} / {})", spec.scaled_learning_rate,
+                        spec.lr_scale, spec.global_batch(), spec.base_batch);
+  }
+  const bool adam = spec.optimizer.starts_with("adam") || spec.optimizer == "lamb";
+  if (adam && spec.beta1 >= 0) {
+    text += fmt::format(", betas {}, {}", spec.beta1, spec.beta2);
+  } else if (!adam) {
+    text += fmt::format(", momentum {}", spec.momentum);
+  }
+  text += fmt::format(", weight decay {}", spec.weight_decay);
+  if (!spec.schedule.empty()) text += ", schedule " + spec.schedule;
+  if (spec.warmup_epochs > 0)
+    text += fmt::format(" after {:.4g} epochs of warm-up", spec.warmup_epochs);
+  return text;
 }
 
 std::string data_text(const record::RunSpec& spec) {
@@ -147,12 +182,8 @@ Table run_facts_table(const store::StoredRun& run) {
                          ? fmt::format(", resumed at epoch {}", run.started.first_epoch)
                          : ""));
   if (!foreign) {
-    add("gradients", fmt::format("{} over {}, buckets of {}", spec.strategy, spec.backend,
-                                 format_bytes({spec.bucket_bytes})));
-    add("optimizer",
-        fmt::format("{}, learning rate {}, momentum {}, weight decay {}{}", spec.optimizer,
-                    spec.learning_rate, spec.momentum, spec.weight_decay,
-                    spec.schedule.empty() ? "" : ", schedule " + spec.schedule));
+    add("gradients", exchange(spec));
+    add("optimizer", optimizer_text(spec));
   }
   if (spec.parameters > 0) add("parameters", format_count(spec.parameters));
   if (!foreign) {
@@ -186,6 +217,11 @@ Table epochs_table(std::span<const record::EpochResult> epochs) {
                    {"val loss", "", "val_loss"},
                    {"val acc", "", "val_accuracy"},
                    {"learning rate", "", "learning_rate", Align::kRight, "at the epoch's end"},
+                   {"noise scale", "", "noise_scale", Align::kRight,
+                    "gradient noise scale in examples, smoothed; about the batch beyond which "
+                    "larger ones pay little"},
+                   {"low", "", "noise_scale_low", Align::kRight, "end of its 95 % interval"},
+                   {"high", "", "noise_scale_high", Align::kRight, "end of its 95 % interval"},
                    {"examples/s", "", "examples_per_s", Align::kRight, "examples / train time"},
                    {"train", "s", "train_s", Align::kRight, "first to last training step"},
                    {"val", "s", "val_s", Align::kRight, "validation"}};
@@ -193,7 +229,53 @@ Table epochs_table(std::span<const record::EpochResult> epochs) {
     table.rows.push_back({count(epoch.epoch), decimal(epoch.train_loss, 4),
                           decimal(epoch.train_accuracy, 4), decimal(epoch.val_loss, 4),
                           decimal(epoch.val_accuracy, 4), significant(epoch.learning_rate),
-                          rate(epoch.examples_per_s), spent(epoch.train_s), spent(epoch.val_s)});
+                          significant(epoch.noise_scale), significant(epoch.noise_scale_low),
+                          significant(epoch.noise_scale_high), rate(epoch.examples_per_s),
+                          spent(epoch.train_s), spent(epoch.val_s)});
+  }
+  return table;
+}
+
+Table utilisation_table(std::span<const record::Utilisation> samples) {
+  struct Sums {
+    double seconds = 0, cpu = 0, gpu = 0, gpu_seconds = 0;
+    std::int64_t resident = 0, gpu_memory = 0;
+  };
+  std::map<std::int32_t, Sums> ranks;
+  for (const record::Utilisation& sample : samples) {
+    Sums& sums = ranks[sample.rank];
+    sums.seconds += sample.seconds;
+    sums.cpu += sample.cpu_cores * sample.seconds;
+    sums.resident = std::max(sums.resident, sample.resident_bytes);
+    sums.gpu_memory = std::max(sums.gpu_memory, sample.gpu_memory_bytes);
+    if (!std::isfinite(sample.gpu)) continue;
+    sums.gpu += sample.gpu * sample.seconds;
+    sums.gpu_seconds += sample.seconds;
+  }
+  Table table;
+  table.title = "utilisation";
+  table.columns = {{"rank", "", "rank"},
+                   {"cpu", "cores", "cpu_cores", Align::kRight, "processor time / time; measured"},
+                   {"memory", "", "resident_bytes", Align::kRight, "largest resident set sampled"}};
+  const bool gpus = std::any_of(ranks.begin(), ranks.end(),
+                                [](const auto& rank) { return rank.second.gpu_seconds > 0; });
+  if (gpus) {
+    table.columns.push_back({"gpu", "%", "gpu", Align::kRight, "time with a kernel running, NVML"});
+    table.columns.push_back(
+        {"gpu memory", "", "gpu_memory_bytes", Align::kRight, "largest sampled, all processes"});
+  }
+  const auto size = [](std::int64_t bytes) -> Cell {
+    return {format_bytes({static_cast<std::uint64_t>(bytes)}), static_cast<double>(bytes)};
+  };
+  for (const auto& [rank, sums] : ranks) {
+    if (sums.seconds <= 0) continue;
+    std::vector<Cell> row{count(rank), decimal(sums.cpu / sums.seconds, 2), size(sums.resident)};
+    if (gpus) {
+      row.push_back(
+          decimal(sums.gpu_seconds > 0 ? 100 * sums.gpu / sums.gpu_seconds : record::kUnknown, 0));
+      row.push_back(size(sums.gpu_memory));
+    }
+    table.rows.push_back(std::move(row));
   }
   return table;
 }

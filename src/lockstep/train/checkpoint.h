@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,21 +32,24 @@ struct CheckpointIdentity {
   std::int64_t parameters = 0;
   std::uint64_t seed = 0;
   std::int64_t global_batch = 0;
+  std::string optimizer = "sgd";
 };
 
-/// All that is needed to go on bit for bit. `model` holds parameters and buffers under the network's
-/// names, `velocity` the optimizer's memory under the parameters' names.
+/// All that is needed to go on bit for bit. `model` holds parameters and buffers under the
+/// network's names, `optimizer` its memory as "velocity/NAME" for each parameter, `figures` single
+/// numbers.
 struct Checkpoint {
   CheckpointIdentity identity;
   Position position;
   std::vector<NamedTensor> model;
-  std::vector<NamedTensor> velocity;
+  std::vector<NamedTensor> optimizer;
+  std::map<std::string, double> figures;
 };
 
-/// Checkpoints of one run in one folder. Each is a file that Python's torch.load reads (keys `model`,
-/// `velocity`) and a manifest with its size and digest, which is put in place last: a checkpoint
-/// without a fitting manifest does not count, so one that was being written when the power went is
-/// as if it had never been begun. The newest two are kept.
+/// Checkpoints of one run in one folder. Each is a file that Python's torch.load reads (keys
+/// `model`, `optimizer`) and a manifest with its size and digest, which is put in place last: a
+/// checkpoint without a fitting manifest does not count, so one that was being written when the
+/// power went is as if it had never been begun. The newest two are kept.
 class CheckpointFolder {
  public:
   /// Makes the folder. Throws kData when it cannot be written to.

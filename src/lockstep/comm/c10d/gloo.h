@@ -18,7 +18,8 @@ struct GlooOptions {
 };
 
 /// The back end that works everywhere: TCP through LibTorch's own c10d, whose threads move the bytes
-/// while this one computes. Blocks until all ranks have connected.
+/// while this one computes. Memory of allocate_rounded() is rounded twice, see rounded_sum.h; half
+/// of its bytes move in finish() alone. Blocks until all ranks have connected.
 std::unique_ptr<Communicator> make_gloo(const GlooOptions& options);
 
 }  // namespace lockstep::comm
