@@ -39,6 +39,7 @@ void add_export_command(CLI::App& app, const GlobalOptions& options);
 void add_predict_command(CLI::App& app, const GlobalOptions& options);
 void add_advise_command(CLI::App& app, const GlobalOptions& options);
 void add_bench_command(CLI::App& app, const GlobalOptions& options);
+void add_serve_command(CLI::App& app, const GlobalOptions& options);
 void add_doctor_command(CLI::App& app, const GlobalOptions& options);
 
 }  // namespace lockstep::cli

@@ -31,6 +31,9 @@ struct StudyReport {
 StudyReport study_report(std::span<const record::Measurement> rows,
                          const StudyOptions& options = {});
 
+/// The sentence that says when a worker count pays.
+std::string paying_rule();
+
 /// Text, Markdown and LaTeX one after the other with the verdict at the end; JSON as one object
 /// with "tables" and "verdict". Not for CSV, whose form of a study is the measurements table.
 std::string render_study(const StudyReport& report, Format format,
