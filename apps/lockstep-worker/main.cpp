@@ -9,6 +9,7 @@
 #include "lockstep/base/log.h"
 #include "lockstep/base/version.h"
 #include "lockstep/comm/c10d/gloo.h"
+#include "lockstep/comm/c10d/nccl.h"
 #include "lockstep/comm/placement.h"
 #include "lockstep/comm/shared_memory.h"
 #include "lockstep/comm/single.h"
@@ -27,6 +28,7 @@ std::unique_ptr<comm::Communicator> connect(const comm::Placement& place,
   std::string backend = request.spec.backend;
   if (backend == "auto") {
     backend = place.shared_memory_fd && place.local_size == place.size ? "shm" : "gloo";
+    if (request.spec.device == "cuda" && comm::has_nccl()) backend = "nccl";
   }
   if (place.size == 1) return comm::make_single();
   if (backend == "shm") {
@@ -39,6 +41,13 @@ std::unique_ptr<comm::Communicator> connect(const comm::Placement& place,
                                      .size = place.size,
                                      .timeout = timeout,
                                      .spin = Seconds(request.spec.oversubscribed ? 0 : 50e-6)});
+  }
+  if (backend == "nccl") {
+    return comm::make_nccl({.rank = place.rank,
+                            .size = place.size,
+                            .gpu = place.local_rank,
+                            .rendezvous_dir = place.rendezvous_dir,
+                            .timeout = timeout});
   }
   return comm::make_gloo({.rank = place.rank,
                           .size = place.size,
@@ -63,7 +72,8 @@ void train(const record::TrainRequest& request, const comm::Placement& place,
   const auto communicator = connect(place, request);
   try {
     train::Trainer trainer(request, describe_program(), *communicator, clock,
-                           [&](const record::Event& event) { events.send(event); }, stop_flag());
+                           [&](const record::Event& event) { events.send(event); }, stop_flag(),
+                           place.local_rank);
     trainer.run();
   } catch (...) {
     communicator->abandon();

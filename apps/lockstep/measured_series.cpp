@@ -54,13 +54,17 @@ std::vector<record::Measurement> measured_rows(const MeasuredSource& source) {
   return rows;
 }
 
-std::vector<predict::TableSeries> measured_series(const MeasuredSource& source) {
-  std::vector<record::Measurement> rows = measured_rows(source);
-  if (source.table.empty()) rows = configurations(std::move(rows));
-  std::vector<predict::TableSeries> all = predict::series_of(rows, source.series_column);
-  if (!source.series_column.empty()) return all;
-  for (predict::TableSeries& one : all) one.overhead_grows = source.table.empty();
+std::vector<predict::TableSeries> series_of_rows(std::vector<record::Measurement> rows, bool stored,
+                                                 const std::string& series_column) {
+  if (stored) rows = configurations(std::move(rows));
+  std::vector<predict::TableSeries> all = predict::series_of(rows, series_column);
+  if (!series_column.empty()) return all;
+  for (predict::TableSeries& one : all) one.overhead_grows = stored;
   return predict::most_direct(std::move(all));
+}
+
+std::vector<predict::TableSeries> measured_series(const MeasuredSource& source) {
+  return series_of_rows(measured_rows(source), source.table.empty(), source.series_column);
 }
 
 }  // namespace lockstep::cli
