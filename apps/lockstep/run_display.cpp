@@ -6,6 +6,7 @@
 
 #include "lockstep/base/units.h"
 #include "lockstep/report/run_tables.h"
+#include "predict_output.h"
 #include "terminal.h"
 #include "time_table.h"
 
@@ -88,6 +89,7 @@ void RunDisplay::on(const record::RunStarted& event) {
 void RunDisplay::on(const record::Progress& event) {
   if (!progress_) return;
   progress_->update(event);
+  show_first_forecast(event);
   if (console_.terminal()) {
     console_.set_status(progress_->bar());
   } else if (clock_.monotonic() - line_at_ >= kLineInterval) {
@@ -103,6 +105,7 @@ void RunDisplay::on(const record::StepBlock& event) {
 void RunDisplay::on(const record::EpochResult& event) {
   if (!header_shown_) console_.out(kEpochHeader);
   header_shown_ = true;
+  if (progress_) progress_->finish_epoch(event);
   console_.out(epoch_line(event, started_ ? started_->spec.epochs : event.epoch));
   last_epoch_ = event;
 }
@@ -130,7 +133,27 @@ void RunDisplay::on(const record::RunEnded& event) {
                format_bytes({static_cast<std::uint64_t>(event.peak_memory_bytes)});
   }
   console_.out(summary);
+  if (done) show_forecast_verdict(event.total_s);
   for (const std::string& warning : timing_warnings(*started_)) console_.out("note: " + warning);
+}
+
+void RunDisplay::show_first_forecast(const record::Progress& now) {
+  if (forecast_shown_ || console_.terminal()) return;
+  const auto total = progress_->forecast().total();
+  if (!total) return;
+  forecast_shown_ = true;
+  console_.err(
+      fmt::format("predicted total after step {}: {}", now.step, time_with_interval(*total)));
+}
+
+void RunDisplay::show_forecast_verdict(double total_s) {
+  const RunForecast& forecast = progress_->forecast();
+  for (const std::string& line : forecast_verdict(forecast, total_s)) console_.out(line);
+  if (forecast.warm_up_steps() > 0) {
+    console_.out(fmt::format("warm-up: the first {} took {} longer than as many steady ones",
+                             plural(forecast.warm_up_steps(), "step"),
+                             format_seconds(Seconds(forecast.warm_up_cost_s()))));
+  }
 }
 
 void RunDisplay::show_times() {
