@@ -23,9 +23,9 @@ constexpr std::int64_t kLargestBatch = 1 << 24;
 constexpr int kMostEpochs = 1'000'000;
 
 /// What a study decides for each run itself, or what would be overwritten by the next.
-constexpr const char* kNotForStudies[] = {"RECIPE",     "--batch",      "--workers",
-                                          "--strategy", "--checkpoint", "--checkpoint-every",
-                                          "--resume",   "--trace"};
+constexpr const char* kNotForStudies[] = {
+    "RECIPE",   "--batch", "--workers", "--strategy", "--checkpoint", "--checkpoint-every",
+    "--resume", "--trace", "--samples", "--save"};
 
 std::vector<int> worker_counts(const StudyRequest& request) {
   std::vector<int> counts;
