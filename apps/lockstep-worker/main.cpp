@@ -88,6 +88,7 @@ int run(int argc, char** argv) {
   set_up_log(place.size > 1 ? fmt::format("[rank {}/{}]", place.rank, place.size) : "", false);
   const EventChannel events = event_channel_from_environment();
   record::TrainRequest request;
+  request.spec.batch_per_worker = 0;  // unless told otherwise, the recipe's own
   CLI::App app{"One rank of a Lockstep run, usually started by `lockstep train`."};
   app.set_version_flag("--version", kVersion);
   app.require_subcommand(1);

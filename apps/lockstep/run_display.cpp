@@ -28,10 +28,12 @@ std::string metric(double value) {
 
 std::string headline(const record::RunStarted& started) {
   const record::RunSpec& spec = started.spec;
-  return fmt::format("{} on {}{}: {} + {} examples, {} parameters\n", spec.recipe, spec.data.name,
+  const std::string skipped =
+      spec.data.skipped > 0 ? fmt::format(" ({} skipped)", plural(spec.data.skipped, "file")) : "";
+  return fmt::format("{} on {}{}: {} + {} examples{}, {} parameters\n", spec.recipe, spec.data.name,
                      spec.data.synthetic ? " (synthetic data)" : "",
                      format_count(spec.data.train_examples), format_count(spec.data.val_examples),
-                     format_count(spec.parameters)) +
+                     skipped, format_count(spec.parameters)) +
          fmt::format("{} x {}, b = {}, B = {}, {} steps an epoch, {} gradients over {}\n",
                      plural(spec.workers, "worker"), plural(spec.threads_per_worker, "thread"),
                      spec.batch_per_worker, spec.global_batch(), started.steps_per_epoch,
@@ -41,7 +43,23 @@ std::string headline(const record::RunStarted& started) {
 constexpr char kEpochHeader[] =
     "  epoch  train loss  accuracy  val loss  accuracy  examples/s  s/epoch  val s";
 
+/// Where a recipe has figures of its own, they stand in place of loss and accuracy.
+std::string epoch_header(const record::EpochResult& epoch) {
+  if (epoch.metrics.empty()) return kEpochHeader;
+  std::string header = "  epoch";
+  for (const auto& [name, value] : epoch.metrics) header += fmt::format("  {:>10}", name);
+  return header + "  examples/s  s/epoch";
+}
+
+std::string metrics_line(const record::EpochResult& epoch, int epochs) {
+  std::string line = fmt::format("{:>7}", fmt::format("{}/{}", epoch.epoch, epochs));
+  for (const auto& [name, value] : epoch.metrics) line += fmt::format("  {:>10}", metric(value));
+  return line + fmt::format("  {:>10}  {:>7.2f}", format_count(std::llround(epoch.examples_per_s)),
+                            epoch.train_s);
+}
+
 std::string epoch_line(const record::EpochResult& epoch, int epochs) {
+  if (!epoch.metrics.empty()) return metrics_line(epoch, epochs);
   return fmt::format("{:>7}  {:>10}  {:>8}  {:>8}  {:>8}  {:>10}  {:>7.2f}  {:>5.2f}",
                      fmt::format("{}/{}", epoch.epoch, epochs), metric(epoch.train_loss),
                      metric(epoch.train_accuracy), metric(epoch.val_loss),
@@ -103,7 +121,7 @@ void RunDisplay::on(const record::StepBlock& event) {
 }
 
 void RunDisplay::on(const record::EpochResult& event) {
-  if (!header_shown_) console_.out(kEpochHeader);
+  if (!header_shown_) console_.out(epoch_header(event));
   header_shown_ = true;
   if (progress_) progress_->finish_epoch(event);
   console_.out(epoch_line(event, started_ ? started_->spec.epochs : event.epoch));

@@ -42,6 +42,8 @@ void judge(const launch::GroupOutcome& outcome, record::RunStatus status,
 
 void train(record::TrainRequest request, const GlobalOptions& options) {
   check_train_request(request);
+  auto& samples = request.spec.options.samples;
+  if (request.spec.recipe == "gan" && samples.empty()) samples = "gan-samples";
   const launch::CorePlan plan = plan_workers(request.spec);
   require_worker_program();
 
@@ -68,10 +70,15 @@ void add_train_command(CLI::App& app, const GlobalOptions& options) {
       app, "train",
       "Trains a recipe on this machine, one worker process for each share of its cores.",
       {"lockstep train fashion -n 2 --batch 128 --epochs 3",
-       "lockstep train cifar-resnet18 --data synthetic --steps 100 --trace trace.json"});
+       "lockstep train cifar-resnet18 --data synthetic --steps 100 --trace trace.json",
+       "lockstep train transfer --data fruit/ --backbone mobilenet_v2.pt --rotate 15 --flip 0.5",
+       "lockstep train steering --data driving/ -n 2 --epochs 10",
+       "lockstep train gan --data photos/ --batch 64 --samples sheets/",
+       "lockstep train script --model my.pt --data fruit/ --image-size 64 --save trained.pt"});
   auto request = std::make_shared<record::TrainRequest>();
   request->spec.workers = 0;             // as many as there are cores
   request->spec.threads_per_worker = 0;  // an equal share of them
+  request->spec.batch_per_worker = 0;    // the recipe's own
   add_train_options(command, *request);
   set_action(command, [request, &options] { train(*request, options); });
 }

@@ -13,6 +13,7 @@ static void visit_data(Visitor&& field, Data& data) {
   field("synthetic", data.synthetic);
   field("train_examples", data.train_examples);
   field("val_examples", data.val_examples);
+  field("skipped", data.skipped);
 }
 
 template <class Visitor, class Spec>
@@ -53,6 +54,7 @@ static void visit_spec(Visitor&& field, Spec& spec) {
   field("oversubscribed", spec.oversubscribed);
   field("parameters", spec.parameters);
   field("command", spec.command);
+  field("options", spec.options);
 }
 
 void to_json(nlohmann::json& json, const DataFacts& data) {
