@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
+#include "collectives_bench.h"
+#include "device_bench.h"
 #include "event_channel.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/log.h"
@@ -81,6 +84,24 @@ void train(const record::TrainRequest& request, const comm::Placement& place,
   }
 }
 
+/// Lines on standard output, for `lockstep bench`; the record is closed as that of a run is.
+void bench_link(const record::TrainRequest& request, const CollectivesOptions& options,
+                const comm::Placement& place, const EventChannel& events) {
+  set_up_process(1);
+  const SystemClock clock;
+  const auto communicator = connect(place, request);
+  try {
+    bench_collectives(options, *communicator, clock, [](const std::string& line) {
+      fmt::print("{}\n", line);
+      std::fflush(stdout);
+    });
+  } catch (...) {
+    communicator->abandon();
+    throw;
+  }
+  if (place.rank == 0) events.send(record::RunEnded{});
+}
+
 /// One rank of one run; `lockstep train` starts as many as it needs.
 int run(int argc, char** argv) {
   const comm::Placement place = comm::placement_from_environment(
@@ -95,6 +116,18 @@ int run(int argc, char** argv) {
   CLI::App* training = app.add_subcommand("train", "Train as the rank that the environment says");
   cli::add_train_options(*training, request);
   CLI::App* probing = app.add_subcommand("probe", "Print what this program offers here, as JSON");
+  CLI::App* naming = app.add_subcommand("names", "Print the recipes and schedules, as JSON");
+  CollectivesOptions sizes;
+  CLI::App* link = app.add_subcommand("collectives", "Time all-reduces, a line of JSON for each size");
+  link->add_option("--backend", request.spec.backend, "How workers exchange data");
+  link->add_option("--least", sizes.least_bytes, "Smallest size, bytes");
+  link->add_option("--most", sizes.most_bytes, "Largest size, bytes");
+  link->add_option("--seconds", sizes.seconds_per_size, "Time for each size");
+  link->add_flag("--oversubscribe", request.spec.oversubscribed, "Workers share cores");
+  CLI::App* device = app.add_subcommand("device", "Measure this device, a line of JSON");
+  double seconds = 1;
+  device->add_option("--threads", request.spec.threads_per_worker, "Threads to use");
+  device->add_option("--seconds", seconds, "Time for each figure");
   try {
     try {
       app.parse(argc, argv);
@@ -103,6 +136,19 @@ int run(int argc, char** argv) {
     }
     if (probing->parsed()) {
       fmt::print("{}\n", probe());
+      return 0;
+    }
+    if (naming->parsed()) {
+      fmt::print("{}\n", known_names());
+      return 0;
+    }
+    if (link->parsed()) {
+      bench_link(request, sizes, place, events);
+      return 0;
+    }
+    if (device->parsed()) {
+      set_up_process(request.spec.threads_per_worker);
+      fmt::print("{}\n", bench_device(SystemClock(), seconds));
       return 0;
     }
     cli::check_train_request(request);

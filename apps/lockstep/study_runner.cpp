@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "calibrated_links.h"
 #include "lockstep/base/error.h"
@@ -59,6 +60,11 @@ void StudyRunner::say(const std::string& text) {
 
 namespace {
 
+bool has_ladder(std::span<const study::PlannedRun> plan) {
+  return std::any_of(plan.begin(), plan.end(),
+                     [](const study::PlannedRun& run) { return !run.ladder.empty(); });
+}
+
 std::optional<Seconds> estimate(const StudyRun& run, const std::vector<store::RunSummary>& stored) {
   std::vector<store::RunSummary> alike;
   for (const store::RunSummary& one : stored) {
@@ -82,15 +88,22 @@ std::string StudyRunner::time_left(std::size_t from) const {
     total += *entry->second;
   }
   if (due == 0) return "";
-  const bool ladder = std::any_of(plan_.begin() + static_cast<std::ptrdiff_t>(from), plan_.end(),
-                                  [](const study::PlannedRun& run) { return !run.ladder.empty(); });
+  const bool ladder = has_ladder(std::span(plan_).subspan(from));
   return fmt::format("{} {} left", ladder ? "at most" : "about", format_seconds(total));
+}
+
+bool StudyRunner::is_untried_rung(std::size_t at) const {
+  return standings_[at].standing == Standing::kOpen &&
+         std::any_of(plan_.begin(), plan_.end(), [&](const study::PlannedRun& other) {
+           return study::is_rung_below(other, plan_[at]);
+         });
 }
 
 void StudyRunner::show_plan() {
   std::vector<PlanRow> rows;
   std::map<std::string, std::size_t> places;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
+    if (is_untried_rung(i)) continue;
     const auto [place, fresh] = places.try_emplace(plan_[i].cell.name(), rows.size());
     if (fresh) {
       rows.push_back(
@@ -104,15 +117,16 @@ void StudyRunner::show_plan() {
   }
   report::Table table = plan_table(rows);
   const Counts now = counts();
-  table.title = fmt::format("study {}: {} runs, {} done", options_.name, runs_.size(), now.done);
+  const bool ladder = has_ladder(plan_);
+  table.title = fmt::format("study {}: {}{} runs, {} done", options_.name, ladder ? "at most " : "",
+                            runs_.size(), now.done);
   if (const std::string left = time_left(0); !left.empty()) table.title += ", " + left;
   if (!options_.warm_up.empty()) table.notes.push_back(options_.warm_up);
   if (!options_.memory.empty()) table.notes.push_back(options_.memory);
-  const bool ladder = std::any_of(plan_.begin(), plan_.end(),
-                                  [](const study::PlannedRun& run) { return !run.ladder.empty(); });
   if (ladder) {
     table.notes.push_back(
-        "ladder: batches are climbed until one does not fit; the rest is not run.");
+        "ladder: batches are climbed until one does not fit; only those tried and the first are "
+        "listed.");
   }
   const bool json = global_.json && options_.dry_run;
   const std::string text = report::render(

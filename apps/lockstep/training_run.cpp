@@ -116,10 +116,15 @@ TrainingOutcome run_training(const record::TrainRequest& request, const launch::
   const launch::LocalWorkers local;
   console.set_status(fmt::format("starting {} x {} ...", plan.workers, program));
   std::vector<std::string> arguments{"train"};
-  for (std::string& argument : train_arguments(request)) arguments.push_back(std::move(argument));
+  record::TrainRequest asked = request;
+  asked.memory_bytes = 0;  // set from here, so that it holds from the worker's first allocation on
+  for (std::string& argument : train_arguments(asked)) arguments.push_back(std::move(argument));
+  auto specs = local.specs(program, arguments, plan, worker_environment());
+  for (launch::ProcessSpec& spec : specs) {
+    spec.data_limit = request.memory_bytes / static_cast<std::uint64_t>(plan.workers);
+  }
   TrainingOutcome outcome;
-  outcome.group = launch::run_group(local.specs(program, arguments, plan, worker_environment()),
-                                    relay, signals, clock);
+  outcome.group = launch::run_group(std::move(specs), relay, signals, clock);
   outcome.status = relay.close(outcome.group);
   outcome.began = relay.began();
   return outcome;
