@@ -74,7 +74,7 @@ report::StudyOptions study_options(const GlobalOptions& global, const ReportOpti
 }
 
 void write_html(const GlobalOptions& global, const ReportOptions& options) {
-  const PageTerms terms{study_options(options), parse_prices(options.prices)};
+  const PageTerms terms{study_options(global, options), parse_prices(options.prices)};
   report::PageSource source;
   if (!options.table.empty()) {
     source = table_page(options.table, terms);
