@@ -10,6 +10,7 @@
 #include "lockstep/nets/avx2/cpu.h"
 #include "lockstep/nets/moment_exchange.h"
 #include "lockstep/nets/sync_batch_norm.h"
+#include "lockstep/nets/tensor_span.h"
 
 namespace lockstep::nets {
 namespace {
@@ -55,12 +56,8 @@ struct Moments {
   std::int64_t rows = 0;         ///< Values that each is of.
 };
 
-std::span<float> floats(const torch::Tensor& tensor) {
-  return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
-}
-
-/// Training: by the moments of the batch, which are left in `moments`; of all ranks' batches if there
-/// is an exchange.
+/// Training: by the moments of the batch, which are left in `moments`; of all ranks' batches if
+/// there is an exchange.
 struct BatchNorm : torch::autograd::Function<BatchNorm> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& input,
                                const torch::Tensor& weight, const torch::Tensor& bias,
@@ -166,8 +163,8 @@ torch::Tensor apply(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& input
                     const torch::Tensor& residual, bool relu) {
   MomentExchange* exchange = norm.is_training() ? current_moment_exchange() : nullptr;
   if (!ours(norm, input, residual)) {
-    auto output = exchange != nullptr ? sync_batch_norm(norm, input, *exchange)
-                                      : norm.forward(input);
+    auto output =
+        exchange != nullptr ? sync_batch_norm(norm, input, *exchange) : norm.forward(input);
     if (residual.defined()) output = output + residual;
     return relu ? torch::relu(output) : output;
   }
@@ -178,9 +175,8 @@ torch::Tensor apply(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& input
   }
   Moments moments;
   const auto added = residual.defined() ? c10::make_optional(residual) : c10::nullopt;
-  auto output =
-      BatchNorm::apply(input, norm.weight, norm.bias, added, relu, norm.options.eps(), &moments,
-                       exchange);
+  auto output = BatchNorm::apply(input, norm.weight, norm.bias, added, relu, norm.options.eps(),
+                                 &moments, exchange);
   update_running_averages(norm, moments.mean, moments.variance, moments.rows);
   return output;
 }

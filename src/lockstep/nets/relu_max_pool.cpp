@@ -28,8 +28,8 @@ struct ReluMaxPool : torch::autograd::Function<ReluMaxPool> {
     const auto height = choice.size(2) * 2, width = choice.size(3) * 2;
     auto grad_input = torch::empty({n, channels, height, width},
                                    grad.options().memory_format(torch::MemoryFormat::ChannelsLast));
-    relu_max_pool_backward(grad.data_ptr<float>(), choice.data_ptr<std::uint8_t>(), n, height, width,
-                           channels, grad_input.data_ptr<float>());
+    relu_max_pool_backward(grad.data_ptr<float>(), choice.data_ptr<std::uint8_t>(), n, height,
+                           width, channels, grad_input.data_ptr<float>());
     return {grad_input};
   }
 };
@@ -39,7 +39,8 @@ struct ReluMaxPool : torch::autograd::Function<ReluMaxPool> {
 torch::Tensor relu_max_pool(const torch::Tensor& input) {
   const bool ours = input.device().is_cpu() && input.scalar_type() == torch::kFloat &&
                     input.dim() == 4 && input.is_contiguous(torch::MemoryFormat::ChannelsLast) &&
-                    input.size(1) % kPoolBlock == 0 && input.size(2) % 2 == 0 && input.size(3) % 2 == 0;
+                    input.size(1) % kPoolBlock == 0 && input.size(2) % 2 == 0 &&
+                    input.size(3) % 2 == 0;
   return ours ? ReluMaxPool::apply(input) : torch::max_pool2d(torch::relu(input), 2);
 }
 

@@ -24,7 +24,8 @@ void expect_same_as_aten(torch::Tensor input) {
 
 TEST(ReluMaxPool, EqualsAtenForChannelsLast) {
   torch::manual_seed(1);
-  for (const auto& [n, c, h, w] : {std::tuple{1, 8, 2, 2}, {3, 24, 14, 14}, {2, 8, 28, 28}, {5, 40, 6, 10}}) {
+  for (const auto& [n, c, h, w] :
+       {std::tuple{1, 8, 2, 2}, {3, 24, 14, 14}, {2, 8, 28, 28}, {5, 40, 6, 10}}) {
     expect_same_as_aten(torch::randn({n, c, h, w}).contiguous(torch::MemoryFormat::ChannelsLast));
   }
 }
@@ -32,8 +33,9 @@ TEST(ReluMaxPool, EqualsAtenForChannelsLast) {
 TEST(ReluMaxPool, SendsTheGradientOfTiesToTheFirstElement) {
   // Small integers: most windows have ties, many are all negative or zero.
   torch::manual_seed(2);
-  expect_same_as_aten(
-      torch::randint(-2, 3, {4, 16, 8, 8}).to(torch::kFloat).contiguous(torch::MemoryFormat::ChannelsLast));
+  expect_same_as_aten(torch::randint(-2, 3, {4, 16, 8, 8})
+                          .to(torch::kFloat)
+                          .contiguous(torch::MemoryFormat::ChannelsLast));
 }
 
 TEST(ReluMaxPool, TakesOtherLayoutsAndSizesToo) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lockstep/base/error.h"
+#include "lockstep/nets/tensor_span.h"
 
 namespace lockstep::nets {
 namespace {
@@ -22,14 +23,6 @@ torch::Tensor along_channels(const torch::Tensor& values, const torch::Tensor& l
   std::vector<std::int64_t> shape(static_cast<std::size_t>(like.dim()), 1);
   shape[1] = values.numel();
   return values.reshape(shape);
-}
-
-std::span<float> floats(const torch::Tensor& tensor) {
-  return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
-}
-
-std::span<double> doubles(const torch::Tensor& tensor) {
-  return {tensor.data_ptr<double>(), static_cast<std::size_t>(tensor.numel())};
 }
 
 struct SyncBatchNorm : torch::autograd::Function<SyncBatchNorm> {

@@ -43,7 +43,7 @@ class OneRank final : public MomentExchange {
   int rank_;
 };
 
-nn::BatchNorm2d make_norm(std::int64_t channels) {
+nn::BatchNorm2d make_trained_norm(std::int64_t channels) {
   torch::manual_seed(5);
   nn::BatchNorm2d norm(channels);
   const torch::NoGradGuard no_grad;
@@ -53,7 +53,7 @@ nn::BatchNorm2d make_norm(std::int64_t channels) {
 }
 
 /// Float sums against double ones.
-void expect_close(const Tensor& got, const Tensor& reference) {
+void expect_same_values(const Tensor& got, const Tensor& reference) {
   ASSERT_EQ(got.sizes(), reference.sizes());
   const double difference = (got.to(torch::kDouble) - reference).abs().max().item<double>();
   EXPECT_LT(difference, 1e-5 * (1 + reference.abs().max().item<double>()));
@@ -66,7 +66,7 @@ TEST_P(SyncBatchNormChannels, TwoRanksEqualOneBigBatch) {
   const auto input = torch::randn({8, channels, 3, 3}) * 2 + 3;
   const auto grad = torch::randn({8, channels, 3, 3});
 
-  auto whole = make_norm(channels);
+  auto whole = make_trained_norm(channels);
   whole->to(torch::kDouble);
   auto whole_input = input.to(torch::kDouble).requires_grad_();
   const auto whole_output = torch::relu(whole(whole_input));
@@ -75,7 +75,7 @@ TEST_P(SyncBatchNormChannels, TwoRanksEqualOneBigBatch) {
   // Unequal parts, as the last step of an epoch may have.
   const std::vector<std::pair<std::int64_t, std::int64_t>> parts{{0, 5}, {5, 3}};
   ThreadExchange all(2);
-  std::vector<nn::BatchNorm2d> norms{make_norm(channels), make_norm(channels)};
+  std::vector<nn::BatchNorm2d> norms{make_trained_norm(channels), make_trained_norm(channels)};
   std::vector<Tensor> inputs(2), outputs(2);
   std::vector<std::thread> ranks;
   for (std::size_t r = 0; r < 2; ++r) {
@@ -93,14 +93,14 @@ TEST_P(SyncBatchNormChannels, TwoRanksEqualOneBigBatch) {
   }
   for (auto& rank : ranks) rank.join();
 
-  expect_close(torch::cat({outputs[0], outputs[1]}), whole_output);
-  expect_close(torch::cat({inputs[0].grad(), inputs[1].grad()}), whole_input.grad());
+  expect_same_values(torch::cat({outputs[0], outputs[1]}), whole_output);
+  expect_same_values(torch::cat({inputs[0].grad(), inputs[1].grad()}), whole_input.grad());
   // Ranks add up the gradients of parameters afterwards, as those of all others.
-  expect_close(norms[0]->weight.grad() + norms[1]->weight.grad(), whole->weight.grad());
-  expect_close(norms[0]->bias.grad() + norms[1]->bias.grad(), whole->bias.grad());
+  expect_same_values(norms[0]->weight.grad() + norms[1]->weight.grad(), whole->weight.grad());
+  expect_same_values(norms[0]->bias.grad() + norms[1]->bias.grad(), whole->bias.grad());
   for (const auto& norm : norms) {
-    expect_close(norm->running_mean, whole->running_mean);
-    expect_close(norm->running_var, whole->running_var);
+    expect_same_values(norm->running_mean, whole->running_mean);
+    expect_same_values(norm->running_var, whole->running_var);
   }
 }
 

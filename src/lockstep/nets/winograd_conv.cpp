@@ -12,24 +12,24 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr auto kChannelsLast = torch::MemoryFormat::ChannelsLast;
+constexpr auto kLayout = torch::MemoryFormat::ChannelsLast;
 
 avx2::Workspace workspace(std::size_t floats) {
   return {thread_workspace().floats(floats), at::in_parallel_region() ? 1 : at::get_num_threads()};
 }
 
-avx2::Conv3x3 shape(const torch::Tensor& input, const torch::Tensor& weight, int stride) {
+avx2::Conv3x3 conv_shape(const torch::Tensor& input, const torch::Tensor& weight, int stride) {
   return {input.size(0), input.size(2), input.size(3), weight.size(1), weight.size(0), stride};
 }
 
 struct WinogradConv : torch::autograd::Function<WinogradConv> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given_input,
                                const torch::Tensor& given_weight, std::int64_t stride) {
-    const auto input = given_input.contiguous(kChannelsLast);
+    const auto input = given_input.contiguous(kLayout);
     const auto weight = given_weight.contiguous();
-    const auto conv = shape(input, weight, static_cast<int>(stride));
+    const auto conv = conv_shape(input, weight, static_cast<int>(stride));
     auto output = torch::empty({conv.images, conv.out, conv.out_height(), conv.out_width()},
-                               input.options().memory_format(kChannelsLast));
+                               input.options().memory_format(kLayout));
     avx2::forward(conv, input.data_ptr<float>(), weight.data_ptr<float>(), output.data_ptr<float>(),
                   workspace(avx2::forward_workspace(conv)));
     context->save_for_backward({input, weight});
@@ -40,8 +40,9 @@ struct WinogradConv : torch::autograd::Function<WinogradConv> {
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
     const auto saved = context->get_saved_variables();
     const auto &input = saved[0], &weight = saved[1];
-    const auto grad = grads[0].contiguous(kChannelsLast);
-    const auto conv = shape(input, weight, static_cast<int>(context->saved_data["stride"].toInt()));
+    const auto grad = grads[0].contiguous(kLayout);
+    const auto conv =
+        conv_shape(input, weight, static_cast<int>(context->saved_data["stride"].toInt()));
     torch::Tensor grad_input, grad_weight;
     if (context->needs_input_grad(1)) {
       grad_weight = torch::empty_like(weight);
@@ -77,7 +78,7 @@ bool plain_floats(const torch::Tensor& tensor) {
 // than twice is worth it: an estimate from the figures above, not a measurement.
 bool winograd_pays(const torch::Tensor& input, const torch::Tensor& weight, int stride) {
   if (!plain_floats(input) || !plain_floats(weight) || !avx2::cpu_supported()) return false;
-  const auto conv = shape(input, weight, stride);
+  const auto conv = conv_shape(input, weight, stride);
   const auto block = avx2::kChannelBlock;
   const bool possible = weight.size(2) == 3 && weight.size(3) == 3 && input.size(1) == conv.in &&
                         conv.in % block == 0 && conv.out % block == 0 && input.numel() > 0 &&

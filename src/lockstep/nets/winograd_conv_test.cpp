@@ -11,7 +11,7 @@ namespace {
 
 using torch::Tensor;
 
-constexpr auto kLast = torch::MemoryFormat::ChannelsLast;
+constexpr auto kChannelsLast = torch::MemoryFormat::ChannelsLast;
 
 // Relative to the root mean square of the reference. Winograd's sums pass through values several
 // times the result: 1.2e-6 measured, against 2e-7 of ATen's direct convolution.
@@ -49,7 +49,7 @@ TEST(WinogradConv, MatchesAtenAndItsGradientsInDouble) {
   for (const auto& s :
        {Shape{2, 64, 64, 32, 32, 1}, Shape{2, 64, 128, 32, 32, 2}, Shape{8, 16, 48, 9, 14, 1},
         Shape{9, 32, 16, 15, 16, 2}, Shape{8, 512, 512, 4, 4, 1}}) {
-    const auto input = torch::randn({s.images, s.in, s.height, s.width}).contiguous(kLast);
+    const auto input = torch::randn({s.images, s.in, s.height, s.width}).contiguous(kChannelsLast);
     const auto weight = torch::randn({s.out, s.in, 3, 3});
     const auto grad = torch::randn({s.images, s.out, (s.height + s.stride - 1) / s.stride,
                                     (s.width + s.stride - 1) / s.stride});
@@ -71,7 +71,8 @@ TEST(WinogradConv, TakesAnyMemoryFormat) {
   const auto input = torch::randn({3, 32, 12, 12});
   const auto weight = torch::randn({16, 32, 3, 3});
   const auto plain = conv3x3(input, weight);
-  EXPECT_TRUE(torch::equal(plain, conv3x3(input.contiguous(kLast), weight.contiguous(kLast))));
+  EXPECT_TRUE(torch::equal(
+      plain, conv3x3(input.contiguous(kChannelsLast), weight.contiguous(kChannelsLast))));
   EXPECT_TRUE(torch::equal(
       plain, conv3x3(input.transpose(2, 3).contiguous().transpose(2, 3),
                      weight.permute({1, 0, 2, 3}).contiguous().permute({1, 0, 2, 3}))));
@@ -102,9 +103,9 @@ TEST(WinogradConv, GivesTheSameBitsOnAnyNumberOfThreads) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "GCC's OpenMP library is not instrumented: its barriers look like races";
 #endif
-  const auto input = torch::randn({4, 64, 16, 16}).contiguous(kLast);
+  const auto input = torch::randn({4, 64, 16, 16}).contiguous(kChannelsLast);
   const auto weight = torch::randn({64, 64, 3, 3});
-  const auto grad = torch::randn({4, 64, 16, 16}).contiguous(kLast);
+  const auto grad = torch::randn({4, 64, 16, 16}).contiguous(kChannelsLast);
   const auto convolve = [](const Tensor& x, const Tensor& w) { return conv3x3(x, w); };
   const int before = torch::get_num_threads();
   torch::set_num_threads(1);

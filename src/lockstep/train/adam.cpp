@@ -9,7 +9,7 @@ namespace {
 
 /// The numbers of one step, so that the pass multiplies and never divides by what is the same for
 /// all elements.
-struct Factors {
+struct AdamFactors {
   float keep;   ///< of the parameter: 1, or 1 - rate * decay for AdamW
   float decay;  ///< added to the gradient: 0 for AdamW
   float beta1;
@@ -20,8 +20,8 @@ struct Factors {
 };
 
 LOCKSTEP_SIMD_CLONES
-void pass(float* __restrict p, const float* __restrict g, float* __restrict m, float* __restrict v,
-          std::size_t count, const Factors f) {
+void adam_pass(float* __restrict p, const float* __restrict g, float* __restrict m,
+               float* __restrict v, std::size_t count, const AdamFactors f) {
   for (std::size_t i = 0; i < count; ++i) {
     const float gradient = g[i] + f.decay * p[i];
     const float first = f.beta1 * m[i] + (1 - f.beta1) * gradient;
@@ -47,14 +47,14 @@ class Adam final : public Optimizer {
     const auto t = static_cast<double>(steps());
     const double bias1 = 1 - std::pow(options_.beta1, t), bias2 = 1 - std::pow(options_.beta2, t);
     const double decay = options_.weight_decay;
-    pass(parameters.data(), gradients.data(), first_.data(), second_.data(), parameters.size(),
-         {.keep = static_cast<float>(decoupled_ ? 1 - learning_rate * decay : 1),
-          .decay = static_cast<float>(decoupled_ ? 0 : decay),
-          .beta1 = static_cast<float>(options_.beta1),
-          .beta2 = static_cast<float>(options_.beta2),
-          .rate = static_cast<float>(learning_rate / bias1),
-          .unbias = static_cast<float>(1 / std::sqrt(bias2)),
-          .epsilon = static_cast<float>(options_.epsilon)});
+    adam_pass(parameters.data(), gradients.data(), first_.data(), second_.data(), parameters.size(),
+              {.keep = static_cast<float>(decoupled_ ? 1 - learning_rate * decay : 1),
+               .decay = static_cast<float>(decoupled_ ? 0 : decay),
+               .beta1 = static_cast<float>(options_.beta1),
+               .beta2 = static_cast<float>(options_.beta2),
+               .rate = static_cast<float>(learning_rate / bias1),
+               .unbias = static_cast<float>(1 / std::sqrt(bias2)),
+               .epsilon = static_cast<float>(options_.epsilon)});
   }
 
   OptimizerOptions options_;

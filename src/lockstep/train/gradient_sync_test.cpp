@@ -18,7 +18,8 @@ namespace nn = torch::nn;
 
 nn::Sequential small_network() {
   torch::manual_seed(7);
-  return nn::Sequential(nn::Linear(6, 9), nn::Tanh(), nn::Linear(9, 4), nn::Tanh(), nn::Linear(4, 1));
+  return nn::Sequential(nn::Linear(6, 9), nn::Tanh(), nn::Linear(9, 4), nn::Tanh(),
+                        nn::Linear(4, 1));
 }
 
 comm::BucketPlan plan_for(const std::vector<torch::Tensor>& parameters, std::uint64_t bucket) {
@@ -39,7 +40,8 @@ torch::Tensor slot(GradientSync& sync, const comm::BucketPlan& plan, const torch
   return torch::from_blob(sync.gradients().data() + plan.offset_of[index], like.sizes()).clone();
 }
 
-class GradientSyncStrategy : public ::testing::TestWithParam<std::tuple<Strategy, std::uint64_t>> {};
+class GradientSyncStrategy : public ::testing::TestWithParam<std::tuple<Strategy, std::uint64_t>> {
+};
 
 TEST_P(GradientSyncStrategy, SumsTheGradientsOfAllRanks) {
   const auto [strategy, bucket] = GetParam();

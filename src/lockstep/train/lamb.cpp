@@ -13,7 +13,7 @@ constexpr double kEpsilon = 1e-6;
 /// Floats that stay in the first-level cache between the direction and its norm.
 constexpr std::size_t kBlock = 1024;
 
-struct Factors {
+struct LambFactors {
   float beta1, beta2;
   float unbias1, unbias2;  ///< 1 / (1 - beta1^t), 1 / sqrt(1 - beta2^t)
   float decay;
@@ -21,7 +21,8 @@ struct Factors {
 
 LOCKSTEP_SIMD_CLONES
 void direct(const float* __restrict p, const float* __restrict g, float* __restrict m,
-            float* __restrict v, float* __restrict direction, std::size_t count, const Factors f) {
+            float* __restrict v, float* __restrict direction, std::size_t count,
+            const LambFactors f) {
   for (std::size_t i = 0; i < count; ++i) {
     const float first = f.beta1 * m[i] + (1 - f.beta1) * g[i];
     const float second = f.beta2 * v[i] + (1 - f.beta2) * g[i] * g[i];
@@ -55,11 +56,12 @@ class Lamb final : public Optimizer {
   void apply(std::span<float> parameters, std::span<const float> gradients,
              double learning_rate) override {
     const auto t = static_cast<double>(steps());
-    Factors factors{.beta1 = static_cast<float>(options_.beta1),
-                    .beta2 = static_cast<float>(options_.beta2),
-                    .unbias1 = static_cast<float>(1 / (1 - std::pow(options_.beta1, t))),
-                    .unbias2 = static_cast<float>(1 / std::sqrt(1 - std::pow(options_.beta2, t))),
-                    .decay = 0};
+    LambFactors factors{
+        .beta1 = static_cast<float>(options_.beta1),
+        .beta2 = static_cast<float>(options_.beta2),
+        .unbias1 = static_cast<float>(1 / (1 - std::pow(options_.beta1, t))),
+        .unbias2 = static_cast<float>(1 / std::sqrt(1 - std::pow(options_.beta2, t))),
+        .decay = 0};
     for (const TensorRange& tensor : tensors_) {
       factors.decay = tensor.adapted ? static_cast<float>(options_.weight_decay) : 0.0F;
       const double ratio = find_direction(parameters.data(), gradients.data(), tensor, factors);
@@ -70,7 +72,7 @@ class Lamb final : public Optimizer {
 
   /// Fills direction_ and returns |p| / |u|; 1 where either is zero.
   double find_direction(const float* parameters, const float* gradients, const TensorRange& tensor,
-                        const Factors& factors) {
+                        const LambFactors& factors) {
     double size = 0, length = 0;
     for (std::size_t at = 0; at < tensor.count; at += kBlock) {
       const std::size_t begin = tensor.begin + at, count = std::min(kBlock, tensor.count - at);

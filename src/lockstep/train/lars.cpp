@@ -9,8 +9,8 @@ namespace lockstep::train {
 namespace {
 
 LOCKSTEP_SIMD_CLONES
-void pass(float* __restrict p, const float* __restrict g, float* __restrict v, std::size_t count,
-          float rate, float momentum, float decay) {
+void lars_pass(float* __restrict p, const float* __restrict g, float* __restrict v,
+               std::size_t count, float rate, float momentum, float decay) {
   for (std::size_t i = 0; i < count; ++i) {
     const float velocity = momentum * v[i] + rate * (g[i] + decay * p[i]);
     v[i] = velocity;
@@ -34,8 +34,8 @@ class Lars final : public Optimizer {
       const double decay = tensor.adapted ? options_.weight_decay : 0;
       const double rate =
           learning_rate * (tensor.adapted ? local_rate(p, g, tensor.count) : options_.trust);
-      pass(p, g, velocity_.data() + tensor.begin, tensor.count, static_cast<float>(rate),
-           static_cast<float>(options_.momentum), static_cast<float>(decay));
+      lars_pass(p, g, velocity_.data() + tensor.begin, tensor.count, static_cast<float>(rate),
+                static_cast<float>(options_.momentum), static_cast<float>(decay));
     }
   }
 

@@ -6,17 +6,17 @@
 namespace lockstep::train {
 namespace {
 
-constexpr data::ImageShape kShape{3, nets::kDcganSide, nets::kDcganSide};
+constexpr data::ImageShape kGanShape{3, nets::kDcganSide, nets::kDcganSide};
 
-data::DataSplit load(const record::RunSpec& spec) {
+data::DataSplit load_gan(const record::RunSpec& spec) {
   data::DataSplit split;
   if (spec.data.path == "synthetic") {
     split = data::make_synthetic(
-        {.name = "images", .shape = kShape, .train_examples = 10'000, .validation_examples = 1});
+        {.name = "images", .shape = kGanShape, .train_examples = 10'000, .validation_examples = 1});
   } else {
     require_source(spec, "a folder of images");
     // Whatever the folders mean: a GAN needs no labels, and nothing held back.
-    split = load_images(spec, kShape, false, 0);
+    split = load_images(spec, kGanShape, false, 0);
   }
   split.validation = nullptr;
   return split;
@@ -33,10 +33,10 @@ Recipe gan_recipe() {
   recipe.learning_rate = 0.005;
   recipe.beta1 = 0.5;
   recipe.options = {"strict", "samples", "flip"};
-  recipe.load_data = load;
+  recipe.load_data = load_gan;
   recipe.make_transform = [](const record::RunSpec& spec, const data::DataSplit&, bool augment) {
     return image_transform(spec.options,
-                           {.input = kShape, .normalisation = kSymmetricNormalisation}, augment);
+                           {.input = kGanShape, .normalisation = kSymmetricNormalisation}, augment);
   };
   recipe.make_task = [](const record::RunSpec& spec,
                         const data::DataSplit&) -> std::unique_ptr<Task> {

@@ -52,7 +52,7 @@ void require_loss(const record::RunSpec& spec, Loss wanted, const char* what) {
       wanted == Loss::kMse ? "train it with --loss mse" : "train it with --loss cross_entropy");
 }
 
-data::DataSplit load(const record::RunSpec& spec) {
+data::DataSplit load_script(const record::RunSpec& spec) {
   const auto& options = spec.options;
   switch (source_of(spec)) {
     case Source::kSynthetic:
@@ -105,7 +105,7 @@ data::Normalisation normalisation_of(const record::RunSpec& spec, const data::Im
   }
 }
 
-std::unique_ptr<Task> make_task(const record::RunSpec& spec, const data::DataSplit& data) {
+std::unique_ptr<Task> make_script_task(const record::RunSpec& spec, const data::DataSplit& data) {
   const auto& options = spec.options;
   if (options.model.empty()) {
     throw Error(ErrorKind::kUsage, "the recipe script needs a --model",
@@ -134,14 +134,14 @@ Recipe script_recipe() {
   recipe.sync_batch_norm = false;
   recipe.options = {"validation", "strict",  "image_size", "classes", "rotate", "zoom",
                     "shift_x",    "shift_y", "flip",       "model",   "loss",   "save"};
-  recipe.load_data = load;
+  recipe.load_data = load_script;
   recipe.make_transform = [](const record::RunSpec& spec, const data::DataSplit& data,
                              bool augment) {
     const auto& shape = data.train->info().shape;
     return image_transform(
         spec.options, {.input = shape, .normalisation = normalisation_of(spec, shape)}, augment);
   };
-  recipe.make_task = make_task;
+  recipe.make_task = make_script_task;
   return recipe;
 }
 

@@ -10,12 +10,12 @@
 namespace lockstep::train {
 namespace {
 
-constexpr data::ImageShape kShape{3, 66, 200};
+constexpr data::ImageShape kSteeringShape{3, 66, 200};
 
-data::DataSplit load(const record::RunSpec& spec) {
+data::DataSplit load_steering(const record::RunSpec& spec) {
   if (spec.data.path == "synthetic") {
     return data::make_synthetic({.name = "driving-log",
-                                 .shape = kShape,
+                                 .shape = kSteeringShape,
                                  .classes = 0,
                                  .train_examples = 8'000,
                                  .validation_examples = 1'000});
@@ -45,10 +45,10 @@ Recipe steering_recipe() {
   recipe.optimizer = "adam";
   recipe.learning_rate = 0.001;
   recipe.options = {"validation", "strict"};
-  recipe.load_data = load;
+  recipe.load_data = load_steering;
   recipe.make_transform = [](const record::RunSpec&, const data::DataSplit&,
                              bool) -> std::shared_ptr<const data::Transform> {
-    return data::make_affine({.input = kShape, .normalisation = kSymmetricNormalisation});
+    return data::make_affine({.input = kSteeringShape, .normalisation = kSymmetricNormalisation});
   };
   recipe.make_task = [](const record::RunSpec&, const data::DataSplit&) -> std::unique_ptr<Task> {
     return std::make_unique<SupervisedTask>(std::make_shared<nets::PilotNet>(), Loss::kMse);

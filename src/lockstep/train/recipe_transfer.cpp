@@ -13,7 +13,7 @@ namespace {
 constexpr data::ImageShape kUsualShape{3, 224, 224};
 constexpr double kUsualBackboneRate = 0.1;
 
-data::DataSplit load(const record::RunSpec& spec) {
+data::DataSplit load_transfer(const record::RunSpec& spec) {
   const auto shape = image_shape(spec.options, kUsualShape);
   if (spec.data.path == "synthetic") {
     return data::make_synthetic({.name = "images",
@@ -26,7 +26,7 @@ data::DataSplit load(const record::RunSpec& spec) {
   return load_images(spec, shape, true, validation_part(spec.options));
 }
 
-std::unique_ptr<Task> make_task(const record::RunSpec& spec, const data::DataSplit& data) {
+std::unique_ptr<Task> make_transfer_task(const record::RunSpec& spec, const data::DataSplit& data) {
   const auto& options = spec.options;
   if (options.backbone.empty()) {
     throw Error(ErrorKind::kUsage, "the recipe transfer needs a --backbone",
@@ -60,14 +60,14 @@ Recipe transfer_recipe() {
   recipe.options = {"validation", "strict",   "image_size", "classes",
                     "rotate",     "zoom",     "shift_x",    "shift_y",
                     "flip",       "backbone", "fine_tune",  "backbone_rate"};
-  recipe.load_data = load;
+  recipe.load_data = load_transfer;
   recipe.make_transform = [](const record::RunSpec& spec, const data::DataSplit& data,
                              bool augment) {
     return image_transform(
         spec.options, {.input = data.train->info().shape, .normalisation = kImageNetNormalisation},
         augment);
   };
-  recipe.make_task = make_task;
+  recipe.make_task = make_transfer_task;
   return recipe;
 }
 

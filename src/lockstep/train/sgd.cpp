@@ -6,8 +6,8 @@ namespace lockstep::train {
 namespace {
 
 LOCKSTEP_SIMD_CLONES
-void pass(float* __restrict p, const float* __restrict g, float* __restrict v, std::size_t count,
-          float rate, float momentum, float decay) {
+void sgd_pass(float* __restrict p, const float* __restrict g, float* __restrict v,
+              std::size_t count, float rate, float momentum, float decay) {
   for (std::size_t i = 0; i < count; ++i) {
     const float velocity = momentum * v[i] + (g[i] + decay * p[i]);
     v[i] = velocity;
@@ -40,8 +40,8 @@ class Sgd final : public Optimizer {
 
 void sgd_step(std::span<float> parameters, std::span<const float> gradients,
               std::span<float> velocity, const SgdOptions& options) {
-  pass(parameters.data(), gradients.data(), velocity.data(), parameters.size(),
-       options.learning_rate, options.momentum, options.weight_decay);
+  sgd_pass(parameters.data(), gradients.data(), velocity.data(), parameters.size(),
+           options.learning_rate, options.momentum, options.weight_decay);
 }
 
 std::unique_ptr<Optimizer> make_sgd(const OptimizerOptions& options, std::size_t count) {

@@ -8,7 +8,7 @@ namespace lockstep::train {
 namespace {
 
 constexpr std::size_t kLanes = 16;
-constexpr std::size_t kBlock = 1024;
+constexpr std::size_t kSummedAtOnce = 1024;
 
 LOCKSTEP_SIMD_CLONES
 float block_sum(const float* values, std::size_t count) {
@@ -29,8 +29,8 @@ float block_sum(const float* values, std::size_t count) {
 
 double sum_of_squares(const float* values, std::size_t count) {
   double sum = 0;
-  for (std::size_t at = 0; at < count; at += kBlock) {
-    sum += static_cast<double>(block_sum(values + at, std::min(kBlock, count - at)));
+  for (std::size_t at = 0; at < count; at += kSummedAtOnce) {
+    sum += static_cast<double>(block_sum(values + at, std::min(kSummedAtOnce, count - at)));
   }
   return sum;
 }
