@@ -126,8 +126,10 @@ report::PageSource stored_page(store::Store& store, const PageSelection& selecti
     source.rows.insert(source.rows.end(), rows.begin(), rows.end());
   }
   if (const std::size_t left = source.listed.size() - used.size(); left > 0) {
-    source.notices.push_back(fmt::format("{} run{} not finished and left out of the figures.", left,
-                                         left == 1 ? " is" : "s are"));
+    source.notices.push_back(
+        fmt::format("{} run{} not done (running, failed or interrupted) and left out of "
+                    "the figures.",
+                    left, left == 1 ? " is" : "s are"));
   }
   source.links = calibrated_links(store.path());
   finish(source, terms, true);

@@ -18,6 +18,9 @@ void judge_quality(std::span<const Configuration> configurations, std::vector<Fi
 using PointSeries = std::vector<const SpeedupPoint*>;
 std::vector<PointSeries> series_of(const SpeedupGroup& group);
 
+/// The largest count of the series up to which every step pays, as an index into it.
+std::size_t paying_index(const PointSeries& series, TimeBasis basis);
+
 /// Whether any step up in worker count pays.
 bool any_count_pays(const PointSeries& series, TimeBasis basis);
 

@@ -28,16 +28,6 @@ double gain_share(const SpeedupPoint& low, const SpeedupPoint& high, TimeBasis b
   return (speed_ratio(high, low, basis) - 1) / (workers_ratio(high, low) - 1);
 }
 
-/// The largest count up to which every step pays.
-std::size_t paying_index(const PointSeries& series, TimeBasis basis) {
-  std::size_t at = 0;
-  while (at + 1 < series.size() &&
-         gain_share(*series[at], *series[at + 1], basis) >= kPayingShare) {
-    ++at;
-  }
-  return at;
-}
-
 /// "81 s against 209 s an epoch".
 std::string figures_text(const SpeedupPoint& point, const SpeedupPoint& other, TimeBasis basis,
                          const char* joint = "against") {
@@ -247,6 +237,15 @@ std::vector<PointSeries> series_of(const SpeedupGroup& group) {
     if (points.size() > 1) result.push_back(points);
   }
   return result;
+}
+
+std::size_t paying_index(const PointSeries& series, TimeBasis basis) {
+  std::size_t at = 0;
+  while (at + 1 < series.size() &&
+         gain_share(*series[at], *series[at + 1], basis) >= kPayingShare) {
+    ++at;
+  }
+  return at;
 }
 
 bool any_count_pays(const PointSeries& series, TimeBasis basis) {

@@ -8,7 +8,10 @@ export const COLOURS = [
   "var(--c7)", "var(--c8)", "var(--c9)", "var(--c10)", "var(--c11)", "var(--c12)",
 ];
 
-export const SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "wye", "cross", "times"] as const;
+/** Symbols of points, each with the character that stands for it in a legend. */
+export const SYMBOLS = [
+  ["circle", "●"], ["square", "■"], ["triangle", "▲"], ["diamond", "◆"], ["star", "★"], ["hexagon", "⬢"], ["cross", "✚"], ["times", "✖"],
+] as const;
 
 /** Phases keep their colour on every chart. */
 const PHASES: Record<string, string> = {
@@ -32,11 +35,22 @@ export function colour(at: number): string {
   return COLOURS[at % COLOURS.length] ?? "currentColor";
 }
 
-export function symbol(at: number): (typeof SYMBOLS)[number] {
-  return SYMBOLS[at % SYMBOLS.length] ?? "circle";
+export function symbol(at: number): (typeof SYMBOLS)[number][0] {
+  return SYMBOLS[at % SYMBOLS.length]?.[0] ?? "circle";
+}
+
+export function glyph(at: number): string {
+  return SYMBOLS[at % SYMBOLS.length]?.[1] ?? "●";
 }
 
 /** Names in order of first appearance. */
 export function distinct(names: Iterable<string>): string[] {
   return [...new Set(names)];
+}
+
+/** In the order of the phases of a step; what is no phase comes last. */
+export function byPhase(names: string[]): string[] {
+  const order = Object.keys(PHASES);
+  const place = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
+  return [...names].sort((a, b) => place(a) - place(b));
 }
