@@ -9,7 +9,7 @@ export interface AxisScale {
 
 /** Steps within a power of ten, the coarsest first. */
 const STEPS = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 7], [1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9]];
-const FEWEST_TICKS = 3;
+const FEWEST_TICKS = 4;
 
 /** Ticks that lie inside, few enough to read; outside ones would be drawn over the page. */
 function logTicks(low: number, high: number): number[] {

@@ -126,6 +126,14 @@ View decision_view(const PageContext& context) {
       view.notes.push_back(context.advice.size() > 1 ? job.job + ": " + reason : reason);
     }
   }
+  const bool batches_differ =
+      std::any_of(context.advice.begin(), context.advice.end(),
+                  [](const JobAdvice& job) { return !job.advice.caveats.empty(); });
+  if (batches_differ) {
+    view.notes.push_back(
+        "The choices differ in their global batch, and larger ones may need more epochs to the "
+        "same accuracy; lockstep advise with a target counts them.");
+  }
   return view;
 }
 

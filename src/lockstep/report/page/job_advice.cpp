@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "lockstep/analyze/verdict_parts.h"
@@ -106,8 +105,14 @@ std::vector<std::string> reasons_of(const JobAdvice& job) {
     }
   }
   std::vector<std::string> reasons;
-  if (faster != nullptr) reasons.push_back("If it has to be faster: " + described(job, *faster));
-  if (cheaper != nullptr) reasons.push_back("If it has to be cheaper: " + described(job, *cheaper));
+  if (faster != nullptr && faster == cheaper) {
+    reasons.push_back("Perhaps faster and cheaper: " + described(job, *faster));
+  } else {
+    if (faster != nullptr) reasons.push_back("If it has to be faster: " + described(job, *faster));
+    if (cheaper != nullptr) {
+      reasons.push_back("If it has to be cheaper: " + described(job, *cheaper));
+    }
+  }
   const Candidate& least = advice.candidates[advice.chosen];
   if (&least != &chosen) {
     const bool known = least.measured;
@@ -125,20 +130,10 @@ std::vector<std::string> reasons_of(const JobAdvice& job) {
         advice.next->workers, advice.next->series, 100 * advice.next->changes_decision));
   }
   for (std::string& reason : reasons) reason += ".";
-  for (const std::string& caveat : advice.caveats) reasons.push_back(sentence_of(caveat));
   return reasons;
 }
 
 }  // namespace
-
-std::string sentence_of(std::string text) {
-  if (text.empty()) return text;
-  if (text.front() >= 'a' && text.front() <= 'z') {
-    text.front() = static_cast<char>(text.front() - 'a' + 'A');
-  }
-  if (text.back() != '.') text += '.';
-  return text;
-}
 
 std::string JobAdvice::sentence() const {
   const Candidate& one = chosen();

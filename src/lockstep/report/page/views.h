@@ -36,9 +36,6 @@ std::vector<JobAdvice> job_advice(const PageSource& source,
 bool same_series(const predict::TableSeries& series, const analyze::SpeedupGroup& group,
                  const analyze::PointSeries& points);
 
-/// With a capital letter and a full stop.
-std::string sentence_of(std::string text);
-
 /// Runs whose steps are shown one by one: the newest of each configuration, those of most workers
 /// first, at most `most`.
 std::vector<const RunDigest*> shown_runs(std::span<const RunDigest> runs, std::size_t most);
