@@ -12,7 +12,7 @@ const STEPS = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 7], [1, 1.2, 1.4, 1.
 const FEWEST_TICKS = 4;
 
 /** Ticks that lie inside, few enough to read; outside ones would be drawn over the page. */
-function logTicks(low: number, high: number): number[] {
+function logTicks(low: number, high: number, most: number): number[] {
   let ticks: number[] = [];
   for (const steps of STEPS) {
     ticks = [];
@@ -20,16 +20,20 @@ function logTicks(low: number, high: number): number[] {
       for (const step of steps) ticks.push(Number((step * 10 ** power).toPrecision(3)));
     }
     ticks = ticks.filter((value) => value >= low && value <= high);
-    if (ticks.length >= FEWEST_TICKS) break;
+    if (ticks.length >= Math.min(FEWEST_TICKS, most)) break;
   }
-  const every = Math.ceil(ticks.length / 9);
+  return thinned(ticks, most);
+}
+
+function thinned(ticks: number[], most: number): number[] {
+  const every = Math.ceil(ticks.length / most);
   return ticks.filter((_, at) => at % every === 0);
 }
 
-/** Counts of workers, batches and epochs: where they are few, each gets its tick. */
+/** Counts of workers, batches and epochs: where they are few, each or every other gets its tick. */
 function fewCounts(values: number[], most: number): number[] | null {
   const counts = [...new Set(values)].sort((a, b) => a - b);
-  return counts.length <= most && counts.every((value) => Number.isInteger(value)) ? counts : null;
+  return counts.length <= 3 * most && counts.every((value) => Number.isInteger(value)) ? thinned(counts, most) : null;
 }
 
 /** `values` are all that the axis has to hold; `most` is how many counts fit beside each other. */
@@ -42,7 +46,7 @@ export function axisScale(axis: Axis, values: number[], most: number): AxisScale
   if (counts && axis.unit === "") return { domain: low === high ? [low / 2, low * 2] : [low, high], ticks: counts };
   const room = Math.max(1.08, (high / low) ** 0.04);
   const domain: [number, number] = low === high ? [low / 3, low * 3] : [low / room, high * room];
-  return { domain, ticks: logTicks(...domain) };
+  return { domain, ticks: logTicks(...domain, Math.min(8, most)) };
 }
 
 /** Bytes carry their unit at every tick, since it changes along the axis. */

@@ -63,8 +63,8 @@ function markLines(marks: Mark[], chart: LineChart, xs: number[]): Plot.Markish[
       out.push(
         Plot.ruleY([mark.at], { stroke: "var(--accent)", strokeWidth: 1.5, strokeDasharray: "2 3" }),
         Plot.text([mark], {
-          y: mark.at, frameAnchor: "right", text: "label", fill: "var(--accent)", fontWeight: 600,
-          textAnchor: "end", dy: -8, stroke: "var(--plot-background)", strokeWidth: 4, paintOrder: "stroke",
+          y: mark.at, frameAnchor: "left", text: "label", fill: "var(--accent)", fontWeight: 600,
+          textAnchor: "start", dx: 4, dy: -8, stroke: "var(--plot-background)", strokeWidth: 4, paintOrder: "stroke",
         }),
       );
     }
@@ -120,8 +120,8 @@ function draw(chart: LineChart, hidden: Set<string>, names: string[], place: Pla
   const marked = (axis: "x" | "y"): number[] => chart.marks.filter((mark) => mark.axis === axis).map((mark) => mark.at);
   const xs = [...all.map((row) => row.x), ...marked("x")];
   const ys = [...rows.flatMap((row) => [row.y, row.low ?? row.y, row.high ?? row.y]), ...marked("y")];
-  const x = axisScale(chart.x, xs, place.narrow ? 7 : 14);
-  const y = axisScale(chart.y, ys, 6);
+  const x = axisScale(chart.x, xs, place.narrow ? (chart.x.unit === "B" ? 4 : 6) : 14);
+  const y = axisScale(chart.y, ys, 7);
   return Plot.plot({
     className: "lockstep-plot",
     width: place.width,
