@@ -1,11 +1,10 @@
 /**
- * Colours that people with the common kinds of colour blindness tell apart (after Paul Tol's bright
- * and muted sets). They are CSS variables, so that a change of theme needs no new drawing. Lines
- * also differ in their symbols, so that nothing hangs on colour alone.
+ * Colours that people with the common kinds of colour blindness tell apart from each other and from
+ * the background; a test computes it. They are CSS variables, so that a change of theme needs no new
+ * drawing. Lines also differ in their symbols, so that nothing hangs on colour alone.
  */
 export const COLOURS = [
-  "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)",
-  "var(--c7)", "var(--c8)", "var(--c9)", "var(--c10)", "var(--c11)", "var(--c12)",
+  "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)", "var(--c7)", "var(--c8)",
 ];
 
 /** Symbols of points, each with the character that stands for it in a legend. */
@@ -35,12 +34,17 @@ export function colour(at: number): string {
   return COLOURS[at % COLOURS.length] ?? "currentColor";
 }
 
+/** Where colours begin again, symbols are one off: no two of many lines look the same. */
+function symbolAt(at: number): (typeof SYMBOLS)[number] {
+  return SYMBOLS[(at + Math.floor(at / COLOURS.length)) % SYMBOLS.length] ?? SYMBOLS[0];
+}
+
 export function symbol(at: number): (typeof SYMBOLS)[number][0] {
-  return SYMBOLS[at % SYMBOLS.length]?.[0] ?? "circle";
+  return symbolAt(at)[0];
 }
 
 export function glyph(at: number): string {
-  return SYMBOLS[at % SYMBOLS.length]?.[1] ?? "●";
+  return symbolAt(at)[1];
 }
 
 /** Names in order of first appearance. */
