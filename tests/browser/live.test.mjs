@@ -29,7 +29,7 @@ test("without a store it says that there is nothing yet, and a run that begins a
   await page.locator("#running .missing").waitFor();
   assert.match(await page.locator("#runs .missing").innerText(), /no runs yet/);
   await page.locator("#running .status.good").waitFor();
-  const live = liveRun(store);
+  const live = liveRun(store, "night");
   await live.advance(2);
   const bar = page.locator("#running .job[data-run] progress");
   await bar.waitFor();
@@ -39,6 +39,8 @@ test("without a store it says that there is nothing yet, and a run that begins a
   await live.advance(6);
   await page.waitForFunction((old) => document.querySelector("#running .job[data-run] progress")?.value > old, before);
   assert.match(await page.locator("#running .job[data-run] .told").innerText(), /examples\/s.*loss.*left/);
+  await page.waitForFunction(() =>
+    /0 of 1 runs done · about .* left/.test(document.querySelector("#running .job[data-study=night] .told")?.textContent ?? ""));
   await live.advance(4);
   await page.locator("#live-loss svg").first().waitFor();
   await live.advance(8);

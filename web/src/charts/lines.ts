@@ -165,12 +165,37 @@ function roleSwatches(chart: LineChart): Swatch[] {
   return roles.map((role) => ({ name: ROLE_NAMES[role], colour: "var(--ink-2)", mark: joined(role) ? role : `${role} point` }));
 }
 
-export function lineChart(chart: LineChart, hidden: Set<string>): HTMLElement {
-  const names = distinct(
-    chart.series.filter((one) => one.role !== "ideal" && one.role !== "limit").map((one) => one.name),
-  );
-  const { box, redraw } = framed((place) => draw(chart, hidden, names, place), chart.title);
+function namesOf(chart: LineChart): string[] {
+  return distinct(chart.series.filter((one) => one.role !== "ideal" && one.role !== "limit").map((one) => one.name));
+}
+
+function legendOf(chart: LineChart, hidden: Set<string>, redraw: () => void): HTMLElement {
   const dense = isDense(chart, "measured");
-  const swatches = names.map((name, at) => ({ name, colour: colour(at), mark: "line", ...(dense ? {} : { glyph: glyph(at) }) }));
-  return element("div", {}, legend(swatches, roleSwatches(chart), hidden, redraw), box);
+  const swatches = namesOf(chart).map((name, at) => ({
+    name, colour: colour(at), mark: "line", ...(dense ? {} : { glyph: glyph(at) }),
+  }));
+  return legend(swatches, roleSwatches(chart), hidden, redraw);
+}
+
+/** A chart whose data may change: it is drawn anew in its place, so that nothing around it moves. */
+export function changingLineChart(first: LineChart, hidden: Set<string>): { node: HTMLElement; show: (chart: LineChart) => void } {
+  let chart = first;
+  const { box, redraw } = framed((place) => draw(chart, hidden, namesOf(chart), place), first.title);
+  let above = legendOf(first, hidden, redraw);
+  const node = element("div", {}, above, box);
+  const show = (next: LineChart): void => {
+    const renamed = namesOf(next).join("\n") !== namesOf(chart).join("\n") || isDense(next, "measured") !== isDense(chart, "measured");
+    chart = next;
+    if (renamed) {
+      const fresh = legendOf(chart, hidden, redraw);
+      above.replaceWith(fresh);
+      above = fresh;
+    }
+    redraw();
+  };
+  return { node, show };
+}
+
+export function lineChart(chart: LineChart, hidden: Set<string>): HTMLElement {
+  return changingLineChart(chart, hidden).node;
 }

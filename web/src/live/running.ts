@@ -77,6 +77,8 @@ export function runningPanel(feed: Feed): HTMLElement {
       return;
     }
     replace(list, ...studies.map(studyRow), ...runs.map(runRow));
+    // No message tells that a study did not go on.
+    if (runs.length === 0) setTimeout(() => panel.isConnected && show(), BETWEEN_RUNS_MS + 500);
   };
   feed.onChange(show);
   show();
