@@ -43,10 +43,12 @@ test("without a store it says that there is nothing yet, and a run that begins a
     /0 of 1 runs done · about .* left/.test(document.querySelector("#running .job[data-study=night] .told")?.textContent ?? ""));
   await live.advance(4);
   await page.locator("#live-loss svg").first().waitFor();
+  await page.locator("#runs [data-key=sort-5]").click();
   await live.advance(8);
   await live.end();
   await page.locator("#running .missing").waitFor();
   await page.locator("#runs td", { hasText: "done" }).first().waitFor();
+  assert.equal(await page.locator("#runs th[aria-sort=ascending]").count(), 1, "the order outlives a new drawing");
   assert.deepEqual(problems, []);
   await context.close();
 });
