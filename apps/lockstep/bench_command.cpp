@@ -33,7 +33,7 @@ struct BenchOptions {
   double seconds = 0.3;
   bool oversubscribe = false;
   std::string threads;
-  bool keep = true;
+  bool no_keep = false;
 };
 
 void show(Console& console, const GlobalOptions& global, const report::Table& table) {
@@ -95,7 +95,7 @@ void bench_collectives(const GlobalOptions& global, const BenchOptions& options)
                                 result.wrong(), backend),
                     "do not train over this back end; report it");
       }
-      if (options.keep) store::add_calibration(global.store_path, link);
+      if (!options.no_keep) store::add_calibration(global.store_path, link);
       ++shown;
     }
   }
@@ -125,7 +125,7 @@ void bench_device(const GlobalOptions& global, const BenchOptions& options) {
     device.bytes_per_s = answer.value("bytes_per_s", 0.0);
     device.gemm = answer.value("gemm", "");
     device.measured_wall_ns = clock.wall();
-    if (options.keep) store::add_calibration(global.store_path, device);
+    if (!options.no_keep) store::add_calibration(global.store_path, device);
     devices.push_back(std::move(device));
   }
   console.clear_status();
@@ -169,7 +169,7 @@ void add_bench_command(CLI::App& app, const GlobalOptions& global) {
       ->type_name("X")
       ->capture_default_str();
   link.add_flag("--oversubscribe", options->oversubscribe, "Allow more workers than cores");
-  link.add_flag("!--no-keep", options->keep, "Show the figures, keep nothing");
+  link.add_flag("--no-keep", options->no_keep, "Show the figures, keep nothing");
   set_action(link, [options, &global] { bench_collectives(global, *options); });
 
   CLI::App& device =
@@ -183,7 +183,7 @@ void add_bench_command(CLI::App& app, const GlobalOptions& global) {
   device.add_option("--seconds", options->seconds, "Time for each figure")
       ->check(CLI::Range(0.01, 3600.0))
       ->type_name("X");
-  device.add_flag("!--no-keep", options->keep, "Show the figures, keep nothing");
+  device.add_flag("--no-keep", options->no_keep, "Show the figures, keep nothing");
   set_action(device, [options, &global] { bench_device(global, *options); });
 
   CLI::App& list =
