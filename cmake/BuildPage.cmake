@@ -11,8 +11,9 @@ endfunction()
 # npm ci writes this file last, so it stands for a whole installation.
 set(installed ${WEB}/node_modules/.package-lock.json)
 if(NOT EXISTS ${installed} OR ${WEB}/package-lock.json IS_NEWER_THAN ${installed})
-  execute_process(COMMAND ${NPM} ci --no-audit --no-fund --fetch-retries=1 --loglevel=error
-    WORKING_DIRECTORY ${WEB} RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE said)
+  execute_process(COMMAND ${NPM} ci --no-audit --no-fund --fetch-retries=1
+      --fetch-timeout=20000 --loglevel=error
+    WORKING_DIRECTORY ${WEB} TIMEOUT 300 RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE said)
   if(failed)
     leave_out("npm ci could not fetch what the page needs (no network?): ${said}")
     return()

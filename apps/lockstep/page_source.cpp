@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
+#include <future>
 #include <set>
+#include <thread>
 
 #include "lockstep/analyze/run_measurements.h"
 #include "lockstep/base/clock.h"
@@ -33,6 +36,31 @@ report::RunDigest digest_of(store::Store& store, std::int64_t id) {
   digest.breakdown = breakdown.result();
   digest.steps = steps.finish();
   return digest;
+}
+
+/// In the order of `ids`. Reading is what takes the time of a page, so several threads do it, each
+/// on a connection of its own.
+std::vector<report::RunDigest> digests_of(const std::string& store_path,
+                                          const std::vector<std::int64_t>& ids) {
+  constexpr std::size_t kMostThreads = 4;
+  std::vector<report::RunDigest> digests(ids.size());
+  std::atomic<std::size_t> next = 0;
+  const auto read = [&] {
+    store::Store store(store_path);
+    for (std::size_t at = next++; at < ids.size(); at = next++) {
+      digests[at] = digest_of(store, ids[at]);
+    }
+  };
+  const std::size_t threads =
+      std::min({ids.size(), kMostThreads,
+                static_cast<std::size_t>(std::max(1u, std::thread::hardware_concurrency()))});
+  std::vector<std::future<void>> others;
+  for (std::size_t i = 1; i < threads; ++i) {
+    others.push_back(std::async(std::launch::async, read));
+  }
+  if (!ids.empty()) read();
+  for (std::future<void>& other : others) other.get();
+  return digests;
 }
 
 std::vector<store::RunSummary> selected_runs(store::Store& store, const PageSelection& selection) {
@@ -115,9 +143,9 @@ report::PageSource stored_page(store::Store& store, const PageSelection& selecti
     source.rows = store::imported_measurements(store.path(), used);
     for (const record::Measurement& row : source.rows) imported.insert(row.notes.at("run"));
   }
-  for (const std::int64_t id : used) {
-    source.runs.push_back(digest_of(store, id));
-    const report::RunDigest& digest = source.runs.back();
+  source.runs = digests_of(store.path(), used);
+  for (const report::RunDigest& digest : source.runs) {
+    const std::int64_t id = digest.run.summary.id;
     if (imported.count(std::to_string(id)) != 0) continue;
     const store::RunLabel& label = digest.run.summary.label;
     const auto rows =
@@ -126,8 +154,10 @@ report::PageSource stored_page(store::Store& store, const PageSelection& selecti
     source.rows.insert(source.rows.end(), rows.begin(), rows.end());
   }
   if (const std::size_t left = source.listed.size() - used.size(); left > 0) {
-    source.notices.push_back(fmt::format("{} run{} not finished and left out of the figures.", left,
-                                         left == 1 ? " is" : "s are"));
+    source.notices.push_back(
+        fmt::format("{} run{} not done (running, failed or interrupted) and left out of "
+                    "the figures.",
+                    left, left == 1 ? " is" : "s are"));
   }
   source.links = calibrated_links(store.path());
   finish(source, terms, true);

@@ -1,9 +1,12 @@
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "command_fixture.h"
 #include "lockstep/import/measurements_table.h"
 #include "lockstep/record/event.h"
+#include "lockstep/report/page/assets.h"
 #include "lockstep/store/run_writer.h"
 
 namespace lockstep::cli {
@@ -71,6 +74,39 @@ TEST_F(ReportCommand, EveryFormatSaysTheSame) {
   EXPECT_NE(call("report --format latex --from " + file).out.find(" & 1.600 & "),
             std::string::npos);
   EXPECT_EQ(call("report --format docx --from " + file).code, 2);
+}
+
+TEST_F(ReportCommand, WritesOneHtmlFileWithItsDataAndAPolicy) {
+  const std::string file = folder_ + "/page.html";
+  const CommandOutcome outcome = call("report --from " + table(kTable) + " --html " + file);
+  if (!report::page_assets()) {  // built without Node
+    EXPECT_EQ(outcome.code, 3);
+    EXPECT_NE(outcome.err.find("built without the page"), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(file));
+    return;
+  }
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.empty());
+  EXPECT_NE(outcome.err.find(file), std::string::npos);
+  std::ifstream in(file);
+  const std::string html{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_NE(html.find("Content-Security-Policy"), std::string::npos);
+  const std::string opening = "<script type=\"application/json\" id=\"page-data\">";
+  const std::size_t at = html.find(opening);
+  ASSERT_NE(at, std::string::npos);
+  const std::size_t from = at + opening.size();
+  const auto page = nlohmann::json::parse(html.substr(from, html.find("</script>", from) - from));
+  EXPECT_EQ(page["title"], "table");
+  EXPECT_FALSE(page["findings"].empty());
+}
+
+TEST_F(ReportCommand, SaysWhichFileTheHtmlCannotBeWrittenTo) {
+  const CommandOutcome outcome =
+      call("report --from " + table(kTable) + " --html " + folder_ + "/none/page.html");
+  EXPECT_NE(outcome.code, 0);
+  if (report::page_assets()) {
+    EXPECT_NE(outcome.err.find("none/page.html"), std::string::npos);
+  }
 }
 
 TEST_F(ReportCommand, DefinesEveryColumnWhenAsked) {

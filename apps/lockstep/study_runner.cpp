@@ -11,6 +11,7 @@
 #include "calibrated_links.h"
 #include "lockstep/base/error.h"
 #include "lockstep/report/study_report.h"
+#include "lockstep/store/study_outlook.h"
 #include "lockstep/store/writer_lock.h"
 #include "stored_measurements.h"
 #include "study_lines.h"
@@ -75,21 +76,40 @@ std::optional<Seconds> estimate(const StudyRun& run, const std::vector<store::Ru
 
 }  // namespace
 
-std::string StudyRunner::time_left(std::size_t from) const {
-  Seconds total{0};
+StudyRunner::Expected StudyRunner::expected(std::size_t from) const {
+  Expected all;
   std::map<std::string, std::optional<Seconds>> known;
-  std::int64_t due = 0;
+  Seconds total{0};
+  bool every = true;
   for (std::size_t i = from; i < runs_.size(); ++i) {
     if (!is_due(i)) continue;
-    ++due;
+    ++all.due;
     const auto [entry, fresh] = known.try_emplace(runs_[i].planned.cell.name());
     if (fresh) entry->second = estimate(runs_[i], stored_);
-    if (!entry->second) return "duration unknown until the first run is done";
-    total += *entry->second;
+    every &= entry->second.has_value();
+    total += entry->second.value_or(Seconds{0});
   }
-  if (due == 0) return "";
+  if (every) all.duration = total;
+  return all;
+}
+
+std::string StudyRunner::time_left(std::size_t from) const {
+  const Expected left = expected(from);
+  if (left.due == 0) return "";
+  if (!left.duration) return "duration unknown until the first run is done";
   const bool ladder = has_ladder(std::span(plan_).subspan(from));
-  return fmt::format("{} {} left", ladder ? "at most" : "about", format_seconds(total));
+  return fmt::format("{} {} left", ladder ? "at most" : "about", format_seconds(*left.duration));
+}
+
+/// For those who watch the store, such as lockstep serve.
+void StudyRunner::tell_outlook(std::size_t at) const {
+  const auto seconds = [](const std::optional<Seconds>& duration) {
+    return duration ? std::optional(duration->count()) : std::nullopt;
+  };
+  store::keep_study_outlook(
+      global_.store_path,
+      {options_.name, static_cast<std::int64_t>(runs_.size()), has_ladder(plan_),
+       seconds(estimate(runs_[at], stored_)), seconds(expected(at + 1).duration)});
 }
 
 bool StudyRunner::is_untried_rung(std::size_t at) const {
@@ -195,6 +215,7 @@ void StudyRunner::carry_out() {
                               runs_.size()),
                   "the same command goes on from here");
     }
+    tell_outlook(i);
     carry_out(i);
   }
 }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "command.h"
 #include "console.h"
+#include "lockstep/base/units.h"
 #include "lockstep/launch/signal_inbox.h"
 #include "lockstep/store/store.h"
 #include "lockstep/study/standing.h"
@@ -47,7 +49,14 @@ class StudyRunner {
 
   void load();
   bool is_due(std::size_t at) const;
+  /// Of the runs from `from` on that are due; the duration of all only if that of each is known.
+  struct Expected {
+    std::int64_t due = 0;
+    std::optional<Seconds> duration;
+  };
+  Expected expected(std::size_t from) const;
   std::string time_left(std::size_t from) const;
+  void tell_outlook(std::size_t at) const;
   /// A rung of a ladder above its first that nothing is known of yet.
   bool is_untried_rung(std::size_t at) const;
   void show_plan();

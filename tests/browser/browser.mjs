@@ -73,9 +73,9 @@ export async function serve(store, ...words) {
   return { url, stop: () => { child.kill("SIGINT"); return ended; } };
 }
 
-/** A run that takes one step for every call of advance(). */
-export function liveRun(store) {
-  const child = spawn(RUNS_WRITER, ["live", store], { stdio: ["pipe", "pipe", "inherit"] });
+/** The only run of a study, which takes one step for every call of advance(). */
+export function liveRun(store, study) {
+  const child = spawn(RUNS_WRITER, ["live", store, study], { stdio: ["pipe", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = new Promise((resolve) => child.once("exit", resolve));
   return {

@@ -29,7 +29,7 @@ test("without a store it says that there is nothing yet, and a run that begins a
   await page.locator("#running .missing").waitFor();
   assert.match(await page.locator("#runs .missing").innerText(), /no runs yet/);
   await page.locator("#running .status.good").waitFor();
-  const live = liveRun(store);
+  const live = liveRun(store, "night");
   await live.advance(2);
   const bar = page.locator("#running .job[data-run] progress");
   await bar.waitFor();
@@ -39,12 +39,16 @@ test("without a store it says that there is nothing yet, and a run that begins a
   await live.advance(6);
   await page.waitForFunction((old) => document.querySelector("#running .job[data-run] progress")?.value > old, before);
   assert.match(await page.locator("#running .job[data-run] .told").innerText(), /examples\/s.*loss.*left/);
+  await page.waitForFunction(() =>
+    /0 of 1 runs done · about .* left/.test(document.querySelector("#running .job[data-study=night] .told")?.textContent ?? ""));
   await live.advance(4);
   await page.locator("#live-loss svg").first().waitFor();
+  await page.locator("#runs [data-key=sort-5]").click();
   await live.advance(8);
   await live.end();
   await page.locator("#running .missing").waitFor();
   await page.locator("#runs td", { hasText: "done" }).first().waitFor();
+  assert.equal(await page.locator("#runs th[aria-sort=ascending]").count(), 1, "the order outlives a new drawing");
   assert.deepEqual(problems, []);
   await context.close();
 });

@@ -1,12 +1,15 @@
 /// For the browser tests: fills a store with made-up runs, or plays one that goes on.
 ///   runs_writer finished STORE STUDY RUNS STEPS   writes finished runs with steps of two ranks
-///   runs_writer live STORE                        one more bit of a run for every line of input
+///   runs_writer live STORE STUDY                  one more bit of the only run of a study for
+///   every
+///                                                 line of input
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <string>
 
 #include "lockstep/store/run_writer.h"
+#include "lockstep/store/study_outlook.h"
 
 namespace {
 
@@ -91,8 +94,9 @@ void write_finished(const std::string& path, const std::string& study, int runs,
   }
 }
 
-void play_live(const std::string& path) {
-  store::RunWriter writer(path);
+void play_live(const std::string& path, const std::string& study) {
+  store::keep_study_outlook(path, {study, 1, false, {}, {}});
+  store::RunWriter writer(path, {study, "workers=2", 1});
   writer.write(started(2, 32, 2));
   std::string line;
   for (int i = 1; i <= 20 && std::getline(std::cin, line); ++i) {
@@ -110,10 +114,10 @@ int main(int argc, char** argv) {
   const std::string what = argc > 2 ? argv[1] : "";
   if (what == "finished" && argc == 6) {
     write_finished(argv[2], argv[3], std::atoi(argv[4]), std::atoll(argv[5]));
-  } else if (what == "live") {
-    play_live(argv[2]);
+  } else if (what == "live" && argc == 4) {
+    play_live(argv[2], argv[3]);
   } else {
-    std::cerr << "usage: runs_writer finished STORE STUDY RUNS STEPS | live STORE\n";
+    std::cerr << "usage: runs_writer finished STORE STUDY RUNS STEPS | live STORE STUDY\n";
     return 2;
   }
   return 0;

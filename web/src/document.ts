@@ -94,8 +94,11 @@ export interface Advice {
   time_s: number;
   time_low_s: number;
   time_high_s: number;
+  time_text: string;
+  interval_text: string;
   time: string;
   cost: number;
+  cost_text: string;
   cost_means: string;
   origin: string;
 }

@@ -11,6 +11,7 @@ export function digits(value: number): string {
 }
 
 export function withUnit(value: number, unit: string): string {
+  if (unit === "B") return tick(value).replace(/([kMG]?)$/, " $1B");
   return unit ? `${digits(value)} ${unit}` : digits(value);
 }
 

@@ -65,8 +65,13 @@ std::string quality_sentence(const std::string& model, const std::string& metric
   const double first = values.begin()->second.mean();
   const double last = values.rbegin()->second.mean();
   const bool accuracy = higher_is_better(metric);
-  const bool held = accuracy ? std::abs(last - first) < kHeldAccuracy
-                             : last < first * kHeldLoss && first < last * kHeldLoss;
+  double least = first;
+  double most = first;
+  for (const auto& [batch, range] : values) {
+    least = std::min(least, range.mean());
+    most = std::max(most, range.mean());
+  }
+  const bool held = accuracy ? most - least < kHeldAccuracy : most < least * kHeldLoss;
   const std::string name = plain_name(metric);
   const std::string numbers = by_batch_text(values);
   if (held) return fmt::format("{}: {} held as the global batch grew: {}.", model, name, numbers);

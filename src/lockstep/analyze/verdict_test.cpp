@@ -96,6 +96,14 @@ TEST(Verdict, QualityThatHeldIsNotCalledWorse) {
               "validation accuracy held as the global batch grew");
 }
 
+/// The largest batch ends where the smallest began, but between them the loss was a fifth of that.
+TEST(Verdict, QualityThatCameBackHasNotHeld) {
+  MeasurementRows table;
+  table.at_local(1, 32, "val_loss", 1.47).at_local(2, 32, "val_loss", 0.3);
+  table.at_local(4, 32, "val_loss", 1.4);
+  expect_says(sentences(table, Topic::kQuality), "varied without a trend");
+}
+
 TEST(Verdict, QualityWithoutATrendIsCalledSo) {
   MeasurementRows table;
   table.at_local(1, 32, "val_loss", 1.0).at_local(2, 32, "val_loss", 3.0);

@@ -19,16 +19,6 @@ double gain_share(const SpeedupPoint& low, const SpeedupPoint& high, TimeBasis b
   return (speed_ratio(high, low, basis) - 1) / (workers_ratio(high, low) - 1);
 }
 
-/// The largest count up to which every step pays.
-std::size_t paying_index(const PointSeries& series, TimeBasis basis) {
-  std::size_t at = 0;
-  while (at + 1 < series.size() &&
-         gain_share(*series[at], *series[at + 1], basis) >= kPayingShare) {
-    ++at;
-  }
-  return at;
-}
-
 /// "4 are 1.69x as fast as 1".
 std::string against(const SpeedupPoint& point, const SpeedupPoint& other, TimeBasis basis) {
   return fmt::format("{} are {:.2f}x as fast as {}", *point.configuration.workers,
@@ -90,6 +80,15 @@ std::string nothing_pays_sentence(
 }
 
 }  // namespace
+
+std::size_t paying_index(const PointSeries& series, TimeBasis basis) {
+  std::size_t at = 0;
+  while (at + 1 < series.size() &&
+         gain_share(*series[at], *series[at + 1], basis) >= kPayingShare) {
+    ++at;
+  }
+  return at;
+}
 
 std::vector<PointSeries> series_of(const SpeedupGroup& group) {
   std::map<std::int64_t, PointSeries> series;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lockstep/base/units.h"
+#include "lockstep/serve/study_progress.h"
 
 namespace lockstep::serve {
 namespace {
@@ -41,39 +42,6 @@ json epochs_json(const std::vector<record::EpochResult>& epochs) {
   return out;
 }
 
-json studies_json(const std::vector<RunSummary>& runs) {
-  struct Counts {
-    std::int64_t runs = 0;
-    std::int64_t done = 0;
-    std::int64_t running = 0;
-    std::int64_t failed = 0;
-    std::int64_t last_ns = 0;
-  };
-  std::map<std::string, Counts> studies;
-  for (const RunSummary& run : runs) {
-    if (run.label.study.empty()) continue;
-    Counts& counts = studies[run.label.study];
-    ++counts.runs;
-    counts.done += run.state == RunState::kDone;
-    counts.running += run.state == RunState::kRunning;
-    counts.failed += run.state == RunState::kFailed || run.state == RunState::kKilled;
-    counts.last_ns = std::max(counts.last_ns, run.started_wall_ns);
-  }
-  std::vector<std::pair<std::string, Counts>> order(studies.begin(), studies.end());
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return a.second.last_ns > b.second.last_ns;
-  });
-  json out = json::array();
-  for (const auto& [name, counts] : order) {
-    out.push_back({{"name", name},
-                   {"runs", counts.runs},
-                   {"done", counts.done},
-                   {"running", counts.running},
-                   {"failed", counts.failed}});
-  }
-  return out;
-}
-
 std::string dumped(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -99,22 +67,6 @@ struct RunWatch::Known {
 RunWatch::RunWatch(std::string store_path, const Clock& clock)
     : store_path_(std::move(store_path)), clock_(clock) {}
 RunWatch::~RunWatch() = default;
-
-std::optional<Outlook> outlook(const RunSummary& run) {
-  if (run.state != RunState::kRunning || !run.progress) return std::nullopt;
-  const record::Progress& now = *run.progress;
-  std::int64_t all = now.steps_per_epoch * run.spec.epochs;
-  if (run.spec.max_steps > 0) all = std::min(all, run.spec.max_steps);
-  if (all <= 0) return std::nullopt;
-  const std::int64_t done = (now.epoch - 1) * now.steps_per_epoch + now.step;
-  Outlook outlook;
-  outlook.fraction = std::clamp(static_cast<double>(done) / static_cast<double>(all), 0.0, 1.0);
-  if (now.examples_per_s > 0) {
-    outlook.remaining_s = static_cast<double>(std::max<std::int64_t>(0, all - done)) *
-                          static_cast<double>(run.spec.global_batch()) / now.examples_per_s;
-  }
-  return outlook;
-}
 
 void RunWatch::take_sample(const RunSummary& run, Known& known) {
   if (!run.progress || !std::isfinite(run.progress->loss)) return;
@@ -186,7 +138,7 @@ std::string RunWatch::snapshot() {
   for (const RunSummary& run : runs) list.push_back(run_json(*store, run, true));
   return dumped({{"store", std::filesystem::path(store_path_).filename().string()},
                  {"runs", std::move(list)},
-                 {"studies", studies_json(runs)}});
+                 {"studies", studies_json(runs, store::study_outlooks(store_path_))}});
 }
 
 std::optional<std::string> RunWatch::changes() {
@@ -215,7 +167,7 @@ std::optional<std::string> RunWatch::changes() {
     if (gone) removed.push_back(entry.first);
     return gone;
   });
-  json studies = studies_json(runs);
+  json studies = studies_json(runs, store::study_outlooks(store_path_));
   std::string studies_text = dumped(studies);
   if (changed.empty() && removed.empty() && studies_text == studies_) return std::nullopt;
   studies_ = std::move(studies_text);

@@ -46,12 +46,4 @@ class RunWatch {
   std::string studies_;
 };
 
-/// How far a run is, in [0, 1], and how long it will still take at the pace it last told; nothing
-/// for what is not running or has not told.
-struct Outlook {
-  double fraction = 0;
-  std::optional<double> remaining_s;
-};
-std::optional<Outlook> outlook(const store::RunSummary& run);
-
 }  // namespace lockstep::serve

@@ -7,9 +7,11 @@
 #include <atomic>
 #include <charconv>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
 #include "lockstep/serve/bounded_server.h"
 #include "lockstep/serve/live_feed.h"
 #include "lockstep/serve/page_cache.h"
@@ -251,10 +253,44 @@ class Server::State {
       answer_error(response, 415, "send the file itself, not a form");
       return;
     }
+    if (const auto length = announced_length(request); length > options_.most_upload) {
+      answer_error(
+          response, 413,
+          fmt::format("a file may have {} at most", format_bytes(Bytes{options_.most_upload})),
+          "import it on the machine itself: lockstep import FILE");
+      return;
+    }
     Upload upload(safe_file_name(request.get_param_value("name")), options_.most_upload);
-    content([&](const char* data, std::size_t size) { return upload.write(data, size); });
+    const bool whole =
+        content([&](const char* data, std::size_t size) { return upload.write(data, size); });
     upload.finish();
-    response.set_content(site_.import_file(upload.name(), upload.path()), "application/json");
+    if (!whole) {
+      throw Error(ErrorKind::kUsage, upload.name() + " did not arrive whole", "send it again");
+    }
+    response.set_content(imported(upload), "application/json");
+  }
+
+  /// Bytes that the client says it will send; more than any limit where it says nonsense.
+  static std::uint64_t announced_length(const Request& request) {
+    const std::string text = request.get_header_value("Content-Length");
+    std::uint64_t length = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), length);
+    const bool fine = problem == std::errc{} && end == text.data() + text.size();
+    return text.empty() ? 0 : fine ? length : std::numeric_limits<std::uint64_t>::max();
+  }
+
+  /// Errors name the file as its sender knows it.
+  std::string imported(const Upload& upload) const {
+    try {
+      return site_.import_file(upload.name(), upload.path());
+    } catch (const Error& error) {
+      std::string text = error.what();
+      for (std::size_t at = 0; (at = text.find(upload.path(), at)) != std::string::npos;) {
+        text.replace(at, upload.path().size(), upload.name());
+      }
+      throw Error(error.kind() == ErrorKind::kData ? ErrorKind::kUsage : error.kind(), text,
+                  error.hint());
+    }
   }
 
   /// Looks at the store for everyone, and only while someone watches.

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <httplib.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "lockstep/base/error.h"
@@ -34,6 +36,7 @@ class ServerTest : public ::testing::Test {
       return "{\"study\":\"" + question.study + "\"}";
     };
     site.import_file = [this](const std::string& name, const std::string& path) {
+      if (name == "bad.log") throw Error(ErrorKind::kData, path + " is of no known format", "");
       imported_ = name;
       std::ifstream in(path, std::ios::binary);
       content_.assign(std::istreambuf_iterator<char>(in), {});
@@ -136,16 +139,64 @@ TEST_F(ServerTest, EndsRequestsWithHugeHeads) {
   EXPECT_EQ(httplib::Client("127.0.0.1", port_).Get("/")->status, 200);
 }
 
+int connected_to(int port) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return socket;
+}
+
+/// Sends the bytes and nothing more, and gives what comes back until the server closes.
+std::string answer_to(int port, const std::string& bytes) {
+  const int socket = connected_to(port);
+  ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  ::shutdown(socket, SHUT_WR);
+  std::string answer;
+  std::array<char, 4096> part{};
+  for (ssize_t size = 0; (size = ::recv(socket, part.data(), part.size(), 0)) > 0;) {
+    answer.append(part.data(), static_cast<std::size_t>(size));
+  }
+  ::close(socket);
+  return answer;
+}
+
+TEST_F(ServerTest, RefusesAtOnceWhatIsAnnouncedTooLargeOrWrong) {
+  start();
+  for (const char* length : {"999999999999", "-5", "9999999999999999999999", "12x"}) {
+    const std::string answer =
+        answer_to(port_, std::string("POST /api/import?name=a HTTP/1.1\r\nHost: localhost\r\n"
+                                     "X-Lockstep: 1\r\nContent-Length: ") +
+                             length + "\r\n\r\n");
+    EXPECT_EQ(answer.rfind("HTTP/1.1 4", 0), 0u) << length << ": " << answer;
+  }
+  EXPECT_EQ(imported_, "");
+}
+
+TEST_F(ServerTest, ImportsNoFileThatDidNotArriveWhole) {
+  start();
+  answer_to(port_,
+            "POST /api/import?name=a HTTP/1.1\r\nHost: localhost\r\nX-Lockstep: 1\r\n"
+            "Content-Length: 100\r\n\r\nonly this");
+  EXPECT_EQ(imported_, "");
+}
+
+TEST_F(ServerTest, ErrorsOfAnImportNameTheFileAsItsSenderKnowsIt) {
+  httplib::Client client = start();
+  const auto answer =
+      client.Post("/api/import?name=bad.log", kOurs, "content", "application/octet-stream");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 400);
+  EXPECT_EQ(nlohmann::json::parse(answer->body)["error"], "bad.log is of no known format");
+}
+
 TEST_F(ServerTest, SurvivesBytesThatAreNoRequest) {
   start();
   std::mt19937 random(3);
   for (int round = 0; round < 50; ++round) {
-    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port_));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ASSERT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const int socket = connected_to(port_);
     std::string bytes(1 + random() % 400, '\0');
     for (char& byte : bytes) byte = static_cast<char>(random());
     if (round % 3 == 0)

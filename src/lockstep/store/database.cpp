@@ -149,7 +149,9 @@ void Database::Close::operator()(sqlite3* database) const {
 
 void Database::open(const std::string& name, int flags) {
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(name.c_str(), &handle, flags | SQLITE_OPEN_URI, nullptr);
+  // One thread at a time uses a connection, so SQLite need not lock it at every column of a row.
+  const int code = sqlite3_open_v2(name.c_str(), &handle,
+                                   flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   handle_.reset(handle);
   if (code != SQLITE_OK) throw store_error(code, handle, path_);
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);

@@ -94,7 +94,14 @@ constexpr std::string_view kVersion5 = R"sql(
 ALTER TABLE epochs ADD COLUMN metrics TEXT NOT NULL DEFAULT '{}';
 )sql";
 
-constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
+/// What a study under way expects of itself (store/study_outlook.h).
+constexpr std::string_view kVersion6 = R"sql(
+CREATE TABLE study_outlooks(
+  study TEXT PRIMARY KEY, planned INTEGER NOT NULL, at_most INTEGER NOT NULL, run_s REAL,
+  later_s REAL) WITHOUT ROWID;
+)sql";
+
+constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6};
 
 /// SQLite notices a file that lost whole pages but not one that lost a part of a page. While a log
 /// is pending the file may rightly lag behind. Only the size is looked at: opening the file here

@@ -60,7 +60,7 @@ function draw(chart: BarChart, hidden: Set<string>, parts: string[], place: Plac
         ? [
             Plot.text(chart.categories, {
               y: (name: string) => name, text: (name: string) => name, frameAnchor: "left", textAnchor: "start",
-              lineAnchor: "bottom", dy: -4, fill: "var(--ink)",
+              lineAnchor: "bottom", dy: -4, fill: "var(--ink)", stroke: "var(--plot-background)", strokeWidth: 4, paintOrder: "stroke",
             }),
           ]
         : []),
@@ -76,6 +76,6 @@ function draw(chart: BarChart, hidden: Set<string>, parts: string[], place: Plac
 export function barChart(chart: BarChart, hidden: Set<string>): HTMLElement {
   const parts = chart.parts.filter((part) => part.values.some((value) => value > 0)).map((part) => part.name);
   const { box, redraw } = framed((place) => draw(chart, hidden, parts, place), chart.title);
-  const swatches = parts.map((name, at) => ({ name, colour: phaseColour(name, at), mark: "box" as const }));
-  return element("div", {}, legend(swatches, hidden, redraw), box);
+  const swatches = parts.map((name, at) => ({ name, colour: phaseColour(name, at), mark: "box" }));
+  return element("div", {}, legend(swatches, [], hidden, redraw), box);
 }

@@ -8,6 +8,11 @@ export interface Place {
 
 const NARROW = 560;
 
+/** What is printed was perhaps never on the screen. */
+window.addEventListener("beforeprint", () => {
+  for (const box of document.querySelectorAll(".plot")) box.dispatchEvent(new Event("draw-now"));
+});
+
 /**
  * A box that draws its chart at its own width, and again when that changes. Drawing waits until the
  * box comes near the screen, so that a page of many charts opens at once.
@@ -36,7 +41,7 @@ export function framed(draw: (place: Place) => Element, title: string): { box: H
     { rootMargin: "600px" },
   );
   near.observe(box);
-  window.addEventListener("beforeprint", () => {
+  box.addEventListener("draw-now", () => {
     visible = true;
     paint();
   });
@@ -46,15 +51,22 @@ export function framed(draw: (place: Place) => Element, title: string): { box: H
 export interface Swatch {
   name: string;
   colour: string;
-  mark: "line" | "box";
+  /** class of the chip */
+  mark: string;
+  /** symbol of the points, where they have one */
+  glyph?: string;
 }
 
-/** Names beside their colours; each is a button that hides and shows what it names. */
-export function legend(swatches: Swatch[], hidden: Set<string>, changed: () => void): HTMLElement {
+function chip(swatch: Swatch): HTMLElement {
+  const made = element("span", { class: swatch.glyph ? "swatch glyph" : `swatch ${swatch.mark}`, "aria-hidden": "true" }, swatch.glyph ?? null);
+  made.style.setProperty("--swatch", swatch.colour);
+  return made;
+}
+
+/** Names beside their colours; each is a button that hides and shows what it names. `keys` explain. */
+export function legend(swatches: Swatch[], keys: Swatch[], hidden: Set<string>, changed: () => void): HTMLElement {
   const list = element("ul", { class: "legend", "aria-label": "Legend" });
   for (const swatch of swatches) {
-    const chip = element("span", { class: `swatch ${swatch.mark}`, "aria-hidden": "true" });
-    chip.style.setProperty("--swatch", swatch.colour);
     const button = element(
       "button",
       {
@@ -67,10 +79,11 @@ export function legend(swatches: Swatch[], hidden: Set<string>, changed: () => v
           changed();
         },
       },
-      chip,
+      chip(swatch),
       swatch.name,
     );
     list.append(element("li", {}, button));
   }
+  for (const key of keys) list.append(element("li", { class: "key" }, chip(key), key.name));
   return list;
 }

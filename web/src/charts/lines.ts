@@ -1,9 +1,10 @@
 import * as Plot from "@observablehq/plot";
 import { element } from "../dom";
-import type { Axis, LineChart, Mark, Role } from "../document";
-import { tick, withUnit } from "../format";
-import { framed, legend, type Place } from "./frame";
-import { colour, distinct, symbol } from "./palette";
+import type { LineChart, Mark, Role } from "../document";
+import { withUnit } from "../format";
+import { axisScale, axisTitle, tickText } from "./axes";
+import { framed, legend, type Place, type Swatch } from "./frame";
+import { colour, distinct, glyph, symbol } from "./palette";
 
 interface Row {
   series: string;
@@ -42,41 +43,11 @@ function rowsOf(chart: LineChart): Row[] {
   return rows;
 }
 
-function axisTitle(axis: Axis): string {
-  return axis.unit ? `${axis.label} (${axis.unit})` : axis.label;
-}
-
-/** Counts of workers and batches are few: every one gets its tick. */
-function xTicks(chart: LineChart, rows: Row[], place: Place): number[] | number {
-  const values = [...new Set(rows.map((row) => row.x))].sort((a, b) => a - b);
-  const whole = values.every((value) => Number.isInteger(value));
-  if (chart.x.scale === "log" && whole && values.length <= (place.narrow ? 7 : 14)) return values;
-  if (chart.x.scale === "log" && values.length > 0) return logTicks(values);
-  return place.narrow ? 5 : 9;
-}
-
-/** 1, 2, 5 and their powers of ten: few enough to read on a logarithmic axis. */
-function logTicks(values: number[]): number[] {
-  const low = Math.min(...values);
-  const high = Math.max(...values);
-  const decades = Math.log10(high / low);
-  const steps = decades > 4 ? [1] : decades > 1.5 ? [1, 3] : decades > 0.3 ? [1, 2, 5] : [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
-  const ticks: number[] = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power) {
-    for (const step of steps) ticks.push(Number((step * 10 ** power).toPrecision(3)));
-  }
-  return ticks.filter((tick) => tick >= low / 1.5 && tick <= high * 1.5);
-}
-
-function yTicks(chart: LineChart, rows: Row[]): number[] | number {
-  if (chart.y.scale === "linear" || rows.length === 0) return 6;
-  return logTicks(rows.flatMap((row) => [row.y, row.low ?? row.y, row.high ?? row.y]).filter((value) => value > 0));
-}
-
-function markLines(marks: Mark[], rows: Row[]): Plot.Markish[] {
+/** Labels stand on the side of their line that has more room, below each other. */
+function markLines(marks: Mark[], chart: LineChart, xs: number[]): Plot.Markish[] {
   const out: Plot.Markish[] = [];
-  const xs = rows.map((row) => row.x);
-  const middle = (Math.min(...xs) + Math.max(...xs)) / 2;
+  const [low, high] = [Math.min(...xs), Math.max(...xs)];
+  const middle = chart.x.scale === "log" ? Math.sqrt(low * high) : (low + high) / 2;
   marks.forEach((mark, at) => {
     if (mark.axis === "x") {
       const right = mark.at > middle;
@@ -92,8 +63,8 @@ function markLines(marks: Mark[], rows: Row[]): Plot.Markish[] {
       out.push(
         Plot.ruleY([mark.at], { stroke: "var(--accent)", strokeWidth: 1.5, strokeDasharray: "2 3" }),
         Plot.text([mark], {
-          y: mark.at, frameAnchor: "right", text: "label", fill: "var(--accent)", fontWeight: 600,
-          textAnchor: "end", dy: -8, stroke: "var(--plot-background)", strokeWidth: 4, paintOrder: "stroke",
+          y: mark.at, frameAnchor: "left", text: "label", fill: "var(--accent)", fontWeight: 600,
+          textAnchor: "start", dx: 4, dy: -8, stroke: "var(--plot-background)", strokeWidth: 4, paintOrder: "stroke",
         }),
       );
     }
@@ -101,11 +72,15 @@ function markLines(marks: Mark[], rows: Row[]): Plot.Markish[] {
   return out;
 }
 
+/** Symbols on so many points would hide the line. */
+function isDense(chart: LineChart, role: Role): boolean {
+  return chart.series.some((one) => one.role === role && one.points.length > MANY);
+}
+
 function seriesMarks(chart: LineChart, rows: Row[]): Plot.Markish[] {
   const by = (test: (row: Row) => boolean): Row[] => rows.filter(test);
   const interval = (row: Row): boolean => row.low !== null && row.high !== null;
-  const dense = (role: Role): boolean => chart.series.some((one) => one.role === role && one.points.length > MANY);
-  const banded = by((row) => row.joined && interval(row) && (row.role === "predicted" || dense(row.role)));
+  const banded = by((row) => row.joined && interval(row) && (row.role === "predicted" || isDense(chart, row.role)));
   const barred = by((row) => interval(row) && row.low !== row.high && !banded.includes(row));
   const xy = { x: "x", y: "y" } as const;
   const drawn = by((row) => row.role === "measured" || row.role === "derived" || !row.joined);
@@ -122,7 +97,7 @@ function seriesMarks(chart: LineChart, rows: Row[]): Plot.Markish[] {
     }),
     Plot.line(by((row) => row.joined && row.role === "measured"), { ...xy, z: "series", stroke: "series", strokeWidth: 2 }),
     Plot.ruleX(barred, { x: "x", y1: "low", y2: "high", stroke: "series", strokeWidth: 1.5 }),
-    ...(rows.length > 12 * MANY || dense("measured")
+    ...(rows.length > 12 * MANY || isDense(chart, "measured")
       ? []
       : [
           Plot.dot(by((row) => drawn.includes(row) && row.role === "measured"), {
@@ -140,7 +115,13 @@ function seriesMarks(chart: LineChart, rows: Row[]): Plot.Markish[] {
 }
 
 function draw(chart: LineChart, hidden: Set<string>, names: string[], place: Place): Element {
-  const rows = rowsOf(chart).filter((row) => !hidden.has(row.series));
+  const all = rowsOf(chart);
+  const rows = all.filter((row) => !hidden.has(row.series));
+  const marked = (axis: "x" | "y"): number[] => chart.marks.filter((mark) => mark.axis === axis).map((mark) => mark.at);
+  const xs = [...all.map((row) => row.x), ...marked("x")];
+  const ys = [...rows.flatMap((row) => [row.y, row.low ?? row.y, row.high ?? row.y]), ...marked("y")];
+  const x = axisScale(chart.x, xs, place.narrow ? (chart.x.unit === "B" ? 4 : 6) : 14);
+  const y = axisScale(chart.y, ys, 7);
   return Plot.plot({
     className: "lockstep-plot",
     width: place.width,
@@ -151,29 +132,70 @@ function draw(chart: LineChart, hidden: Set<string>, names: string[], place: Pla
     marginBottom: 42,
     style: { fontSize: "12.5px", fontFamily: "inherit", color: "var(--ink-2)", background: "none" },
     x: {
-      type: chart.x.scale, label: axisTitle(chart.x), labelAnchor: "center", labelArrow: "none",
-      ticks: xTicks(chart, rows, place) as number, tickFormat: tick, ...(chart.x.zero ? { zero: true } : {}),
-      inset: 8, nice: chart.x.scale === "linear",
+      type: chart.x.scale, axis: null, inset: 8, nice: chart.x.scale === "linear",
+      ...(x.domain ? { domain: x.domain } : {}), ...(chart.x.zero ? { zero: true } : {}),
     },
     y: {
-      type: chart.y.scale, label: axisTitle(chart.y), labelArrow: "none", tickFormat: tick, ticks: yTicks(chart, rows) as number, grid: true,
-      ...(chart.y.zero ? { zero: true } : {}), nice: chart.y.scale === "linear", insetTop: 4,
+      type: chart.y.scale, axis: null, insetTop: 4, nice: chart.y.scale === "linear",
+      ...(y.domain ? { domain: y.domain } : {}), ...(chart.y.zero ? { zero: true } : {}),
     },
     color: { type: "ordinal", domain: names, range: names.map((_, at) => colour(at)) },
     symbol: { domain: names, range: names.map((_, at) => symbol(at)) },
     marks: [
+      Plot.gridY({ ticks: y.ticks }),
+      // Texts are given as such: Plot drops some labels of logarithmic axes otherwise.
+      Plot.axisX({ ticks: x.ticks as number, text: tickText(chart.x), label: axisTitle(chart.x), labelAnchor: "center", labelArrow: "none" }),
+      Plot.axisY({ ticks: y.ticks as number, text: tickText(chart.y), label: axisTitle(chart.y), labelArrow: "none" }),
       Plot.frame({ anchor: "bottom", stroke: "var(--line-strong)" }),
-      ...markLines(chart.marks, rowsOf(chart)),
+      ...markLines(chart.marks, chart, xs),
       ...seriesMarks(chart, rows),
     ],
   });
 }
 
+const ROLE_NAMES: Record<Role, string> = {
+  measured: "measured", derived: "derived", predicted: "predicted", ideal: "ideal", limit: "",
+};
+
+/** What the kinds of line mean, where there are several. */
+function roleSwatches(chart: LineChart): Swatch[] {
+  const roles = distinct(chart.series.map((one) => one.role)).filter((role) => ROLE_NAMES[role as Role]) as Role[];
+  if (roles.length < 2) return [];
+  const joined = (role: Role): boolean => chart.series.some((one) => one.role === role && one.joined);
+  return roles.map((role) => ({ name: ROLE_NAMES[role], colour: "var(--ink-2)", mark: joined(role) ? role : `${role} point` }));
+}
+
+function namesOf(chart: LineChart): string[] {
+  return distinct(chart.series.filter((one) => one.role !== "ideal" && one.role !== "limit").map((one) => one.name));
+}
+
+function legendOf(chart: LineChart, hidden: Set<string>, redraw: () => void): HTMLElement {
+  const dense = isDense(chart, "measured");
+  const swatches = namesOf(chart).map((name, at) => ({
+    name, colour: colour(at), mark: "line", ...(dense ? {} : { glyph: glyph(at) }),
+  }));
+  return legend(swatches, roleSwatches(chart), hidden, redraw);
+}
+
+/** A chart whose data may change: it is drawn anew in its place, so that nothing around it moves. */
+export function changingLineChart(first: LineChart, hidden: Set<string>): { node: HTMLElement; show: (chart: LineChart) => void } {
+  let chart = first;
+  const { box, redraw } = framed((place) => draw(chart, hidden, namesOf(chart), place), first.title);
+  let above = legendOf(first, hidden, redraw);
+  const node = element("div", {}, above, box);
+  const show = (next: LineChart): void => {
+    const renamed = namesOf(next).join("\n") !== namesOf(chart).join("\n") || isDense(next, "measured") !== isDense(chart, "measured");
+    chart = next;
+    if (renamed) {
+      const fresh = legendOf(chart, hidden, redraw);
+      above.replaceWith(fresh);
+      above = fresh;
+    }
+    redraw();
+  };
+  return { node, show };
+}
+
 export function lineChart(chart: LineChart, hidden: Set<string>): HTMLElement {
-  const names = distinct(
-    chart.series.filter((one) => one.role !== "ideal" && one.role !== "limit").map((one) => one.name),
-  );
-  const { box, redraw } = framed((place) => draw(chart, hidden, names, place), chart.title);
-  const swatches = names.map((name, at) => ({ name, colour: colour(at), mark: "line" as const }));
-  return element("div", {}, names.length > 1 ? legend(swatches, hidden, redraw) : null, box);
+  return changingLineChart(chart, hidden).node;
 }

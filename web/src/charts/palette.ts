@@ -1,14 +1,16 @@
 /**
- * Colours that people with the common kinds of colour blindness tell apart (after Paul Tol's bright
- * and muted sets). They are CSS variables, so that a change of theme needs no new drawing. Lines
- * also differ in their symbols, so that nothing hangs on colour alone.
+ * Colours that people with the common kinds of colour blindness tell apart from each other and from
+ * the background; a test computes it. They are CSS variables, so that a change of theme needs no new
+ * drawing. Lines also differ in their symbols, so that nothing hangs on colour alone.
  */
 export const COLOURS = [
-  "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)",
-  "var(--c7)", "var(--c8)", "var(--c9)", "var(--c10)", "var(--c11)", "var(--c12)",
+  "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)", "var(--c7)", "var(--c8)",
 ];
 
-export const SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "wye", "cross", "times"] as const;
+/** Symbols of points, each with the character that stands for it in a legend. */
+export const SYMBOLS = [
+  ["circle", "●"], ["square", "■"], ["triangle", "▲"], ["diamond", "◆"], ["star", "★"], ["hexagon", "⬢"], ["cross", "✚"], ["times", "✖"],
+] as const;
 
 /** Phases keep their colour on every chart. */
 const PHASES: Record<string, string> = {
@@ -32,11 +34,27 @@ export function colour(at: number): string {
   return COLOURS[at % COLOURS.length] ?? "currentColor";
 }
 
-export function symbol(at: number): (typeof SYMBOLS)[number] {
-  return SYMBOLS[at % SYMBOLS.length] ?? "circle";
+/** Where colours begin again, symbols are one off: no two of many lines look the same. */
+function symbolAt(at: number): (typeof SYMBOLS)[number] {
+  return SYMBOLS[(at + Math.floor(at / COLOURS.length)) % SYMBOLS.length] ?? SYMBOLS[0];
+}
+
+export function symbol(at: number): (typeof SYMBOLS)[number][0] {
+  return symbolAt(at)[0];
+}
+
+export function glyph(at: number): string {
+  return symbolAt(at)[1];
 }
 
 /** Names in order of first appearance. */
 export function distinct(names: Iterable<string>): string[] {
   return [...new Set(names)];
+}
+
+/** In the order of the phases of a step; what is no phase comes last. */
+export function byPhase(names: string[]): string[] {
+  const order = Object.keys(PHASES);
+  const place = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
+  return [...names].sort((a, b) => place(a) - place(b));
 }

@@ -3,7 +3,7 @@ import { announce, element } from "../dom";
 import type { SpanChart } from "../document";
 import { digits, tick, withUnit } from "../format";
 import { framed, legend, type Place } from "./frame";
-import { distinct, phaseColour } from "./palette";
+import { byPhase, distinct, phaseColour } from "./palette";
 
 type Domain = [number, number];
 
@@ -49,7 +49,7 @@ function draw(chart: SpanChart, hidden: Set<string>, names: string[], domain: Do
 export function spanChart(chart: SpanChart, hidden: Set<string>): HTMLElement {
   const whole: Domain = [0, Math.max(...chart.spans.map(([, , end]) => end))];
   let domain: Domain = [...whole];
-  const names = distinct(chart.spans.map(([, , , name]) => name));
+  const names = byPhase(distinct(chart.spans.map(([, , , name]) => name)));
   const { box, redraw } = framed((place) => draw(chart, hidden, names, domain, place), chart.title);
   const show = (from: number, to: number): void => {
     const least = (whole[1] - whole[0]) / 2000;
@@ -92,6 +92,6 @@ export function spanChart(chart: SpanChart, hidden: Set<string>): HTMLElement {
     button("Later", "→", () => zoom(1, 0.4)),
     button("Whole step", "Reset", () => show(...whole)),
   );
-  const swatches = names.map((name, place) => ({ name, colour: phaseColour(name, place), mark: "box" as const }));
-  return element("div", {}, legend(swatches, hidden, redraw), tools, box);
+  const swatches = names.map((name, place) => ({ name, colour: phaseColour(name, place), mark: "box" }));
+  return element("div", {}, legend(swatches, [], hidden, redraw), tools, box);
 }

@@ -1,5 +1,5 @@
-import { lineChart } from "../charts/lines";
-import { element, replace } from "../dom";
+import { changingLineChart } from "../charts/lines";
+import { append, element } from "../dom";
 import type { LineChart, Point, Series } from "../document";
 import type { Feed } from "./feed";
 import { runName, type Run } from "./run";
@@ -35,31 +35,43 @@ function chart(id: string, title: string, label: string, unit: string, series: S
   };
 }
 
+/** A figure that follows its data; hidden while there is none. */
+class LiveFigure {
+  readonly node = element("figure", { hidden: true });
+  private show: ((chart: LineChart) => void) | null = null;
+
+  follow(one: LineChart): boolean {
+    this.node.hidden = one.series.length === 0;
+    if (this.show) {
+      this.show(one);
+    } else if (one.series.length > 0) {
+      const made = changingLineChart(one, new Set());
+      this.show = made.show;
+      this.node.id = one.id;
+      append(this.node, element("h3", {}, one.title), made.node);
+    }
+    return !this.node.hidden;
+  }
+}
+
 /** Loss, accuracy and speed of the runs that go on, drawn as they come. */
 export function curvesPanel(feed: Feed): HTMLElement {
-  const box = element("div", { class: "family" });
+  const figures = [new LiveFigure(), new LiveFigure(), new LiveFigure()] as const;
+  const box = element("div", { class: "family" }, ...figures.map((figure) => figure.node));
   const panel = element("section", { id: "curves", class: "panel view", hidden: true, tabindex: "-1" }, element("h2", {}, "Live curves"), box);
-  const hidden = new Map<string, Set<string>>();
   const seen = new Set<number>();
   let drawn = 0;
   const show = (): void => {
     const all = [...feed.runs.values()];
     for (const run of all) if (run.state === "running") seen.add(run.id);
     const runs = all.filter((run) => seen.has(run.id)).slice(-MOST_LINES);
-    const charts = [
-      chart("live-loss", "Training loss", "training loss", "", runs.flatMap(lossSeries)),
-      chart("live-accuracy", "Validation accuracy", "validation accuracy", "", runs.flatMap(accuracySeries)),
-      chart("live-rate", "Speed", "all workers", "examples/s", runs.flatMap(rateSeries)),
-    ].filter((one) => one.series.length > 0);
-    panel.hidden = charts.length === 0;
-    replace(
-      box,
-      ...charts.map((one) => {
-        const names = hidden.get(one.id) ?? new Set<string>();
-        hidden.set(one.id, names);
-        return element("figure", { id: one.id }, element("h3", {}, one.title), lineChart(one, names));
-      }),
-    );
+    panel.hidden = runs.length === 0;
+    const any = [
+      figures[0].follow(chart("live-loss", "Training loss", "training loss", "", runs.flatMap(lossSeries))),
+      figures[1].follow(chart("live-accuracy", "Validation accuracy", "validation accuracy", "", runs.flatMap(accuracySeries))),
+      figures[2].follow(chart("live-rate", "Speed", "all workers", "examples/s", runs.flatMap(rateSeries))),
+    ];
+    panel.hidden = !any.includes(true);
   };
   feed.onChange((changed) => {
     // At most one drawing a second, whatever comes in.

@@ -36,6 +36,8 @@ export interface Study {
   running: number;
   failed: number;
   planned?: number;
+  /** a ladder may end before all that is planned */
+  at_most?: boolean;
   remaining_s?: number;
 }
 

@@ -1,7 +1,7 @@
 import { element, replace } from "../dom";
 import type { Cell, Table } from "../document";
 import { digits } from "../format";
-import { sortableTable } from "../page/table";
+import { sortableTable, type TableState } from "../page/table";
 import type { Feed } from "./feed";
 import type { Run } from "./run";
 
@@ -40,6 +40,16 @@ function text(run: Run): string {
   return [run.id, run.state, run.study, run.recipe, run.data, `${run.workers}x${run.batch}`, run.strategy].join(" ").toLowerCase();
 }
 
+/** Draws a list anew without taking the focus or the scrolling away from its reader. */
+function keepingPlace(place: HTMLElement, draw: () => void): void {
+  const key = place.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset["key"] : undefined;
+  const left = place.querySelector(".scroller")?.scrollLeft ?? 0;
+  draw();
+  const scroller = place.querySelector(".scroller");
+  if (scroller) scroller.scrollLeft = left;
+  if (key) place.querySelector<HTMLElement>(`[data-key="${key}"]`)?.focus({ preventScroll: true });
+}
+
 /** Every run of the store; those that are ticked can be compared. */
 export function runList(feed: Feed): HTMLElement {
   const chosen = new Set<number>();
@@ -49,6 +59,7 @@ export function runList(feed: Feed): HTMLElement {
   const compare = element("a", { class: "button", id: "compare", role: "link", "aria-disabled": "true" }, "Compare");
   const count = element("span", { class: "status" });
   const place = element("div");
+  const kept: TableState = { order: null, all: false };
   const showChoice = (): void => {
     compare.textContent = chosen.size > 1 ? `Compare ${chosen.size} runs` : chosen.size === 1 ? "Show this run" : "Tick runs to compare them";
     if (chosen.size > 0) {
@@ -61,7 +72,7 @@ export function runList(feed: Feed): HTMLElement {
   };
   const tick = (cells: Cell[]): Node => {
     const id = Number(cells[0]?.[1]);
-    const box = element("input", { type: "checkbox", "aria-label": `Run ${id}` });
+    const box = element("input", { type: "checkbox", "aria-label": `Run ${id}`, "data-key": `run-${id}` });
     box.checked = chosen.has(id);
     box.addEventListener("change", () => {
       if (box.checked) chosen.add(id);
@@ -77,7 +88,10 @@ export function runList(feed: Feed): HTMLElement {
     );
     count.textContent = `${runs.length} of ${feed.runs.size}`;
     const table: Table = { title: "Runs", columns: COLUMNS, rows: runs.reverse().map(row), notes: [] };
-    replace(place, runs.length > 0 ? sortableTable(table, { lead: tick }) : element("p", { class: "missing" }, feed.runs.size > 0 ? "No run fits the filter." : "This store has no runs yet."));
+    const nothing = feed.runs.size > 0 ? "No run fits the filter." : "This store has no runs yet.";
+    keepingPlace(place, () => {
+      replace(place, runs.length > 0 ? sortableTable(table, { lead: tick, state: kept }) : element("p", { class: "missing" }, nothing));
+    });
     showChoice();
   };
   let drawn = 0;

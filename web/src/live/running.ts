@@ -35,19 +35,25 @@ function runRow(run: Run): HTMLElement {
   return row;
 }
 
+/** Between two runs of a study nothing runs; it is still under way. */
+const BETWEEN_RUNS_MS = 20_000;
+
 function studyRow(study: Study): HTMLElement {
   const planned = study.planned ?? 0;
+  const over = study.done + study.failed;
   const told = [
-    planned > 0 ? `${study.done} of ${planned} runs done` : `${study.done} of ${study.runs} runs so far done`,
-    study.failed > 0 ? `${study.failed} failed` : "",
-    study.remaining_s === undefined ? "" : `about ${duration(study.remaining_s)} left`,
+    planned > 0 ? `${over} of ${study.at_most ? "at most " : ""}${planned} runs done` : `${over} of ${study.runs} runs so far done`,
+    study.failed > 0 ? `${study.failed} of them failed` : "",
+    study.running === 0 ? "the next run begins" : study.remaining_s === undefined ? "" : `about ${duration(study.remaining_s)} left`,
   ];
-  return job(
+  const row = job(
     element("a", { href: `/?study=${encodeURIComponent(study.name)}` }, `Study ${study.name}`),
     "",
-    planned > 0 ? bar(study.done / planned, `Progress of study ${study.name}`) : bar(undefined, `Study ${study.name} is running`),
+    planned > 0 ? bar(Math.min(1, over / planned), `Progress of study ${study.name}`) : bar(undefined, `Study ${study.name} is running`),
     told.filter((text) => text).join(" · "),
   );
+  row.dataset["study"] = study.name;
+  return row;
 }
 
 /** Studies and runs that go on now, with progress and the time left. */
@@ -55,16 +61,24 @@ export function runningPanel(feed: Feed): HTMLElement {
   const status = element("span", { class: "status" });
   const list = element("div", { class: "jobs", "aria-live": "off" });
   const panel = element("section", { id: "running", class: "panel view", tabindex: "-1" }, element("h2", {}, "Running now", status), list);
+  const seen = new Map<string, number>();
+  const underWay = (study: Study): boolean => {
+    if (study.running > 0) seen.set(study.name, Date.now());
+    const more = (study.planned ?? 0) > study.done + study.failed;
+    return study.running > 0 || (more && Date.now() - (seen.get(study.name) ?? 0) < BETWEEN_RUNS_MS);
+  };
   const show = (): void => {
     status.className = `status ${feed.link === "live" ? "good" : feed.link === "lost" ? "bad" : ""}`;
     status.textContent = feed.link === "live" ? "live" : feed.link === "lost" ? "connection lost, trying again" : "connecting";
-    const studies = feed.studies.filter((study) => study.running > 0);
+    const studies = feed.studies.filter(underWay);
     const runs = [...feed.runs.values()].filter((run) => run.state === "running");
     if (runs.length === 0 && studies.length === 0) {
       replace(list, element("p", { class: "missing" }, "Nothing is running. lockstep train or lockstep study into this store shows up here by itself."));
       return;
     }
     replace(list, ...studies.map(studyRow), ...runs.map(runRow));
+    // No message tells that a study did not go on.
+    if (runs.length === 0) setTimeout(() => panel.isConnected && show(), BETWEEN_RUNS_MS + 500);
   };
   feed.onChange(show);
   show();

@@ -49,20 +49,25 @@ export function showSelection(feed: Feed, query: URLSearchParams): void {
     if (first) followAddress(false);
     else window.scrollTo({ top: scroll, behavior: "instant" });
   };
-  let waiting = false;
+  // One request at a time: the page of a large store takes a moment to be made.
+  let busy = false;
+  const follow = (): void => {
+    if (busy || signature(feed, wanted) === drawn) return;
+    busy = true;
+    setTimeout(() => {
+      const now = signature(feed, wanted);
+      void refresh().finally(() => {
+        drawn = now;
+        busy = false;
+        follow();
+      });
+    }, drawn === null ? 0 : 2500);
+  };
   feed.onChange(() => {
     const some = [...feed.runs.values()].some((run) => run.state === "running" && wanted(run.study, run.id));
     if (some && running.childElementCount === 0) running.append(runningPanel(feed));
     if (!some) running.replaceChildren();
-    const now = signature(feed, wanted);
-    if (now === drawn || waiting) return;
-    waiting = true;
-    setTimeout(() => {
-      waiting = false;
-      void refresh().then(() => {
-        drawn = now;
-      });
-    }, drawn === null ? 0 : 2500);
+    follow();
   });
   window.addEventListener("hashchange", () => followAddress(true));
 }

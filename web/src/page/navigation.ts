@@ -12,25 +12,29 @@ export function navigation(page: PageDocument): HTMLElement {
   return element("nav", { "aria-label": "Views" }, list);
 }
 
-/** Marks the view that is being read. */
+/** Marks the view that is being read: the last that began above the upper third of the window. */
 export function followScroll(nav: HTMLElement, sections: HTMLElement[]): void {
-  const watcher = new IntersectionObserver(
-    (entries) => {
-      for (const entry of entries) {
-        if (!entry.isIntersecting) continue;
-        for (const link of nav.querySelectorAll("a")) {
-          const here = link.getAttribute("href") === `#${entry.target.id}`;
-          if (here) {
-            link.setAttribute("aria-current", "true");
-          } else {
-            link.removeAttribute("aria-current");
-          }
-        }
-      }
-    },
-    { rootMargin: "-10% 0px -75% 0px" },
-  );
-  for (const section of sections) watcher.observe(section);
+  let waiting = false;
+  let marked = "";
+  const mark = (): void => {
+    waiting = false;
+    if (!nav.isConnected) return window.removeEventListener("scroll", soon);
+    const read = sections.filter((section) => section.getBoundingClientRect().top < window.innerHeight / 3);
+    const here = (read[read.length - 1] ?? sections[0])?.id ?? "";
+    if (here === marked) return;
+    marked = here;
+    for (const link of nav.querySelectorAll("a")) {
+      if (link.getAttribute("href") === `#${here}`) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  };
+  const soon = (): void => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(mark);
+  };
+  window.addEventListener("scroll", soon, { passive: true });
+  soon();
 }
 
 /** Goes to the view or chart that the address names, choosing it first where charts take turns. */

@@ -6,16 +6,20 @@ import { cellText, compareCells, tableCsv, tableMarkdown } from "./table_text";
 /** Longer tables show this many rows first. */
 const FIRST_ROWS = 100;
 
-type Order = { column: number; down: boolean } | null;
+/** What a reader has done to a table; kept by whoever makes the table anew. */
+export interface TableState {
+  order: { column: number; down: boolean } | null;
+  all: boolean;
+}
 
 export interface TableOptions {
   /** Extra cells at the start of each row, made from its number in the document. */
   lead?: (row: Cell[]) => Node;
+  state?: TableState;
 }
 
 class SortableTable {
-  private order: Order = null;
-  private all = false;
+  private readonly state: TableState;
   private readonly body = element("tbody");
   private readonly heads: HTMLTableCellElement[] = [];
   private readonly more = element("button", { type: "button", class: "quiet", click: () => this.showAll() });
@@ -23,10 +27,12 @@ class SortableTable {
   constructor(
     private readonly table: Table,
     private readonly options: TableOptions,
-  ) {}
+  ) {
+    this.state = options.state ?? { order: null, all: false };
+  }
 
   rows(): Cell[][] {
-    const order = this.order;
+    const order = this.state.order;
     if (!order) return this.table.rows;
     const sorted = [...this.table.rows].sort((a, b) => {
       const way = compareCells(a[order.column], b[order.column]);
@@ -37,23 +43,29 @@ class SortableTable {
   }
 
   private showAll(): void {
-    this.all = true;
+    this.state.all = true;
     this.fill();
   }
 
   private sortBy(column: number): void {
-    const down = this.order?.column === column ? !this.order.down : false;
-    this.order = { column, down };
-    this.heads.forEach((head, at) => {
-      head.setAttribute("aria-sort", at === column ? (down ? "descending" : "ascending") : "none");
-    });
+    const order = this.state.order;
+    const down = order?.column === column ? !order.down : false;
+    this.state.order = { column, down };
+    this.markHeads();
     announce(`Sorted by ${this.table.columns[column]?.header ?? ""}, ${down ? "descending" : "ascending"}`);
     this.fill();
   }
 
+  private markHeads(): void {
+    const order = this.state.order;
+    this.heads.forEach((head, at) => {
+      head.setAttribute("aria-sort", at !== order?.column ? "none" : order.down ? "descending" : "ascending");
+    });
+  }
+
   private fill(): void {
     const rows = this.rows();
-    const shown = this.all ? rows : rows.slice(0, FIRST_ROWS);
+    const shown = this.state.all ? rows : rows.slice(0, FIRST_ROWS);
     replace(this.body);
     for (const row of shown) {
       const line = element("tr");
@@ -79,11 +91,12 @@ class SortableTable {
       const cell = element(
         "th",
         { scope: "col", class: column.align, "aria-sort": "none", title: column.definition || undefined },
-        element("button", { type: "button", click: () => this.sortBy(at) }, label),
+        element("button", { type: "button", "data-key": `sort-${at}`, click: () => this.sortBy(at) }, label),
       );
       this.heads.push(cell);
       head.append(cell);
     });
+    this.markHeads();
     this.fill();
     const scroller = element(
       "div",

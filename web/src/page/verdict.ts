@@ -1,6 +1,5 @@
 import { element } from "../dom";
 import type { Advice, PageDocument } from "../document";
-import { digits, duration } from "../format";
 
 const TOPICS: Record<string, string> = {
   workers: "Workers",
@@ -21,18 +20,17 @@ function figure(name: string, value: string, below: string): HTMLElement {
 }
 
 function adviceFigures(advice: Advice, several: boolean): HTMLElement {
-  const interval =
-    advice.origin === "predicted" ? `${duration(advice.time_low_s)} to ${duration(advice.time_high_s)}` : advice.time;
   return element(
     "div",
     { class: "advice" },
     several ? element("h3", {}, advice.job) : null,
+    element("p", { class: "headline" }, advice.sentence),
     element(
       "dl",
       { class: "figures" },
-      figure("workers", digits(advice.workers), advice.series),
-      figure(`time, ${advice.origin}`, duration(advice.time_s), interval),
-      figure(advice.cost_means, digits(Number(advice.cost.toPrecision(3))), "least time × cost"),
+      figure("workers", String(advice.workers), advice.series),
+      figure(`time, ${advice.origin}`, advice.time_text, advice.origin === "predicted" ? `${advice.interval_text} for ${advice.time}` : advice.time),
+      figure(advice.cost_means, advice.cost_text, "workers × time"),
     ),
   );
 }
@@ -54,10 +52,9 @@ export function verdictSection(page: PageDocument): HTMLElement {
     "section",
     { id: "verdict", class: "view verdict", "aria-labelledby": "verdict-heading", tabindex: "-1" },
     element("h2", { id: "verdict-heading" }, element("a", { href: "#verdict", class: "anchor" }, "Verdict")),
-    page.headline ? element("p", { class: "headline" }, page.headline) : null,
     page.advice.length > 0
       ? element("div", { class: "advices" }, ...page.advice.map((advice) => adviceFigures(advice, page.advice.length > 1)))
-      : null,
+      : page.headline ? element("p", { class: "headline" }, page.headline) : null,
     list,
     page.findings.length > 0 ? element("p", { class: "note" }, page.rule) : null,
     ...page.notices.map((notice) => element("p", { class: "note" }, notice)),

@@ -10,62 +10,82 @@
 namespace lockstep::report {
 namespace {
 
-using predict::HeldOut;
+/// A held-out count as speedups over the smallest count of its series: rates of one series are
+/// examples, of another epochs per second, and only quotients fit on one chart.
+struct Trial {
+  std::string series;
+  double baseline_workers = 1;
+  double workers = 1;
+  double measured = 0;
+  double predicted = 0;
+  double low = 0;
+  double high = 0;
 
-Table held_out_table(const std::vector<HeldOut>& held_out) {
-  TableBuilder<HeldOut> builder;
-  builder
-      .column({"series", "", "series", Align::kLeft, ""},
-              [](const HeldOut& one) { return Cell(one.series); })
-      .column({"N", "", "workers", Align::kRight, "the largest count, held out"},
-              [](const HeldOut& one) { return decimal(one.actual.workers, 0); })
-      .column({"measured", "work/s", "measured_rate", Align::kRight,
-               "examples, epochs or runs per second, by what the series tells"},
-              [](const HeldOut& one) { return four_digits(one.actual.rate); })
-      .column({"predicted", "work/s", "predicted_rate", Align::kRight,
-               "from the other counts of the series"},
-              [](const HeldOut& one) { return four_digits(one.predicted.rate); })
-      .column({"low", "work/s", "low_rate", Align::kRight, "of the 90 % interval"},
-              [](const HeldOut& one) { return four_digits(one.predicted.low); })
-      .column({"high", "work/s", "high_rate", Align::kRight, "of the 90 % interval"},
-              [](const HeldOut& one) { return four_digits(one.predicted.high); })
-      .column({"error", "%", "error_percent", Align::kRight, "(predicted - measured) / measured"},
-              [](const HeldOut& one) {
-                return decimal(100 * (one.predicted.rate / one.actual.rate - 1), 1);
-              })
-      .column({"held", "", "held", Align::kLeft, "whether the interval holds the measurement"},
-              [](const HeldOut& one) {
-                return Cell(one.actual.rate >= one.predicted.low &&
-                                    one.actual.rate <= one.predicted.high
-                                ? "yes"
-                                : "no");
-              });
-  return builder.build("Largest counts, predicted from the others", held_out);
+  bool held() const { return measured >= low && measured <= high; }
+};
+
+/// `held_out` follows the order of the series and leaves some out.
+std::vector<Trial> trials_of(const std::vector<predict::TableSeries>& series,
+                             const std::vector<predict::HeldOut>& held_out) {
+  std::vector<Trial> trials;
+  auto one = held_out.begin();
+  for (const predict::TableSeries& table : series) {
+    if (one == held_out.end()) break;
+    if (table.series.points.size() < 2 || table.series.name != one->series) continue;
+    const predict::ScalingPoint& first = table.series.points.front();
+    trials.push_back({one->series, first.workers, one->actual.workers,
+                      one->actual.rate / first.rate, one->predicted.rate / first.rate,
+                      one->predicted.low / first.rate, one->predicted.high / first.rate});
+    ++one;
+  }
+  return trials;
 }
 
-LineChart scatter(const std::vector<HeldOut>& held_out) {
+Table trials_table(const std::vector<Trial>& trials) {
+  TableBuilder<Trial> builder;
+  builder
+      .column({"series", "", "series", Align::kLeft, ""},
+              [](const Trial& one) { return Cell(one.series); })
+      .column({"N0", "", "baseline_workers", Align::kRight, "the smallest count of the series"},
+              [](const Trial& one) { return decimal(one.baseline_workers, 0); })
+      .column({"N", "", "workers", Align::kRight, "the largest count, held out"},
+              [](const Trial& one) { return decimal(one.workers, 0); })
+      .column({"measured", "", "measured_speedup", Align::kRight, "speedup over N0"},
+              [](const Trial& one) { return four_digits(one.measured); })
+      .column({"predicted", "", "predicted_speedup", Align::kRight,
+               "speedup over N0, from the other counts of the series"},
+              [](const Trial& one) { return four_digits(one.predicted); })
+      .column({"low", "", "low_speedup", Align::kRight, "of the 90 % interval"},
+              [](const Trial& one) { return four_digits(one.low); })
+      .column({"high", "", "high_speedup", Align::kRight, "of the 90 % interval"},
+              [](const Trial& one) { return four_digits(one.high); })
+      .column({"error", "%", "error_percent", Align::kRight, "(predicted - measured) / measured"},
+              [](const Trial& one) { return decimal(100 * (one.predicted / one.measured - 1), 1); })
+      .column({"held", "", "held", Align::kLeft, "whether the interval holds the measurement"},
+              [](const Trial& one) { return Cell(one.held() ? "yes" : "no"); });
+  return builder.build("Largest counts, predicted from the others", trials);
+}
+
+LineChart scatter(const std::vector<Trial>& trials) {
   LineChart chart;
-  chart.x = {"measured", "work/s", Scale::kLog, false};
-  chart.y = {"predicted", "work/s", Scale::kLog, false};
+  chart.x = {"measured speedup", "", Scale::kLog, false};
+  chart.y = {"predicted speedup", "", Scale::kLog, false};
   Series inside{"interval holds", Role::kPredicted, false, {}};
   Series outside{"interval misses", Role::kPredicted, false, {}};
-  double low = held_out.front().actual.rate;
+  double low = trials.front().measured;
   double high = low;
-  for (const HeldOut& one : held_out) {
-    const double actual = one.actual.rate;
-    const bool holds = actual >= one.predicted.low && actual <= one.predicted.high;
-    (holds ? inside : outside)
-        .points.push_back({actual, one.predicted.rate, one.predicted.low, one.predicted.high,
-                           fmt::format("{}, N = {:g}", one.series, one.actual.workers)});
-    low = std::min({low, actual, one.predicted.rate});
-    high = std::max({high, actual, one.predicted.rate});
+  for (const Trial& one : trials) {
+    (one.held() ? inside : outside)
+        .points.push_back({one.measured, one.predicted, one.low, one.high,
+                           fmt::format("{}: {:g} over {:g} workers", one.series, one.workers,
+                                       one.baseline_workers)});
+    low = std::min({low, one.measured, one.low});
+    high = std::max({high, one.measured, one.high});
   }
-  chart.series = {std::move(inside), std::move(outside)};
-  chart.series.push_back(
-      {"perfect",
-       Role::kIdeal,
-       true,
-       {{low / 1.3, low / 1.3, {}, {}, ""}, {high * 1.3, high * 1.3, {}, {}, ""}}});
+  // The line spans all there is, so that both axes are the same and agreement is the diagonal.
+  const Series agreement{
+      "agreement", Role::kIdeal, true, {{low, low, {}, {}, ""}, {high, high, {}, {}, ""}}};
+  chart.series = {std::move(inside), std::move(outside), agreement};
   return chart;
 }
 
@@ -77,17 +97,19 @@ View backtest_view(const PageContext& context) {
             "the others."};
   const auto held_out = predict::hold_out_largest(predict::learning_series(context.source.series),
                                                   predict::shipped_prior(), false);
-  if (held_out.empty()) return view;
+  const std::vector<Trial> trials = trials_of(context.source.series, held_out);
+  if (trials.empty()) return view;
   const predict::Backtest result = predict::summarize_backtest(held_out);
   view.add({"backtest",
             "Largest worker count of each series, predicted from the others",
-            fmt::format("{} series. The median error is {:.1f} %; the 90 % intervals hold {:.0f} % "
-                        "of the measurements. On the dotted line prediction and measurement agree.",
+            fmt::format("{} series, as speedups over their smallest count. The median error is "
+                        "{:.1f} %; the 90 % intervals hold {:.0f} % of the measurements. On the "
+                        "dotted line prediction and measurement agree.",
                         result.series, 100 * result.ours.median, 100 * result.coverage),
             "",
             "",
-            scatter(held_out),
-            {held_out_table(held_out)}});
+            scatter(trials),
+            {trials_table(trials)}});
   return view;
 }
 

@@ -135,7 +135,8 @@ View bandwidth_view(const PageContext& context) {
             "Bus bandwidth against message size",
             "busbw = S/t x 2(N-1)/N. Points of training are the whole gradient; where their time "
             "is derived from totals they are lower bounds. Vertical lines mark the gradients and "
-            "buckets of the model, a horizontal one the link.",
+            "buckets of the model, a horizontal one the link. Both axes "
+            "are logarithmic.",
             "",
             "",
             std::move(chart),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "lockstep/report/page/series_labels.h"
 #include "lockstep/report/page/views.h"
@@ -102,6 +103,16 @@ LineChart ladder_lines(const std::vector<Rung>& rungs, bool memory) {
   return chart;
 }
 
+/// A single batch makes no curve: the table says it all.
+bool several_batches(const LineChart& chart) {
+  std::set<double> batches;
+  for (const Series& line : chart.series) {
+    for (const Point& point : line.points) batches.insert(point.x);
+  }
+  for (const Mark& mark : chart.marks) batches.insert(mark.at);
+  return batches.size() > 1;
+}
+
 }  // namespace
 
 View batch_view(const PageContext& context) {
@@ -112,13 +123,19 @@ View batch_view(const PageContext& context) {
   for (const auto& [job, rungs] : ladders(context)) {
     ++at;
     const Table table = ladder_table(job, rungs);
+    const LineChart throughput = ladder_lines(rungs, false);
+    const LineChart memory = ladder_lines(rungs, true);
+    if (!several_batches(throughput) && !several_batches(memory)) {
+      view.tables.push_back(table);
+      continue;
+    }
     view.add({fmt::format("batch-{}", at),
               job + ": throughput against batch",
               "Measured examples per second of all workers. A vertical line marks a batch that did "
               "not fit.",
               "batch",
               job + ", throughput",
-              ladder_lines(rungs, false),
+              throughput,
               {table}});
     view.add({fmt::format("memory-{}", at),
               job + ": memory against batch",
@@ -126,7 +143,7 @@ View batch_view(const PageContext& context) {
               "did not fit.",
               "batch",
               job + ", memory",
-              ladder_lines(rungs, true),
+              memory,
               {table}});
   }
   return view;

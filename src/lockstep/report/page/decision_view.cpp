@@ -1,11 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
-#include "lockstep/base/error.h"
-#include "lockstep/base/units.h"
-#include "lockstep/report/page/series_labels.h"
 #include "lockstep/report/page/views.h"
 
 namespace lockstep::report {
@@ -34,7 +30,7 @@ void add_lines(LineChart& chart, const JobAdvice& job, bool cost) {
     Series predicted{job.labels[s], Role::kPredicted, true, {}};
     for (const Candidate* one : of_series(job.advice, s)) {
       const Estimate& v = value(*one);
-      const bool known = one->job.scaling.measured;
+      const bool known = one->measured;
       predicted.points.push_back({one->workers, v.value, v.low, v.high, ""});
       if (known) measured.points.push_back({one->workers, v.value, {}, {}, ""});
     }
@@ -76,11 +72,11 @@ Table candidates_table(const JobAdvice& job) {
       {"choice", "", "choice", Align::kLeft, "pareto: none is both faster and cheaper"}};
   for (std::size_t i = 0; i < advice.candidates.size(); ++i) {
     const Candidate& one = advice.candidates[i];
-    const std::string mark = i == advice.chosen      ? "use"
-                             : advice.next_best == i ? "next best"
-                             : one.pareto            ? "pareto"
-                                                     : "";
-    const bool known = one.job.scaling.measured;
+    const std::string mark = i == job.at          ? "use"
+                             : i == advice.chosen ? "least time x cost"
+                             : one.pareto         ? "pareto"
+                                                  : "";
+    const bool known = one.measured;
     table.rows.push_back(
         {job.labels[one.series], decimal(one.workers, 0), significant(one.time_s.value),
          known ? Cell() : significant(one.time_s.low),
@@ -94,8 +90,10 @@ Table candidates_table(const JobAdvice& job) {
 Chart decision_chart(const JobAdvice& job, std::size_t at, bool cost) {
   LineChart lines;
   lines.x = {"workers", "", Scale::kLog, false};
-  lines.y = cost ? Axis{job.advice.cost_means, "", Scale::kLinear, true}
-                 : Axis{"time of " + job.advice.time_means, "s", Scale::kLinear, true};
+  // Both logarithmic: a perfect division is straight then, and fast series stay apart from slow
+  // ones.
+  lines.y = cost ? Axis{job.advice.cost_means, "", Scale::kLog, false}
+                 : Axis{"time of " + job.advice.time_means, "s", Scale::kLog, false};
   add_lines(lines, job, cost);
   add_ideal(lines, job, cost);
   const Candidate& chosen = job.chosen();
@@ -105,91 +103,16 @@ Chart decision_chart(const JobAdvice& job, std::size_t at, bool cost) {
   const std::string what = cost ? job.advice.cost_means : "time of " + job.advice.time_means;
   return {fmt::format("decision-{}-{}", at + 1, cost ? "cost" : "time"),
           fmt::format("{}: {} against workers", job.job, what),
-          "Dots are measured; lines with a band are predicted, and 9 of 10 such bands hold. The "
-          "dotted line is perfect division of the work of the advised series.",
+          "Symbols are measured; lines with a band are predicted, and 9 of 10 such bands hold. The "
+          "dotted line is perfect division of the work of the advised series, whose advised count "
+          "is ringed. Both axes are logarithmic.",
           "decision",
           job.job + (cost ? ", " + job.advice.cost_means : ", time"),
           std::move(lines),
           {candidates_table(job)}};
 }
 
-void add_reasons(View& view, const JobAdvice& job) {
-  for (const std::string& reason : job.advice.why) view.notes.push_back(reason);
-  if (job.advice.more_is_slower) {
-    view.notes.push_back(
-        fmt::format("{}: the next larger count is slower with probability {:.0f} %", job.job,
-                    100 * *job.advice.more_is_slower));
-  }
-  for (const std::string& text : job.advice.would_change) {
-    view.notes.push_back("would change the advice: " + text);
-  }
-  if (job.advice.next) {
-    view.notes.push_back(fmt::format(
-        "next run that tells most: {:g} workers of {}; {:.0f} % that it changes the advice",
-        job.advice.next->workers, job.advice.next->series,
-        100 * job.advice.next->changes_decision));
-  }
-}
-
-/// What the times are of, where nobody asked for epochs: the run as long as it was measured, where
-/// that is known, else an epoch.
-std::string time_meant(const JobAdvice& job) {
-  const bool whole = std::all_of(job.advice.candidates.begin(), job.advice.candidates.end(),
-                                 [](const Candidate& one) { return one.job.total_s.has_value(); });
-  if (!whole) return "one epoch";
-  const auto epochs = job.series.front().epochs;
-  const bool same = std::all_of(job.series.begin(), job.series.end(),
-                                [&](const auto& one) { return one.epochs == epochs; });
-  if (!same || !epochs) return "the whole run";
-  return *epochs == 1 ? "one epoch" : fmt::format("{} epochs", *epochs);
-}
-
 }  // namespace
-
-std::string JobAdvice::sentence() const {
-  const Candidate& one = chosen();
-  return fmt::format(
-      "use {:g} worker{}{}: {} for {} ({}), {:.3g} {}", one.workers, one.workers == 1 ? "" : "s",
-      labels.size() > 1 ? ", " + labels[one.series] : "", format_seconds(Seconds(one.time_s.value)),
-      advice.time_means, one.job.scaling.measured ? "measured" : "predicted", one.cost.value,
-      advice.cost_means);
-}
-
-std::vector<JobAdvice> job_advice(const PageSource& source) {
-  // Jobs by model: a time of one says nothing about which to use for another.
-  std::vector<std::string> order;
-  std::map<std::string, std::vector<predict::TableSeries>> jobs;
-  for (const predict::TableSeries& one : source.series) {
-    if (one.series.points.empty()) continue;
-    auto& members = jobs[one.model];
-    if (members.empty()) order.push_back(one.model);
-    if (members.size() < kMostLines) members.push_back(one);
-  }
-  std::vector<JobAdvice> all;
-  for (const std::string& model : order) {
-    JobAdvice job{model.empty() ? "unnamed model" : model, {}, std::move(jobs[model]), {}};
-    predict::AdviceQuestion question;
-    question.measured = job.series;
-    double most = 1;
-    std::vector<LabelParts> parts;
-    for (const predict::TableSeries& one : job.series) {
-      most = std::max(most, one.series.points.back().workers);
-      parts.push_back(label_parts(one));
-    }
-    question.max_workers = std::max(4.0, 2 * most);
-    question.price_per_hour = source.price_per_hour;
-    try {
-      job.advice = predict::advise(question);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kData) throw;
-      continue;  // nothing known of the job's length: the scaling view shows what there is
-    }
-    job.advice.time_means = time_meant(job);
-    job.labels = short_labels(parts);
-    all.push_back(std::move(job));
-  }
-  return all;
-}
 
 View decision_view(const PageContext& context) {
   View view{"decision", "How many workers",
@@ -198,7 +121,18 @@ View decision_view(const PageContext& context) {
   for (std::size_t i = 0; i < context.advice.size(); ++i) {
     view.add(decision_chart(context.advice[i], i, false));
     view.add(decision_chart(context.advice[i], i, true));
-    add_reasons(view, context.advice[i]);
+    const JobAdvice& job = context.advice[i];
+    for (const std::string& reason : job.reasons) {
+      view.notes.push_back(context.advice.size() > 1 ? job.job + ": " + reason : reason);
+    }
+  }
+  const bool batches_differ =
+      std::any_of(context.advice.begin(), context.advice.end(),
+                  [](const JobAdvice& job) { return !job.advice.caveats.empty(); });
+  if (batches_differ) {
+    view.notes.push_back(
+        "The choices differ in their global batch, and larger ones may need more epochs to the "
+        "same accuracy; lockstep advise with a target counts them.");
   }
   return view;
 }

@@ -18,9 +18,7 @@ std::string headline_of(const Page& page) {
       sentences.push_back(page.advice.size() > 1 ? fmt::format("{}: {}", job.job, job.sentence())
                                                  : job.sentence());
     }
-    std::string text = fmt::format("{}.", fmt::join(sentences, "; "));
-    if (!text.empty() && text.front() == 'u') text.front() = 'U';
-    return text;
+    return fmt::format("{}", fmt::join(sentences, " "));
   }
   return page.findings.empty() ? "" : page.findings.front().sentence;
 }
@@ -61,7 +59,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const PageSource& sour
 Page build_page(const PageSource& source) {
   PageContext context{source, analyze::configurations(source.rows), {}, {}};
   context.groups = analyze::speedups(context.configurations, source.options.speedup);
-  context.advice = job_advice(source);
+  context.advice = job_advice(source, context.groups);
   Page page;
   page.title = source.title;
   page.made_wall_ns = source.made_wall_ns;

@@ -52,9 +52,14 @@ struct JobAdvice {
   std::vector<std::string> labels;  ///< of the series that the candidates name by index
   std::vector<predict::TableSeries> series;
   predict::Advice advice;
+  /// The candidate to use: the count that the verdict finds to pay, of the series where that has
+  /// the least time x cost; the advice's own choice where the verdict says nothing.
+  std::size_t at = 0;
+  std::vector<std::string> reasons;  ///< what else to consider, one sentence each
 
-  const predict::Candidate& chosen() const { return advice.candidates[advice.chosen]; }
-  /// "use 2 workers, B = 512: 11.1 s an epoch (measured), 0.0062 device-hours".
+  const predict::Candidate& chosen() const { return advice.candidates[at]; }
+  /// "Use 2 workers, B = 512: 11.1 s for one epoch (measured), 0.0062 device-hours; 4 would be
+  /// ...".
   std::string sentence() const;
 };
 

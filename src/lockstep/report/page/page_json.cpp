@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -159,10 +161,14 @@ json advice_json(const JobAdvice& job) {
           {"time_s", number(chosen.time_s.value)},
           {"time_low_s", number(chosen.time_s.low)},
           {"time_high_s", number(chosen.time_s.high)},
+          {"time_text", format_seconds(Seconds(chosen.time_s.value))},
+          {"interval_text", fmt::format("{} to {}", format_seconds(Seconds(chosen.time_s.low)),
+                                        format_seconds(Seconds(chosen.time_s.high)))},
           {"time", printable(job.advice.time_means)},
           {"cost", number(chosen.cost.value)},
+          {"cost_text", fmt::format("{:.3g}", chosen.cost.value)},
           {"cost_means", job.advice.cost_means},
-          {"origin", chosen.job.scaling.measured ? "measured" : "predicted"}};
+          {"origin", chosen.measured ? "measured" : "predicted"}};
 }
 
 }  // namespace

@@ -70,6 +70,45 @@ TEST(Page, DecisionTellsMeasuredPredictedAndIdealApartAndMarksTheAdvisedCount) {
   EXPECT_EQ(chart["marks"][0]["at"], 2);
 }
 
+/// 2 workers are 1.44x as fast: the least time x cost, yet less than half of what they could gain.
+TEST(Page, AdvisesNoCountThatTheVerdictFindsNotToPay) {
+  analyze::MeasurementRows rows;
+  rows.at_global(1, 32, "epoch_time", 13).at_global(2, 32, "epoch_time", 9);
+  PageSource source;
+  source.rows = rows.rows;
+  source.series = predict::series_of(rows.rows);
+  const json page = page_json(build_page(source));
+  EXPECT_EQ(page["advice"][0]["workers"], 1);
+  const auto headline = page["headline"].get<std::string>();
+  EXPECT_EQ(headline.rfind("Use 1 worker: 13.0 s for one epoch (measured)", 0), 0u) << headline;
+  EXPECT_NE(headline.find("2 would be 1.44x as fast for 1.38x the device-hours"), std::string::npos)
+      << headline;
+  EXPECT_NE(view(page, "decision")["notes"].dump().find("By the least time x cost alone"),
+            std::string::npos);
+}
+
+/// A prediction beyond the largest measured count is shown, not advised.
+TEST(Page, AdvisesMeasuredCountsWhereTheVerdictNamesOne) {
+  analyze::MeasurementRows rows;
+  rows.at_global(2, 64, "epoch_time", 200).at_global(4, 64, "epoch_time", 80);
+  PageSource source;
+  source.rows = rows.rows;
+  source.series = predict::series_of(rows.rows);
+  const json page = page_json(build_page(source));
+  EXPECT_EQ(page["advice"][0]["workers"], 4);
+  EXPECT_EQ(page["advice"][0]["origin"], "measured");
+}
+
+TEST(Page, DrawsNoLadderOfASingleBatch) {
+  analyze::MeasurementRows rows;
+  rows.at_local(1, 32, "throughput", 100).at_local(2, 32, "throughput", 190);
+  PageSource source;
+  source.rows = rows.rows;
+  const json page = page_json(build_page(source));
+  EXPECT_TRUE(view(page, "batch")["charts"].empty());
+  EXPECT_FALSE(view(page, "batch")["tables"].empty());
+}
+
 TEST(Page, MarksTheBatchThatDidNotFit) {
   const json page = page_json(build_page(study()));
   const json& chart = view(page, "batch")["charts"][0];

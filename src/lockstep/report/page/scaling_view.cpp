@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "lockstep/analyze/verdict_parts.h"
 #include "lockstep/report/page/series_labels.h"
 #include "lockstep/report/page/views.h"
 #include "lockstep/report/study_tables.h"
@@ -81,21 +80,11 @@ Series ideal_line(const LineChart& chart, double baseline, bool efficiency) {
   return ideal;
 }
 
-/// Whether the advice's series is the one that `line` draws.
-bool same_series(const predict::TableSeries& series, const Line& line) {
-  const analyze::Configuration& c = line.points.front()->configuration;
-  const bool strong = line.group->scaling == Scaling::kStrong;
-  return series.model == line.group->model && series.device == line.group->device &&
-         (series.scaling == predict::Scaling::kStrong) == strong &&
-         (strong ? series.global_batch == c.global_batch
-                 : series.batch_per_worker == c.batch_per_worker);
-}
-
 void add_predictions(LineChart& chart, const PageContext& context, const Line& line,
                      const std::string& name, bool efficiency) {
   for (const JobAdvice& job : context.advice) {
     for (std::size_t s = 0; s < job.series.size(); ++s) {
-      if (!same_series(job.series[s], line)) continue;
+      if (!same_series(job.series[s], *line.group, line.points)) continue;
       chart.series.push_back(predicted_line(name, job, s, efficiency));
       return;
     }
@@ -110,7 +99,9 @@ Chart scaling_chart(const PageContext& context, const std::vector<Line>& lines,
   const bool strong = lines.front().group->scaling == Scaling::kStrong;
   LineChart chart;
   chart.x = {"workers", "", Scale::kLog, false};
-  chart.y = {efficiency ? "efficiency" : "speedup", "", Scale::kLinear, true};
+  // A perfect speedup is straight where both axes are logarithmic.
+  chart.y = efficiency ? Axis{"efficiency", "", Scale::kLinear, true}
+                       : Axis{"speedup", "", Scale::kLog, false};
   const std::size_t shown = std::min(lines.size(), kMostLines);
   for (std::size_t i = 0; i < shown; ++i) {
     add_predictions(chart, context, lines[i], names[i], efficiency);
@@ -139,6 +130,16 @@ Chart scaling_chart(const PageContext& context, const std::vector<Line>& lines,
 }
 
 }  // namespace
+
+bool same_series(const predict::TableSeries& series, const SpeedupGroup& group,
+                 const PointSeries& points) {
+  const analyze::Configuration& c = points.front()->configuration;
+  const bool strong = group.scaling == Scaling::kStrong;
+  return series.model == group.model && series.device == group.device &&
+         (series.scaling == predict::Scaling::kStrong) == strong &&
+         (strong ? series.global_batch == c.global_batch
+                 : series.batch_per_worker == c.batch_per_worker);
+}
 
 View scaling_view(const PageContext& context) {
   View view{"scaling", "Speedup and efficiency",

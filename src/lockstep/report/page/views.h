@@ -4,6 +4,7 @@
 
 #include "lockstep/analyze/configuration.h"
 #include "lockstep/analyze/speedup.h"
+#include "lockstep/analyze/verdict_parts.h"
 #include "lockstep/report/page/page.h"
 
 namespace lockstep::report {
@@ -27,8 +28,13 @@ View steps_view(const PageContext& context);
 View backtest_view(const PageContext& context);
 View runs_view(const PageContext& context);
 
-/// Which worker count to use for each job of the page, by time and cost.
-std::vector<JobAdvice> job_advice(const PageSource& source);
+/// Which worker count to use for each job of the page, in agreement with the verdict.
+std::vector<JobAdvice> job_advice(const PageSource& source,
+                                  const std::vector<analyze::SpeedupGroup>& groups);
+
+/// Whether a series to predict from holds the points of a speedup.
+bool same_series(const predict::TableSeries& series, const analyze::SpeedupGroup& group,
+                 const analyze::PointSeries& points);
 
 /// Runs whose steps are shown one by one: the newest of each configuration, those of most workers
 /// first, at most `most`.
