@@ -63,10 +63,14 @@ void visit_options(Visitor& visit, Request& request) {
              "Allow more threads than cores; timings are then marked unreliable");
   visit.choice("--strategy", spec.strategy, {"overlap", "blocking"},
                "Reduce gradients while backward runs, or after it");
-  visit.choice("--backend", spec.backend, {"auto", "shm", "gloo"},
+  visit.choice("--backend", spec.backend, {"auto", "shm", "tcp", "hierarchical", "gloo", "mpi"},
                "How workers exchange gradients");
   visit.size("--bucket", spec.bucket_bytes, "Size of a gradient bucket (default: the engine's)");
   visit.real("--timeout", request.timeout_s, {0.1, 1e6}, "Longest wait for another rank, seconds");
+  visit.real("--heartbeat", request.heartbeat_s, {1, 1e6},
+             "A worker that was not heard of for that many seconds has hung");
+  visit.text("--interface", request.interface, "NAME|ADDRESS",
+             "Network for gradients between hosts (default: the way to rank 0)");
 
   visit.group("Files");
   visit.text("--checkpoint", request.checkpoint_dir, "DIR", "Write checkpoints into DIR");

@@ -13,6 +13,7 @@ find_package(PNG REQUIRED)
 pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET libturbojpeg)
 if(LOCKSTEP_WORKER)
   find_package(OpenMP REQUIRED COMPONENTS CXX)
+  pkg_check_modules(OMPI IMPORTED_TARGET ompi-c)  # for the MPI back end, which is left out without it
 endif()
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)

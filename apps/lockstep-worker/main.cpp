@@ -4,46 +4,46 @@
 #include <cstdlib>
 #include <memory>
 
+#include "all_reduce_bench.h"
 #include "event_channel.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/log.h"
 #include "lockstep/base/version.h"
-#include "lockstep/comm/c10d/gloo.h"
 #include "lockstep/comm/placement.h"
-#include "lockstep/comm/shared_memory.h"
-#include "lockstep/comm/single.h"
 #include "lockstep/measure/machine.h"
 #include "lockstep/train/trainer.h"
 #include "probe.h"
 #include "process_setup.h"
+#include "rank_connection.h"
 #include "train_options.h"
 
 namespace lockstep::worker {
 namespace {
 
-std::unique_ptr<comm::Communicator> connect(const comm::Placement& place,
-                                            const record::TrainRequest& request) {
-  const Seconds timeout(request.timeout_s);
-  std::string backend = request.spec.backend;
-  if (backend == "auto") {
-    backend = place.shared_memory_fd && place.local_size == place.size ? "shm" : "gloo";
-  }
-  if (place.size == 1) return comm::make_single();
-  if (backend == "shm") {
-    if (!place.shared_memory_fd || place.local_size != place.size) {
-      throw Error(ErrorKind::kUsage, "--backend shm serves workers of one host only",
-                  "use --backend gloo");
-    }
-    return comm::make_shared_memory({.fd = *place.shared_memory_fd,
-                                     .rank = place.rank,
-                                     .size = place.size,
-                                     .timeout = timeout,
-                                     .spin = Seconds(request.spec.oversubscribed ? 0 : 50e-6)});
-  }
-  return comm::make_gloo({.rank = place.rank,
-                          .size = place.size,
-                          .rendezvous_dir = place.rendezvous_dir,
-                          .timeout = timeout});
+/// What the command line asks for.
+struct Command {
+  record::TrainRequest request;
+  std::string record_path;
+  AllReduceBench bench;
+  CLI::App* training = nullptr;
+  CLI::App* benching = nullptr;
+  CLI::App* probing = nullptr;
+};
+
+void add_commands(CLI::App& app, Command& command) {
+  app.set_version_flag("--version", kVersion);
+  app.require_subcommand(1);
+  command.training = app.add_subcommand(
+      "train", "Train as the rank that lockstep, mpirun, srun or torchrun gave this process");
+  cli::add_train_options(*command.training, command.request);
+  command.training
+      ->add_option("--record", command.record_path,
+                   "File for the record of the run, which rank 0 writes (default: standard output)")
+      ->type_name("FILE");
+  command.benching =
+      app.add_subcommand("all-reduce", "Time sums over all ranks, checked; rank 0 prints a table");
+  add_bench_options(*command.benching, command.request, command.bench);
+  command.probing = app.add_subcommand("probe", "Print what this program offers here, as JSON");
 }
 
 record::RunStarted describe_program() {
@@ -56,53 +56,75 @@ record::RunStarted describe_program() {
   return started;
 }
 
-void train(const record::TrainRequest& request, const comm::Placement& place,
-           const EventChannel& events) {
+/// The rest of the process as one rank of a run; every error ends it in here.
+void take_part(Command& command, const comm::Placement& place, EventChannel& events) {
+  record::TrainRequest& request = command.request;
   set_up_process(request.spec.threads_per_worker);
-  const SystemClock clock;
-  const auto communicator = connect(place, request);
+  RankConnection connection(place, request, events);
   try {
-    train::Trainer trainer(request, describe_program(), *communicator, clock,
-                           [&](const record::Event& event) { events.send(event); }, stop_flag());
-    trainer.run();
-  } catch (...) {
-    communicator->abandon();
-    throw;
+    if (command.benching->parsed()) {
+      run_all_reduce_bench(command.bench, connection.communicator(), request.spec.nodes);
+    } else {
+      train::Trainer trainer(
+          request, describe_program(), connection.communicator(), connection.clock(),
+          [&](const record::Event& event) { events.send(event); }, stop_flag());
+      trainer.run();
+    }
+    connection.leave();
+  } catch (const Error& error) {
+    connection.fail(error);
+  } catch (const std::exception& problem) {
+    connection.fail(Error(ErrorKind::kInternal, problem.what()));
   }
 }
 
-/// One rank of one run; `lockstep train` starts as many as it needs.
-int run(int argc, char** argv) {
-  const comm::Placement place = comm::placement_from_environment(
-      [](const char* name) -> const char* { return std::getenv(name); });
-  set_up_log(place.size > 1 ? fmt::format("[rank {}/{}]", place.rank, place.size) : "", false);
-  const EventChannel events = event_channel_from_environment();
-  record::TrainRequest request;
-  CLI::App app{"One rank of a Lockstep run, usually started by `lockstep train`."};
-  app.set_version_flag("--version", kVersion);
-  app.require_subcommand(1);
-  CLI::App* training = app.add_subcommand("train", "Train as the rank that the environment says");
-  cli::add_train_options(*training, request);
-  CLI::App* probing = app.add_subcommand("probe", "Print what this program offers here, as JSON");
+int parse(CLI::App& app, int argc, char** argv, bool& over) {
   try {
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::ParseError& problem) {
-      return app.exit(problem) == 0 ? 0 : exit_code(ErrorKind::kUsage);
-    }
-    if (probing->parsed()) {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& problem) {
+    over = true;
+    return app.exit(problem) == 0 ? 0 : exit_code(ErrorKind::kUsage);
+  }
+}
+
+/// One rank of one run.
+int run(int argc, char** argv) {
+  int rank = 0;
+  std::unique_ptr<EventChannel> events;
+  try {
+    const comm::Placement place = comm::placement_from_environment(
+        [](const char* name) -> const char* { return std::getenv(name); });
+    rank = place.rank;
+    prepare_environment(place, argv);
+    tie_to_starter(place);
+    set_up_log(place.size > 1 ? fmt::format("[rank {}/{}]", place.rank, place.size) : "", false);
+    Command command;
+    command.request.spec.threads_per_worker = threads_by_default(place);
+    command.request.spec.oversubscribed = is_oversubscribed(place);
+    CLI::App app{
+        "One rank of a Lockstep run, started by lockstep train, mpirun, srun or torchrun."};
+    add_commands(app, command);
+    bool over = false;
+    const int code = parse(app, argc, argv, over);
+    if (over) return code;
+    if (command.probing->parsed()) {
       fmt::print("{}\n", probe());
       return 0;
     }
-    cli::check_train_request(request);
-    train(request, place, events);
+    // Of several ranks, only rank 0 has a record to write.
+    events = std::make_unique<EventChannel>(place.rank == 0 ? command.record_path : "");
+    cli::check_train_request(command.request);
+    events->start_beating();
+    take_part(command, place, *events);
     return 0;
   } catch (const Error& error) {
-    events.send(record::WorkerError{place.rank, std::string(kind_name(error.kind())), error.what(),
-                                    error.hint()});
+    if (!events) events = std::make_unique<EventChannel>("");
+    tell(*events, rank, rank, error);
     return exit_code(error.kind());
   } catch (const std::exception& problem) {
-    events.send(record::WorkerError{place.rank, "internal", problem.what(), ""});
+    if (!events) events = std::make_unique<EventChannel>("");
+    tell(*events, rank, rank, Error(ErrorKind::kInternal, problem.what()));
     return exit_code(ErrorKind::kInternal);
   }
 }
@@ -110,4 +132,6 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace lockstep::worker
 
-int main(int argc, char** argv) { return lockstep::worker::run(argc, argv); }
+int main(int argc, char** argv) {
+  return lockstep::worker::run(argc, argv);
+}

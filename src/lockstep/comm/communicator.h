@@ -31,17 +31,21 @@ class Communicator {
   /// takes without copying. Collective; blocks.
   virtual std::span<float> allocate(std::size_t count) = 0;
 
-  /// Begins to replace `values`, a part of allocate()d memory, by their sum over all ranks. Does not
-  /// block; the values must not be touched before finish(). Sums are formed in rank order, so every
-  /// rank gets the same bits.
+  /// Begins to replace `values`, a part of allocate()d memory, by their sum over all ranks. Does
+  /// not block; the values must not be touched before finish(). Sums are formed in rank order, so
+  /// every rank gets the same bits.
   virtual void start_sum(std::span<float> values) = 0;
 
-  /// Does what can be done for started sums without waiting. For back ends without a thread of their
-  /// own, called now and then while other work goes on.
+  /// Does what can be done for started sums without waiting. For back ends without a thread of
+  /// their own, called now and then while other work goes on.
   virtual void progress() {}
 
   /// Blocks until all started sums are done.
   virtual void finish() = 0;
+
+  /// How many sums are done on every rank, of all that were ever started, as far as can be told
+  /// without waiting. For back ends that build on this one.
+  virtual std::uint64_t sums_done() const { return 0; }
 
   /// Overwrites `bytes` on every rank by those of `root`. Blocks.
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;

@@ -28,18 +28,24 @@ bool concerns_the_user(ErrorKind kind) {
   return kind == ErrorKind::kUsage || kind == ErrorKind::kEnvironment || kind == ErrorKind::kData;
 }
 
+std::string title_of(const WorkerOutcome& worker, std::size_t world_size) {
+  return worker.title.empty() ? worker_title(worker.rank, world_size) : worker.title;
+}
+
 Candidate from_error(const WorkerOutcome& worker, std::size_t world_size) {
   const record::WorkerError& sent = *worker.error;
   const ErrorKind kind = kind_from_name(sent.kind);
   const bool symptom = kind == ErrorKind::kPeer;
   if (concerns_the_user(kind)) {
-    return {0, worker.error_at, {worker.rank, false, Error(kind, sent.message, sent.hint)}};
+    return {0, worker.error_at, {sent.rank, false, Error(kind, sent.message, sent.hint)}};
   }
-  const std::string message =
-      fmt::format("{} failed: {}", worker_title(worker.rank, world_size), sent.message);
+  // A launcher such as mpirun speaks for all its ranks.
+  const std::string who = worker.title.empty() ? worker_title(worker.rank, world_size)
+                                               : fmt::format("rank {}", sent.rank);
+  const std::string message = fmt::format("{} failed: {}", who, sent.message);
   return {symptom ? 2 : 0,
           worker.error_at,
-          {worker.rank, symptom, Error(ErrorKind::kWorker, message, sent.hint)}};
+          {sent.rank, symptom, Error(ErrorKind::kWorker, message, sent.hint)}};
 }
 
 Candidate from_end(const WorkerOutcome& worker, std::size_t world_size, int order,
@@ -47,7 +53,7 @@ Candidate from_end(const WorkerOutcome& worker, std::size_t world_size, int orde
   return {order,
           worker.ended_at,
           {worker.rank, false,
-           Error(ErrorKind::kWorker, worker_title(worker.rank, world_size) + " " + what, hint)}};
+           Error(ErrorKind::kWorker, title_of(worker, world_size) + " " + what, hint)}};
 }
 
 std::string signal_hint(int number) {

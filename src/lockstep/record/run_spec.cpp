@@ -40,6 +40,8 @@ static void visit_spec(Visitor&& field, Spec& spec) {
   field("oversubscribed", spec.oversubscribed);
   field("parameters", spec.parameters);
   field("command", spec.command);
+  field("launcher", spec.launcher);
+  field("queue_wait_s", spec.queue_wait_s);
 }
 
 void to_json(nlohmann::json& json, const DataFacts& data) { visit_data(FieldWriter{json}, data); }

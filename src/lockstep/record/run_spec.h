@@ -29,7 +29,7 @@ struct RunSpec {
   int epochs = 1;
   std::int64_t max_steps = 0;  ///< stop after that many optimizer steps in all; 0 = no limit
   std::string strategy = "overlap";
-  std::string backend = "auto";  ///< resolved to "shm" or "gloo" by rank 0
+  std::string backend = "auto";  ///< resolved to "shm", "tcp", ... by rank 0
   std::string optimizer = "sgd";
   double learning_rate = 0;  ///< 0 = the recipe's own
   double momentum = -1;      ///< negative = the recipe's own
@@ -41,6 +41,8 @@ struct RunSpec {
   bool oversubscribed = false;  ///< more threads than cores: timings are unreliable
   std::int64_t parameters = 0;  ///< trainable parameters of the network
   std::string command;          ///< the foreign command, for runs that are not ours
+  std::string launcher = "local";  ///< "local", "mpi", "slurm", "ssh-hostfile"
+  double queue_wait_s = -1;        ///< from submission to start, apart from all other times; -1 = none
 
   /// B = N b A.
   std::int64_t global_batch() const { return workers * batch_per_worker * accumulate; }

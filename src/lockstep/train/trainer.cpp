@@ -69,6 +69,7 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
   }
   log_.emplace(communicator_, emit_, request_.record_steps, request_.trace_path);
   if (!request_.checkpoint_dir.empty()) checkpoints_.emplace(request_.checkpoint_dir);
+  if (checkpoints_ && communicator_.rank() == 0) writer_.emplace(*checkpoints_);
   if (request_.resume) resume();
   agree_on_start();
 }
@@ -109,7 +110,11 @@ void Trainer::resume() {
     throw Error(ErrorKind::kUsage, "--resume without --checkpoint", "say where the checkpoints are");
   }
   // Every rank reads it: the same file, and no rank has to send what another can read.
-  const auto checkpoint = checkpoints_->read_newest();
+  // In the middle of an epoch the order of examples hangs on the global batch; between two it does not.
+  auto checkpoint = checkpoints_->read_newest([this](const Checkpoint& one) {
+    return one.position.step == 0 || one.identity.global_batch == request_.spec.global_batch();
+  });
+  if (!checkpoint) checkpoint = checkpoints_->read_newest();
   if (!checkpoint) {
     if (communicator_.rank() == 0) {
       log_info(fmt::format("no checkpoint in {} yet: starting from the beginning",
@@ -137,6 +142,10 @@ void Trainer::resume() {
   copy_tensors(checkpoint->model, model_tensors());
   copy_tensors(checkpoint->velocity, velocity_tensors());
   position_ = checkpoint->position;
+  // With another global batch an epoch has another number of steps.
+  if (identity.global_batch != spec.global_batch() && spec.max_steps == 0) {
+    position_.total = (position_.epoch - 1) * steps_per_epoch_;
+  }
 }
 
 void Trainer::run() {
@@ -150,6 +159,8 @@ void Trainer::run() {
   bool go_on = true;
   while (go_on && position_.total < total_steps_) go_on = train_epoch(position_.epoch);
   log_->finish();
+  if (writer_) writer_->finish();
+  tell_of_checkpoints();
   end_run(go_on ? record::RunStatus::kDone : record::RunStatus::kInterrupted);
 }
 
@@ -163,6 +174,7 @@ bool Trainer::train_epoch(int epoch) {
     const StepOutcome outcome = train_step(epoch, position_.step);
     log_->flush_if_due();
     report_progress(epoch, position_.step);
+    tell_of_checkpoints();
     if (outcome == StepOutcome::kStop && position_.total < total_steps_) {
       log_->flush();
       if (checkpoints_) save_checkpoint();
@@ -326,12 +338,16 @@ std::vector<NamedTensor> Trainer::velocity_tensors() {
 void Trainer::save_checkpoint() {
   if (communicator_.rank() != 0) return;
   const auto& spec = request_.spec;
-  const std::string path = checkpoints_->write(
+  writer_->write(
       {.identity = {spec.recipe, spec.parameters, spec.seed, spec.global_batch()},
        .position = position_,
        .model = model_tensors(),
        .velocity = velocity_tensors()});
-  emit_(record::CheckpointWritten{path, position_.epoch, position_.total});
+}
+
+void Trainer::tell_of_checkpoints() {
+  if (!writer_) return;
+  for (const auto& written : writer_->take_written()) emit_(written);
 }
 
 std::uint64_t Trainer::parameters_digest() {

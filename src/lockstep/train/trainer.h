@@ -12,6 +12,7 @@
 #include "lockstep/record/event.h"
 #include "lockstep/record/train_request.h"
 #include "lockstep/train/checkpoint.h"
+#include "lockstep/train/checkpoint_writer.h"
 #include "lockstep/train/flat_parameters.h"
 #include "lockstep/train/gradient_sync.h"
 #include "lockstep/train/recipe.h"
@@ -58,6 +59,7 @@ class Trainer {
   void report_progress(int epoch, std::int64_t step);
   void share_buffers();
   void save_checkpoint();
+  void tell_of_checkpoints();
   void end_run(record::RunStatus status);
   std::uint64_t parameters_digest();
   std::vector<NamedTensor> model_tensors() const;
@@ -82,6 +84,7 @@ class Trainer {
   std::optional<data::Loader> loader_;
   std::optional<Validation> validation_;
   std::optional<CheckpointFolder> checkpoints_;
+  std::optional<CheckpointWriter> writer_;  ///< of rank 0
   std::optional<StepLog> log_;
   measure::StepRecorder recorder_;
 
