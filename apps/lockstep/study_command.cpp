@@ -10,6 +10,7 @@
 #include "lockstep/analyze/step_breakdown.h"
 #include "study_request.h"
 #include "study_runner.h"
+#include "study_slurm.h"
 #include "study_training.h"
 
 namespace lockstep::cli {
@@ -26,6 +27,16 @@ std::string warm_up_rule(const StudyRequest& request) {
       Builder::kWarmupSteps, Builder::kStepsToAffordWarmup);
 }
 
+std::unique_ptr<StudyExecutor> make_executor(const StudyRequest& request,
+                                             const std::string& store_path, Console& console,
+                                             launch::SignalInbox& signals, const Clock& clock) {
+  if (request.launcher.launcher == "slurm") {
+    return std::make_unique<StudySlurm>(request.train, request.launcher.cluster, store_path,
+                                        console, signals, clock);
+  }
+  return std::make_unique<StudyTraining>(request.train, store_path, console, signals, clock);
+}
+
 void run_study(StudyRequest request, const GlobalOptions& global) {
   complete_study_request(request);
   // A reader of our output that goes away must not take a study of hours with it.
@@ -33,10 +44,10 @@ void run_study(StudyRequest request, const GlobalOptions& global) {
   const SystemClock clock;
   Console console(clock);
   launch::SignalInbox signals;
-  StudyTraining training(request.train, global.store_path, console, signals, clock);
+  const auto executor = make_executor(request, global.store_path, console, signals, clock);
   std::vector<StudyRun> runs;
   for (study::PlannedRun& planned : study::plan_runs(sweep_of(request))) {
-    runs.push_back({std::move(planned), &training});
+    runs.push_back({std::move(planned), executor.get()});
   }
   StudyOptions options;
   options.name = request.name;
@@ -55,7 +66,8 @@ void add_study_command(CLI::App& app, const GlobalOptions& global) {
       "Sweeps worker counts and batches, keeps every run, and ends with tables and a verdict; the "
       "same command goes on where it was interrupted.",
       {"lockstep study fashion --workers 1,2 --batch 32,128,512 --repeat 3",
-       "lockstep study fashion --workers 1,2 --global-batch 256 --steps 200 --dry-run"});
+       "lockstep study fashion --workers 1,2 --global-batch 256 --steps 200 --dry-run",
+       "lockstep study fashion --workers 1,2,4 --launcher slurm --partition cpu --time 10"});
   add_study_options(command, *request);
   set_action(command, [request, &global] { run_study(*request, global); });
 }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "launchers.h"
 #include "lockstep/record/train_request.h"
 #include "lockstep/study/sweep.h"
 
@@ -25,6 +26,7 @@ struct StudyRequest {
   bool dry_run = false;
   bool retry_failed = false;
   record::TrainRequest train;  ///< what all runs have in common
+  LauncherOptions launcher;
 
   StudyRequest();
 };

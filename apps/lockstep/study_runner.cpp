@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "lockstep/base/error.h"
 #include "lockstep/report/study_report.h"
@@ -133,7 +134,6 @@ void StudyRunner::carry_out(std::size_t at) {
   const ExecutedRun executed =
       runs_[at].executor->run(plan_[at], label, fmt::format("[{}/{}] ", at + 1, runs_.size()));
   load();
-  const Counts now = counts();
   switch (executed.end) {
     case RunEnd::kDone: {
       const std::string left = time_left(at + 1);
@@ -144,25 +144,37 @@ void StudyRunner::carry_out(std::size_t at) {
       say(line(at, "failed: " + executed.problem));
       return;
     case RunEnd::kInterrupted:
-      throw Error(
-          ErrorKind::kInterrupted,
-          fmt::format("the study was interrupted; {} of {} runs are done", now.done, runs_.size()),
-          "the same command goes on from here");
+      stop();
   }
+}
+
+/// Lets every executor know what is to come for it.
+void StudyRunner::prepare() {
+  std::map<StudyExecutor*, std::vector<study::PlannedRun>> due;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    if (is_due(i)) due[runs_[i].executor].push_back(plan_[i]);
+  }
+  for (const auto& [executor, planned] : due) executor->prepare(planned, options_.name);
+}
+
+void StudyRunner::stop() {
+  std::set<StudyExecutor*> executors;
+  for (const StudyRun& run : runs_) executors.insert(run.executor);
+  for (StudyExecutor* executor : executors) executor->stop();
+  throw Error(
+      ErrorKind::kInterrupted,
+      fmt::format("the study was interrupted; {} of {} runs are done", counts().done, runs_.size()),
+      "the same command goes on from here");
 }
 
 void StudyRunner::carry_out() {
   bool header = false;
+  prepare();
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     if (!is_due(i)) continue;
     if (!header) say(run_line_header());
     header = true;
-    if (signals_.take_stop_requests() > 0) {
-      throw Error(ErrorKind::kInterrupted,
-                  fmt::format("the study was interrupted; {} of {} runs are done", counts().done,
-                              runs_.size()),
-                  "the same command goes on from here");
-    }
+    if (signals_.take_stop_requests() > 0) stop();
     carry_out(i);
   }
 }
@@ -181,6 +193,14 @@ void StudyRunner::show_report() {
   const auto format = global_.json ? report::Format::kJson : report::Format::kText;
   console_.out((global_.json ? "" : "\n") + report::render_study(report::study_report(rows), format,
                                                                  {.width = terminal_width()}));
+}
+
+void StudyRunner::show_queue() {
+  std::vector<store::RunSummary> ours;
+  for (const store::RunSummary& run : stored_) {
+    if (run.label.study == options_.name) ours.push_back(run);
+  }
+  if (const std::string sentence = queue_sentence(ours); !sentence.empty()) say(sentence);
 }
 
 void StudyRunner::run() {
@@ -202,6 +222,7 @@ void StudyRunner::run() {
   carry_out();
   const Counts now = counts();
   if (now.done > 0) show_report();
+  show_queue();
   if (now.failed == 0) return;
   throw Error(
       ErrorKind::kWorker,

@@ -49,8 +49,11 @@ class StudyRunner {
   void show_plan();
   void carry_out();
   void carry_out(std::size_t at);
+  void prepare();
+  [[noreturn]] void stop();
   std::string line(std::size_t at, const std::string& status);
   void show_report();
+  void show_queue();
   Counts counts() const;
   /// Results that are not the report: beside it where stdout is for a program.
   void say(const std::string& text);

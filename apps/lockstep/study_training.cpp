@@ -86,12 +86,12 @@ bool StudyTraining::resembles(const store::RunSummary& run) const {
 ExecutedRun StudyTraining::run(const study::PlannedRun& planned, const store::RunLabel& label,
                                const std::string& progress) {
   record::TrainRequest request = request_of(request_, planned);
-  const launch::CorePlan plan = plan_workers(request.spec);
+  plan_workers(request.spec);
   if (!machine_) machine_ = measure::describe_machine();
   StoreSink store(store_path_, console_, label);
   StatusSink status(progress, console_, clock_);
   const TrainingOutcome outcome =
-      run_training(request, plan, *machine_, {&store, &status}, console_, signals_, clock_);
+      run_training(request, {}, *machine_, {&store, &status}, console_, signals_, clock_);
   console_.clear_status();
   if (outcome.group.failure) {
     const launch::Failure& failure = *outcome.group.failure;

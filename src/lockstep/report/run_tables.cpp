@@ -44,6 +44,9 @@ std::string flags(const record::RunSpec& spec) {
   add(spec.max_steps > 0, fmt::format("stops after {} steps", spec.max_steps));
   add(!spec.augment, "no augmentation");
   add(spec.oversubscribed, "oversubscribed: timings are unreliable");
+  add(spec.launcher != "local", "started by " + spec.launcher);
+  add(spec.queue_wait_s >= 0, fmt::format("waited {} in the queue, apart from all times",
+                                          format_seconds(Seconds(spec.queue_wait_s))));
   return text.empty() ? "none" : text;
 }
 
