@@ -41,16 +41,39 @@ void visit_options(Visitor& visit, Request& request) {
                 "Stop after that many steps in all");
   visit.data("--data", spec.data,
              "Folder of the data set, or 'synthetic' for made-up data of the same shape");
-  visit.real("--lr", spec.learning_rate, {1e-12, 1e6}, "Learning rate (default: the recipe's)");
-  visit.real("--momentum", spec.momentum, {0, 0.999999}, "Momentum (default: the recipe's)");
-  visit.real("--weight-decay", spec.weight_decay, {0, 1000},
-             "Weight decay (default: the recipe's)");
-  visit.text("--schedule", spec.schedule, "NAME", "Learning-rate schedule (default: the recipe's)");
+  visit.integer("--accumulate", spec.accumulate, {1, 1 << 20},
+                "Micro-batches a worker adds up before each step, A; B = N b A");
   visit.integer("--seed", spec.seed, {0, std::numeric_limits<std::uint64_t>::max()},
                 "Decides initial parameters, order of examples and augmentation");
   visit.flag("--no-augment", spec.augment, false, "Do not augment training images");
   visit.flag("--no-validation", request.validate, false, "Do not evaluate after each epoch");
   visit.flag("--keep-going", request.keep_going, true, "Go on after a loss that is not finite");
+
+  visit.group("Optimizer");
+  visit.choice("--optimizer", spec.optimizer, {"sgd", "adam", "adamw", "lars", "lamb"},
+               "What moves the parameters (default: the recipe's)");
+  visit.real("--lr", spec.learning_rate, {1e-12, 1e6},
+             "Learning rate (default: the recipe's, or one that suits the optimizer)");
+  visit.real("--momentum", spec.momentum, {0, 0.999999},
+             "Momentum of sgd and lars (default: the recipe's)");
+  visit.pair("--betas", spec.beta1, spec.beta2, {0, 0.999999},
+             "Decay of the moments of adam, adamw and lamb (default: the recipe's)");
+  visit.real("--weight-decay", spec.weight_decay, {0, 1000},
+             "Weight decay (default: the recipe's)");
+  visit.choice("--schedule", spec.schedule, {"constant", "linear", "step", "cosine", "plateau"},
+               "Learning rate over the run (default: the recipe's)");
+  visit.real("--warmup-epochs", spec.warmup_epochs, {0, 1e6},
+             "Epochs over which the rate rises from zero (default: the recipe's)");
+  visit.integers("--lr-steps", spec.lr_steps, {1, 1'000'000},
+                 "Epochs after which --schedule step lowers the rate, for example 30,60");
+  visit.real("--lr-gamma", spec.lr_gamma, {1e-6, 1},
+             "What --schedule step and plateau multiply the rate by");
+  visit.integer("--patience", spec.patience, {0, 1'000'000},
+                "Epochs without a lower validation loss that --schedule plateau waits");
+  visit.choice("--lr-scale", spec.lr_scale, {"none", "linear", "sqrt"},
+               "Multiply the rate by B / base batch, or by its root");
+  visit.integer("--base-batch", spec.base_batch, {1, std::int64_t{1} << 40},
+                "Global batch the rate is meant for (default: the recipe's)");
 
   visit.group("Workers");
   visit.integer("-n,--workers", spec.workers, {1, 65'536},
@@ -61,10 +84,19 @@ void visit_options(Visitor& visit, Request& request) {
                 "Prefetch threads per worker; 0 loads on the training thread");
   visit.flag("--oversubscribe", spec.oversubscribed, true,
              "Allow more threads than cores; timings are then marked unreliable");
-  visit.choice("--strategy", spec.strategy, {"overlap", "blocking"},
-               "Reduce gradients while backward runs, or after it");
-  visit.choice("--backend", spec.backend, {"auto", "shm", "tcp", "hierarchical", "gloo", "mpi"},
+  visit.choice("--strategy", spec.strategy, {"overlap", "blocking", "central", "local"},
+               "Sum gradients while backward runs or after it, gather them on rank 0, or train "
+               "apart and average weights");
+  visit.integer("--every", spec.average_every, {1, std::int64_t{1} << 40},
+                "Steps between averages of --strategy local (default: an epoch)");
+  visit.choice("--wire", spec.wire, {"fp32", "fp16", "bf16"}, "Form in which gradients travel");
+  visit.flag("--sync-bn", spec.sync_batch_norm, true,
+             "Batch norms over the global batch instead of each worker's own");
+  visit.choice("--backend", spec.backend, {"auto", "shm", "tcp", "hierarchical", "gloo", "mpi", "nccl"},
                "How workers exchange gradients");
+  visit.choice("--device", spec.device, {"cpu", "cuda"},
+               "Where to compute; with cuda each worker of a host takes the next GPU");
+  visit.flag("--amp", spec.amp, true, "Forward and backward in 16 bits where that is safe (cuda)");
   visit.size("--bucket", spec.bucket_bytes, "Size of a gradient bucket (default: the engine's)");
   visit.real("--timeout", request.timeout_s, {0.1, 1e6}, "Longest wait for another rank, seconds");
   visit.real("--heartbeat", request.heartbeat_s, {1, 1e6},
@@ -119,6 +151,17 @@ T parse_number(const std::string& name, const std::string& text, const Range<T>&
               fmt::format("give a number from {} to {}", range.least, range.most));
 }
 
+/// The parts between commas.
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t at = 0;
+  for (std::size_t comma; (comma = text.find(',', at)) != std::string::npos; at = comma + 1) {
+    parts.push_back(text.substr(at, comma - at));
+  }
+  parts.push_back(text.substr(at));
+  return parts;
+}
+
 /// Adds each option to a parser.
 class Binder {
  public:
@@ -169,6 +212,31 @@ class Binder {
                         fmt::format("give one of {}", fmt::join(choices, ", ")));
           }
           field = given;
+        });
+  }
+
+  void pair(const std::string& names, double& first, double& second, Range<double> range,
+            const std::string& description) {
+    add(names, "X,X", description, "",
+        [&first, &second, range, name = long_name(names)](const std::string& given) {
+          const auto parts = split(given);
+          if (parts.size() != 2) {
+            throw Error(ErrorKind::kUsage, fmt::format("{} '{}' is not two numbers", name, given),
+                        fmt::format("for example {} 0.9,0.999", name));
+          }
+          first = parse_number(name, parts[0], range);
+          second = parse_number(name, parts[1], range);
+        });
+  }
+
+  void integers(const std::string& names, std::vector<int>& field, Range<int> range,
+                const std::string& description) {
+    add(names, "N,N,...", description, "",
+        [&field, range, name = long_name(names)](const std::string& given) {
+          field.clear();
+          for (const std::string& part : split(given)) {
+            field.push_back(parse_number(name, part, range));
+          }
         });
   }
 
@@ -237,7 +305,15 @@ class Writer {
   }
   void choice(const std::string& names, const std::string& field, const std::vector<std::string>&,
               const std::string&) {
-    put(names, field);
+    if (!field.empty()) put(names, field);
+  }
+  void pair(const std::string& names, double first, double second, Range<double> range,
+            const std::string&) {
+    if (range.holds(first)) put(names, fmt::format("{},{}", first, second));
+  }
+  void integers(const std::string& names, const std::vector<int>& field, Range<int>,
+                const std::string&) {
+    if (!field.empty()) put(names, fmt::format("{}", fmt::join(field, ",")));
   }
   void size(const std::string& names, std::uint64_t field, const std::string&) {
     if (field > 0) put(names, number_text(field));
@@ -253,6 +329,66 @@ class Writer {
 
   std::vector<std::string> arguments_;
 };
+
+[[noreturn]] void refuse(const std::string& problem, const std::string& hint) {
+  throw Error(ErrorKind::kUsage, problem, hint);
+}
+
+void check_optimizer(const record::TrainRequest& request) {
+  const auto& spec = request.spec;
+  const bool adam = spec.optimizer.starts_with("adam") || spec.optimizer == "lamb";
+  if (spec.beta1 >= 0 && !spec.optimizer.empty() && !adam) {
+    refuse(fmt::format("--betas means nothing to --optimizer {}", spec.optimizer),
+           "use it with adam, adamw or lamb");
+  }
+  if (spec.momentum >= 0 && adam) {
+    refuse(fmt::format("--momentum means nothing to --optimizer {}", spec.optimizer),
+           "give --betas instead");
+  }
+  if (spec.schedule == "step" && spec.lr_steps.empty()) {
+    refuse("--schedule step does not say when", "add --lr-steps, for example --lr-steps 30,60");
+  }
+  if (!spec.lr_steps.empty() && spec.schedule != "step") {
+    refuse("--lr-steps needs --schedule step", "add --schedule step");
+  }
+  for (std::size_t i = 1; i < spec.lr_steps.size(); ++i) {
+    if (spec.lr_steps[i] > spec.lr_steps[i - 1]) continue;
+    refuse(fmt::format("--lr-steps {} is not in rising order", fmt::join(spec.lr_steps, ",")),
+           "name each epoch once, first ones first");
+  }
+  if (spec.schedule == "plateau" && !request.validate) {
+    refuse("--schedule plateau needs the validation loss", "drop --no-validation");
+  }
+  if (spec.base_batch > 0 && spec.lr_scale == "none") {
+    refuse("--base-batch means nothing without --lr-scale", "add --lr-scale linear or sqrt");
+  }
+}
+
+void check_exchange(const record::RunSpec& spec) {
+  if (spec.average_every > 0 && spec.strategy != "local") {
+    refuse("--every needs --strategy local", "add --strategy local");
+  }
+  if (spec.strategy == "local" && spec.wire != "fp32") {
+    refuse(fmt::format("--wire {} with --strategy local: no gradients travel there", spec.wire),
+           "drop --wire");
+  }
+  if (spec.strategy == "local" && spec.sync_batch_norm) {
+    refuse("--sync-bn with --strategy local, where workers train apart", "drop one of them");
+  }
+  if (spec.strategy == "central" && spec.wire != "fp32") {
+    refuse(fmt::format("--wire {} with --strategy central", spec.wire),
+           "it sends what DataParallel sends: use overlap or blocking");
+  }
+  if (spec.device != "cuda" && spec.backend == "nccl") {
+    refuse("--backend nccl serves GPUs only", "add --device cuda, or use another --backend");
+  }
+  if (spec.device == "cuda" && spec.backend == "shm") {
+    refuse("--backend shm serves workers on CPUs", "use --backend nccl or gloo");
+  }
+  if (spec.amp && spec.device != "cuda") {
+    refuse("--amp needs --device cuda", "drop --amp; CPUs train in 32 bits");
+  }
+}
 
 }  // namespace
 
@@ -270,6 +406,12 @@ void check_train_request(const record::TrainRequest& request) {
     throw Error(ErrorKind::kUsage, "--checkpoint-every needs a folder for the checkpoints",
                 "add --checkpoint DIR");
   }
+  if (request.checkpoint_every > 0 && request.spec.strategy == "local") {
+    throw Error(ErrorKind::kUsage, "--checkpoint-every with --strategy local, where workers differ",
+                "drop it: there is a checkpoint after each epoch");
+  }
+  check_optimizer(request);
+  check_exchange(request.spec);
 }
 
 std::vector<std::string> train_arguments(const record::TrainRequest& request) {

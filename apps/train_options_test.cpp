@@ -56,9 +56,28 @@ record::TrainRequest random_request(Rng& rng) {
   if (maybe()) r.spec.learning_rate = rng.uniform() + 1e-9;
   if (maybe()) r.spec.momentum = rng.uniform() * 0.99;
   if (maybe()) r.spec.weight_decay = rng.uniform() * 1e-3;
-  if (maybe()) r.spec.schedule = random_text(rng);
-  r.spec.strategy = maybe() ? "overlap" : "blocking";
-  r.spec.backend = std::vector<std::string>{"auto", "shm", "gloo"}[rng.below(3)];
+  const auto any = [&](std::vector<std::string> choices) {
+    return choices[rng.below(choices.size())];
+  };
+  r.spec.accumulate = 1 + static_cast<int>(rng.below(9));
+  if (maybe()) r.spec.optimizer = any({"sgd", "adam", "adamw", "lars", "lamb"});
+  if (maybe()) r.spec.beta1 = rng.uniform() * 0.99, r.spec.beta2 = rng.uniform() * 0.99;
+  if (maybe()) r.spec.schedule = any({"constant", "linear", "step", "cosine", "plateau"});
+  if (maybe()) r.spec.warmup_epochs = rng.uniform() * 10;
+  for (std::uint64_t i = rng.below(4); i-- > 0;) {
+    r.spec.lr_steps.push_back(1 + static_cast<int>(rng.below(100)));
+  }
+  r.spec.lr_gamma = 0.01 + rng.uniform() * 0.9;
+  r.spec.patience = static_cast<int>(rng.below(10));
+  r.spec.lr_scale = any({"none", "linear", "sqrt"});
+  if (maybe()) r.spec.base_batch = 1 + static_cast<std::int64_t>(rng.below(10'000));
+  if (maybe()) r.spec.average_every = 1 + static_cast<std::int64_t>(rng.below(100));
+  r.spec.wire = any({"fp32", "fp16", "bf16"});
+  r.spec.sync_batch_norm = maybe();
+  r.spec.amp = maybe();
+  r.spec.device = any({"cpu", "cuda"});
+  r.spec.strategy = any({"overlap", "blocking", "central", "local"});
+  r.spec.backend = any({"auto", "shm", "gloo", "nccl"});
   if (maybe()) r.spec.bucket_bytes = 1 + rng.below(1ull << 32);
   r.spec.seed = maybe() ? rng.next() : rng.below(5);
   r.spec.augment = maybe();
@@ -114,10 +133,47 @@ TEST(TrainOptions, SaysWhatIsWrongWithANumber) {
       {{"--bucket", "many"}, "--bucket 'many' is not a size"},
       {{"--strategy", "overlapp"}, "--strategy 'overlapp' is unknown"},
       {{"--data", ""}, "--data is empty"},
+      {{"--betas", "0.9"}, "--betas '0.9' is not two numbers"},
+      {{"--betas", "0.9,1"}, "--betas 1 is above 0.999999"},
+      {{"--lr-steps", "3,x"}, "--lr-steps 'x' is not a whole number"},
+      {{"--optimizer", "sdg"}, "--optimizer 'sdg' is unknown"},
   };
   for (const auto& [arguments, message] : cases) {
     try {
       parse(arguments);
+      ADD_FAILURE() << "accepted " << fmt::format("{}", fmt::join(arguments, " "));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+      EXPECT_EQ(error.what(), message);
+      EXPECT_FALSE(error.hint().empty()) << message;
+    }
+  }
+}
+
+TEST(TrainOptions, RefusesCombinationsThatMakeNoSense) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
+      {{"--optimizer", "sgd", "--betas", "0.9,0.99"}, "--betas means nothing to --optimizer sgd"},
+      {{"--optimizer", "adamw", "--momentum", "0.9"},
+       "--momentum means nothing to --optimizer adamw"},
+      {{"--schedule", "step"}, "--schedule step does not say when"},
+      {{"--lr-steps", "3"}, "--lr-steps needs --schedule step"},
+      {{"--schedule", "step", "--lr-steps", "6,3"}, "--lr-steps 6,3 is not in rising order"},
+      {{"--schedule", "plateau", "--no-validation"},
+       "--schedule plateau needs the validation loss"},
+      {{"--base-batch", "128"}, "--base-batch means nothing without --lr-scale"},
+      {{"--every", "4"}, "--every needs --strategy local"},
+      {{"--strategy", "local", "--wire", "fp16"},
+       "--wire fp16 with --strategy local: no gradients travel there"},
+      {{"--strategy", "local", "--sync-bn"},
+       "--sync-bn with --strategy local, where workers train apart"},
+      {{"--strategy", "central", "--wire", "bf16"}, "--wire bf16 with --strategy central"},
+      {{"--backend", "nccl"}, "--backend nccl serves GPUs only"},
+      {{"--device", "cuda", "--backend", "shm"}, "--backend shm serves workers on CPUs"},
+      {{"--amp"}, "--amp needs --device cuda"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    try {
+      check_train_request(parse(arguments));
       ADD_FAILURE() << "accepted " << fmt::format("{}", fmt::join(arguments, " "));
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kUsage);

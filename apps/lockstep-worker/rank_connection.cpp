@@ -105,8 +105,9 @@ void RankConnection::fail(const Error& error) {
 
 void tell(EventChannel& events, int own_rank, int failed_rank, const Error& error) {
   if (!events.has_pipe()) std::fputs(format_error(error).c_str(), stderr);
-  // Without a launcher that listens to each rank, rank 0 keeps the record of all.
-  if (!events.has_pipe() && own_rank != 0) return;
+  // Where ranks share one output, rank 0 alone writes to it; through ssh each has its own.
+  const bool own_output = events.has_pipe() || std::getenv("LOCKSTEP_STDIN_LEASH") != nullptr;
+  if (!own_output && own_rank != 0) return;
   try {
     events.send(record::WorkerError{failed_rank, std::string(kind_name(error.kind())), error.what(),
                                     error.hint()});

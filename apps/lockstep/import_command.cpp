@@ -94,6 +94,17 @@ void require_workers(const std::vector<FileOutcome>& outcomes) {
   }
 }
 
+/// A study is of one network: where the logs do not name it, the study's name stands for it, so
+/// that its runs are compared whatever their files are called.
+void name_after_study(const std::string& study, std::vector<FileOutcome>& outcomes) {
+  for (FileOutcome& outcome : outcomes) {
+    for (import::ImportedRun& run : outcome.file.runs) {
+      const bool told = run.model && run.model.from < import::Provenance::kName;
+      if (!told && run.is_training()) run.model = {study, import::Provenance::kUser};
+    }
+  }
+}
+
 store::ImportedRecord record_of(const import::ImportedFile& file, const import::ImportedRun& run,
                                 std::size_t index, const std::string& study) {
   import::RunRecord record = import::to_record(run, file.path);
@@ -232,7 +243,10 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
   import_own_records(global, request, paths);
   if (paths.empty()) return;
   std::vector<FileOutcome> outcomes = read_all(importer, paths);
-  if (!request.study.empty()) require_workers(outcomes);
+  if (!request.study.empty()) {
+    require_workers(outcomes);
+    name_after_study(request.study, outcomes);
+  }
   store_all(global.store_path, request, outcomes);
   print_outcomes(global, request, outcomes);
   report_failures(paths, outcomes);

@@ -15,6 +15,7 @@ namespace lockstep::cli {
 namespace {
 
 constexpr std::size_t kShownRuns = 12;
+constexpr std::size_t kShownFigures = 4;
 
 template <class T>
 std::string fact_text(const import::Fact<T>& fact) {
@@ -27,11 +28,10 @@ std::string fact_text(const import::Fact<T>& fact) {
 
 /// The figure of the last epoch that has it.
 double last_of(const import::ImportedRun& run, double record::EpochResult::*field) {
-  if (run.at_end && std::isfinite((*run.at_end).*field)) return (*run.at_end).*field;
   for (std::size_t i = run.epochs.size(); i > 0; --i) {
     if (std::isfinite(run.epochs[i - 1].*field)) return run.epochs[i - 1].*field;
   }
-  return record::kUnknown;
+  return run.at_end ? (*run.at_end).*field : record::kUnknown;
 }
 
 double epoch_time(const import::ImportedRun& run) {
@@ -43,6 +43,40 @@ double epoch_time(const import::ImportedRun& run) {
   return median(times);
 }
 
+/// As a report shows it: of epochs the median, the first left out.
+double throughput(const import::ImportedRun& run) {
+  if (run.reported_throughput) return *run.reported_throughput;
+  std::vector<double> rates;
+  for (const record::EpochResult& epoch : run.epochs) {
+    if (epoch.examples_per_s > 0) rates.push_back(epoch.examples_per_s);
+  }
+  if (rates.size() > 1) rates.erase(rates.begin());
+  if (!rates.empty()) return median(rates);
+  return run.throughput.empty() ? 0 : run.throughput.median();
+}
+
+std::string epochs_text(const import::ImportedRun& run) {
+  const std::size_t told = run.epochs.size();
+  const auto last = static_cast<std::size_t>(run.epochs.back().epoch);
+  // MLPerf logs and the like evaluate every fourth epoch only.
+  if (last > told && run.epochs.front().epoch > 1)
+    return fmt::format("{} of {} epochs told", told, last);
+  return fmt::format("{} epoch{}", told, told == 1 ? "" : "s");
+}
+
+/// Figures that Lockstep has no word for, by their own names.
+std::string other_figures(const import::ImportedRun& run) {
+  std::vector<std::string> names;
+  for (const auto& [name, series] : run.other) {
+    if (names.size() == kShownFigures) {
+      names.push_back(fmt::format("{} more", run.other.size() - kShownFigures));
+      break;
+    }
+    names.push_back(name);
+  }
+  return fmt::format("also {}", fmt::join(names, ", "));
+}
+
 void add_times(const import::ImportedRun& run, std::vector<std::string>& parts) {
   if (const double seconds = epoch_time(run); seconds > 0) {
     parts.push_back(fmt::format("{} an epoch", format_seconds(Seconds(seconds))));
@@ -50,10 +84,8 @@ void add_times(const import::ImportedRun& run, std::vector<std::string>& parts) 
   if (!run.step_time.empty()) {
     parts.push_back(fmt::format("{} a step", format_seconds(Seconds(run.step_time.median()))));
   }
-  const double rate = run.reported_throughput
-                          ? *run.reported_throughput
-                          : (run.throughput.empty() ? 0 : run.throughput.median());
-  if (rate > 0) parts.push_back(fmt::format("{:.1f} examples/s", rate));
+  if (const double rate = throughput(run); rate > 0)
+    parts.push_back(fmt::format("{:.1f} examples/s", rate));
   if (run.total_s) parts.push_back(fmt::format("{} in all", format_seconds(Seconds(*run.total_s))));
   if (run.queue_wait_s)
     parts.push_back(fmt::format("{} in the queue", format_seconds(Seconds(*run.queue_wait_s))));
@@ -61,7 +93,8 @@ void add_times(const import::ImportedRun& run, std::vector<std::string>& parts) 
     double best = 0;
     for (const import::LinkPoint& point : run.link) best = std::max(best, point.busbw);
     parts.push_back(fmt::format("{} {} points, best bus bandwidth {:.1f} GB/s", run.link.size(),
-                                run.collective, best / 1e9));
+                                run.collective.empty() ? "collective" : run.collective,
+                                best / 1e9));
   }
   for (const import::RankSplit& split : run.ranks) {
     if (!std::isfinite(split.communication_s)) continue;
@@ -85,7 +118,7 @@ std::string run_line(const import::ImportedRun& run, const store::AddedImport& s
   } else if (run.global_batch) {
     parts.push_back(fmt::format("global batch {}", fact_text(run.global_batch)));
   }
-  if (!run.epochs.empty()) parts.push_back(fmt::format("{} epochs", run.epochs.size()));
+  if (!run.epochs.empty()) parts.push_back(epochs_text(run));
   add_times(run, parts);
   if (const double accuracy = last_of(run, &record::EpochResult::val_accuracy);
       std::isfinite(accuracy)) {
@@ -95,6 +128,8 @@ std::string run_line(const import::ImportedRun& run, const store::AddedImport& s
     parts.push_back(fmt::format("val loss {:.4g}", loss));
   }
   if (run.out_of_memory) parts.push_back("out of memory");
+  // Where the figures that Lockstep computes with are there, the others are no news.
+  if (!run.other.empty() && run.epochs.empty()) parts.push_back(other_figures(run));
   const std::string place = stored.run == 0 ? "not stored"
                             : stored.fresh  ? fmt::format("run {}", stored.run)
                                             : fmt::format("run {}, known", stored.run);
@@ -110,13 +145,21 @@ std::string summary_text(const FileOutcome& outcome) {
                                  file.runs.size() == 1 ? "" : "s");
   std::map<std::string, std::size_t> missing;
   std::map<std::string, std::size_t> warnings;
+  std::size_t shown = 0;
+  std::size_t empty = 0;
   for (std::size_t i = 0; i < file.runs.size(); ++i) {
-    if (i < kShownRuns) text += run_line(file.runs[i], outcome.stored[i]);
+    if (!file.runs[i].has_figures()) {
+      ++empty;
+    } else if (shown++ < kShownRuns) {
+      text += run_line(file.runs[i], outcome.stored[i]);
+    }
     for (const std::string& what : file.runs[i].missing) ++missing[what];
     for (const std::string& what : file.runs[i].warnings) ++warnings[what];
   }
-  if (file.runs.size() > kShownRuns)
-    text += fmt::format("  and {} more\n", file.runs.size() - kShownRuns);
+  if (shown > kShownRuns) text += fmt::format("  and {} more\n", shown - kShownRuns);
+  if (empty > 0)
+    text += fmt::format("  {} of them without any figure: not stored\n",
+                        empty == file.runs.size() ? "all" : std::to_string(empty));
   const auto times = [&](std::size_t count) {
     return file.runs.size() > 1 ? fmt::format(" ({} of {} runs)", count, file.runs.size())
                                 : std::string();

@@ -25,7 +25,7 @@ int lost_workers(const launch::GroupOutcome& outcome);
 /// `request` for another number of workers, going on from the last checkpoint. The global batch B
 /// stays where the workers divide it: b = B/N. Where they do not, b stays and the learning rate is
 /// scaled with the workers, as the linear rule has it: lr N/N before. `learning_rate` is the one in
-/// use. Says what it did in `told`.
+/// use; --lr-scale, where given, does that by itself. Says what it did in `told`.
 record::TrainRequest with_workers(const record::TrainRequest& request, int workers,
                                   double learning_rate, std::string& told);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "lockstep/base/units.h"
+#include "lockstep/report/run_tables.h"
 #include "terminal.h"
 #include "time_table.h"
 
@@ -103,6 +104,11 @@ void RunDisplay::on(const record::EpochResult& event) {
   if (!header_shown_) console_.out(kEpochHeader);
   header_shown_ = true;
   console_.out(epoch_line(event, started_ ? started_->spec.epochs : event.epoch));
+  last_epoch_ = event;
+}
+
+void RunDisplay::on(const record::UtilisationBlock& event) {
+  utilisation_.insert(utilisation_.end(), event.samples.begin(), event.samples.end());
 }
 
 void RunDisplay::on(const record::CheckpointWritten& event) {
@@ -136,6 +142,23 @@ void RunDisplay::show_times() {
   if (const auto sentence = slowest_rank_sentence(breakdown); !sentence.empty()) {
     console_.out(sentence);
   }
+  if (!utilisation_.empty()) {
+    console_.out("\n" + report::render(report::utilisation_table(utilisation_),
+                                       report::Format::kText, options));
+  }
+  show_noise_scale();
+}
+
+void RunDisplay::show_noise_scale() {
+  if (!last_epoch_ || !std::isfinite(last_epoch_->noise_scale)) return;
+  const record::EpochResult& epoch = *last_epoch_;
+  console_.out(fmt::format("gradient noise scale {} examples (95 % interval {} to {}), B = {}",
+                           format_count(std::llround(epoch.noise_scale)),
+                           format_count(std::llround(epoch.noise_scale_low)),
+                           std::isfinite(epoch.noise_scale_high)
+                               ? format_count(std::llround(epoch.noise_scale_high))
+                               : "unbounded",
+                           format_count(started_->spec.global_batch())));
 }
 
 }  // namespace lockstep::cli

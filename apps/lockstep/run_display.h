@@ -26,16 +26,20 @@ class RunDisplay final : public RunSink {
   void on(const record::StepBlock& event);
   void on(const record::EpochResult& event);
   void on(const record::CheckpointWritten& event);
+  void on(const record::UtilisationBlock& event);
   void on(const record::RunEnded& event);
   void on(const record::WorkerError&) {}  // the launcher tells which of them matters
 
   void show_times();
+  void show_noise_scale();
 
   Console& console_;
   const Clock& clock_;
   std::optional<record::RunStarted> started_;
   std::optional<RunProgress> progress_;
   std::optional<analyze::StepBreakdownBuilder> breakdown_;
+  std::vector<record::Utilisation> utilisation_;
+  std::optional<record::EpochResult> last_epoch_;
   bool header_shown_ = false;
   Nanoseconds line_at_ = 0;
 };

@@ -66,6 +66,10 @@ void show_run(const GlobalOptions& global, std::int64_t id) {
     const std::string slowest = slowest_rank_sentence(breakdown);
     if (!slowest.empty()) fmt::print("{}\n", slowest);
   }
+  if (!run.utilisation.empty()) {
+    fmt::print("\n");
+    print(report::utilisation_table(run.utilisation));
+  }
   if (!run.errors.empty()) {
     fmt::print("\n");
     print(report::errors_table(run.errors));

@@ -60,15 +60,16 @@ for rate in "${rates[@]}"; do
     [ $backend != mpi ] || [ -e "$programs/lockstep-mpi.so" ] || continue
     all_reduce 4 $backend --sizes 10MB,40MB --repeat 4 | sed "s/^/$backend  /"
   done
-  # Calibrated with 2 hosts at the sizes around that of the network's gradients (247 kB).
-  all_reduce 2 tcp --sizes 20kB,100kB,250kB,1MB,4MB --repeat 10 > fit2.txt
+  # Calibrated with 2 hosts at sizes around that of the network's gradients.
+  all_reduce 2 tcp --sizes 100kB,250kB,600kB,1MB,4MB --repeat 10 > fit2.txt
   cat fit2.txt
   t2=$(step_time 2)
   t4=$(step_time 4)
+  parameters=$(grep -o '"parameters":[0-9]*' steps-2.jsonl | head -n 1 | cut -d: -f2)
   grep -o 'alpha [0-9.]* us, B [0-9.e+-]* GB/s' fit2.txt | /usr/bin/env python3 -c "
 words = input().split()
 alpha, rate = float(words[1]) * 1e-6, float(words[4]) * 1e9
-cost = lambda n: alpha + 2 * (n - 1) / n * 4 * 61706 / rate
+cost = lambda n: alpha + 2 * (n - 1) / n * 4 * $parameters / rate
 t2, t4 = $t2, $t4
 predicted = t2 - cost(2) + cost(4)
 print(f'step time: 2 hosts {t2*1e3:.2f} ms; 4 hosts predicted {predicted*1e3:.2f} ms, '

@@ -33,7 +33,7 @@ void run_rank(int rank, int shared_memory) {
   const auto parameters = train::trainable_parameters(*network);
   const auto plan = comm::plan_buckets(train::element_counts(parameters), Bytes{1'000'000});
   train::FlatParameters flat(parameters, plan);
-  train::GradientSync sync(parameters, plan, *communicator, train::Strategy::kOverlap, clock);
+  train::GradientSync sync(parameters, plan, *communicator, {}, clock);
   std::vector<float> velocity(flat.values().size());
 
   torch::manual_seed(100 + rank);  // from here on, each rank its own data

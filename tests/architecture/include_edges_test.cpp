@@ -67,6 +67,7 @@ const std::vector<Fence>& fences() {
       {std::regex(R"(simgrid/.*)"), {"simulate"}},
       {std::regex(R"(CLI/.*)"), {}},
       {std::regex(R"(httplib\.h)"), {"serve"}},
+      {std::regex(R"(toml\+\+/.*)"), {"study"}},
   };
   return kFences;
 }

@@ -124,4 +124,5 @@ def main():
         print(f"{name} {value:.12g}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,24 +1,12 @@
 #include <tuple>
 
-#include "lockstep/train/checkpoint.h"
+#include "parameter_distance.h"
 #include "parallel_run.h"
 
 namespace lockstep {
 namespace {
 
 constexpr int kGlobalBatch = 64;
-
-/// Relative distance of two sets of parameters, as one vector each.
-double distance(const train::Checkpoint& a, const train::Checkpoint& b) {
-  double difference = 0, size = 0;
-  for (std::size_t i = 0; i < a.model.size(); ++i) {
-    EXPECT_EQ(a.model[i].name, b.model[i].name);
-    const auto x = a.model[i].tensor.to(torch::kDouble), y = b.model[i].tensor.to(torch::kDouble);
-    difference += (x - y).pow(2).sum().item<double>();
-    size += x.pow(2).sum().item<double>();
-  }
-  return std::sqrt(difference / size);
-}
 
 using Case = std::tuple<int, const char*, const char*>;
 
@@ -48,7 +36,7 @@ TEST_P(Equality, NWorkersWithBatchBEqualOneWorkerWithBatchNB) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Equality,
-    ::testing::Combine(::testing::Values(2, 4), ::testing::Values("overlap", "blocking"),
+    ::testing::Combine(::testing::Values(2, 4), ::testing::Values("overlap", "blocking", "central"),
                        ::testing::Values("shm", "gloo")),
     [](const ::testing::TestParamInfo<Case>& info) {
       return std::to_string(std::get<0>(info.param)) + "Workers_" + std::get<1>(info.param) + "_" +

@@ -86,6 +86,29 @@ TEST_F(Resume, StopsCleanlyOnInterruptAndGoesOnToTheSameEnd) {
   EXPECT_EQ(digest_of(resumed), digest_of(whole));
 }
 
+TEST_F(Resume, KeepsTheMemoryOfAnyOptimizer) {
+  for (const std::string optimizer : {"adamw", "lamb"}) {
+    const std::vector<std::string> options{"--optimizer", optimizer, "--schedule", "constant",
+                                           "--warmup-epochs", "0"};
+    auto first_part = options, resumed_options = options;
+    first_part.insert(first_part.end(),
+                      {"--steps", "21", "--checkpoint", folder("cut-" + optimizer)});
+    resumed_options.push_back("--resume");
+    run_to_success(train(2, 32, first_part));
+    const auto whole = run_to_success(checkpointed("whole-" + optimizer, options));
+    const auto resumed = run_to_success(checkpointed("cut-" + optimizer, resumed_options));
+    EXPECT_EQ(digest_of(resumed), digest_of(whole)) << optimizer;
+  }
+}
+
+TEST_F(Resume, RefusesTheMemoryOfAnotherOptimizer) {
+  run_to_success(checkpointed("run"));
+  const auto refused = run(checkpointed("run", {"--resume", "--optimizer", "adam"}));
+  EXPECT_EQ(refused.status.code, 4);
+  EXPECT_NE(refused.errors.find("holds the memory of sgd, not of adam"), std::string::npos)
+      << refused.errors;
+}
+
 TEST_F(Resume, PassesOverADamagedCheckpoint) {
   const auto whole = run_to_success(checkpointed("run"));
   std::filesystem::path newest;

@@ -14,10 +14,12 @@ namespace {
 using record::Measurement;
 
 bool is_bookkeeping(const std::string& name) {
-  constexpr std::array<std::string_view, 15> kNames{
-      "study",      "run",        "repeat", "epoch",   "warm_up",
-      "unreliable", "parameters", "seed",   "series",  "source",
-      "file",       "timestamp",  "cell",   "comment", "threads_per_worker"};
+  // "format", "workers_from" and "basis" say how an importer came to a figure, not what was run.
+  constexpr std::array<std::string_view, 18> kNames{
+      "study",      "run",          "repeat", "epoch",   "warm_up",
+      "unreliable", "parameters",   "seed",   "series",  "source",
+      "file",       "timestamp",    "cell",   "comment", "threads_per_worker",
+      "format",     "workers_from", "basis"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 

@@ -63,6 +63,7 @@ std::vector<QualityPoint> qualities(std::span<const Configuration> configuration
     } else if (const auto given = c.value("epochs_to_stable")) {
       point.epochs_to_stable = *given;
     }
+    point.noise_scale = c.value("noise_scale");
     if (!point.figures.empty() || point.epochs_to_stable) points.push_back(std::move(point));
   }
   return points;

@@ -28,6 +28,7 @@ struct QualityPoint {
   Configuration configuration;
   std::vector<QualityFigure> figures;
   std::optional<double> epochs_to_stable;
+  std::optional<double> noise_scale;  ///< examples, after the last epoch; median over repeats
   /// Whether that was found by the rule from a curve; false when the source gave the number.
   bool stable_by_rule = false;
 

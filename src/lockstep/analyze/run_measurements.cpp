@@ -18,6 +18,12 @@ record::Measurement configuration(const record::RunSpec& spec, const RunIdentity
   row.epochs = spec.epochs;
   row.notes["run"] = std::to_string(identity.run);
   row.notes["strategy"] = spec.strategy;
+  if (spec.accumulate > 1) row.notes["accumulate"] = std::to_string(spec.accumulate);
+  if (spec.average_every > 0) row.notes["average_every"] = std::to_string(spec.average_every);
+  if (spec.wire != "fp32") row.notes["wire"] = spec.wire;
+  if (spec.sync_batch_norm) row.notes["sync_bn"] = "yes";
+  if (!spec.optimizer.empty()) row.notes["optimizer"] = spec.optimizer;
+  if (spec.lr_scale != "none") row.notes["lr_scale"] = spec.lr_scale;
   row.notes["threads_per_worker"] = std::to_string(spec.threads_per_worker);
   if (spec.parameters > 0) row.notes["parameters"] = std::to_string(spec.parameters);
   if (!identity.study.empty()) {
@@ -94,6 +100,7 @@ std::vector<record::Measurement> measurements_of(const record::RunStarted& start
     rows.add("train_accuracy", epoch.train_accuracy, "", epoch.epoch);
     rows.add("val_loss", epoch.val_loss, "", epoch.epoch);
     rows.add("val_accuracy", epoch.val_accuracy, "", epoch.epoch);
+    rows.add("noise_scale", epoch.noise_scale, "examples", epoch.epoch);
   }
   const bool done = ended && ended->status == record::RunStatus::kDone;
   if (done && started.spec.max_steps == 0 && ended->total_s > 0) {

@@ -128,10 +128,25 @@ void compare(SpeedupPoint& point, const SpeedupPoint& baseline, TimeBasis basis,
 
 using Series = std::vector<SpeedupPoint*>;
 
-std::map<std::int64_t, Series> series_by_batch(SpeedupGroup& group) {
+/// Logs often tell times but no batch. Where the user says what was held fixed, rates and times of
+/// the same data can be compared without knowing its size; step times cannot.
+bool take_batch_as_said(SpeedupGroup& group, const SpeedupOptions& options) {
+  const bool known = std::any_of(group.points.begin(), group.points.end(), [&](const auto& point) {
+    return fixed_batch(point.configuration, *group.scaling).has_value();
+  });
+  if (known || !options.scaling || group.basis == TimeBasis::kStepTime) return false;
+  group.remarks.push_back(
+      fmt::format("no batch is known: that the {} was held fixed is taken as said",
+                  *group.scaling == Scaling::kStrong ? "global batch" : "batch per worker"));
+  return true;
+}
+
+std::map<std::int64_t, Series> series_by_batch(SpeedupGroup& group, const SpeedupOptions& options) {
+  const bool as_said = take_batch_as_said(group, options);
   std::map<std::int64_t, Series> series;
   for (SpeedupPoint& point : group.points) {
-    const auto batch = fixed_batch(point.configuration, *group.scaling);
+    auto batch = fixed_batch(point.configuration, *group.scaling);
+    if (as_said) batch = 0;
     if (!batch || !point.configuration.workers) {
       group.refusals.push_back(fmt::format("{} is compared with nothing: its {} is unknown",
                                            point.configuration.label(),
@@ -223,10 +238,11 @@ void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
   if (!group.scaling) {
     group.refusals.push_back(
         "no speedups: the table gives neither batch_per_worker nor global_batch, so it cannot be "
-        "told whether the global batch or the batch per worker was held fixed");
+        "told whether the global batch or the batch per worker was held fixed; --scaling strong or "
+        "weak says it");
     return;
   }
-  const auto series = series_by_batch(group);
+  const auto series = series_by_batch(group, options);
   group.baseline_workers =
       options.baseline_workers ? options.baseline_workers : common_baseline(series);
   if (!group.baseline_workers) {

@@ -121,6 +121,25 @@ TEST(Speedup, UnknownBatchesGiveNoSpeedup) {
   EXPECT_TRUE(mentions(groups[0].refusals, "neither batch_per_worker nor global_batch"));
 }
 
+TEST(Speedup, RatesWithoutBatchesAreComparedWhereTheUserSaysWhatWasFixed) {
+  MeasurementRows table;
+  for (const std::int64_t workers : {1, 2, 4}) {
+    record::Measurement row;
+    row.model = "net";
+    row.workers = workers;
+    row.metric = "throughput";
+    row.value = workers == 1 ? 100 : workers == 2 ? 190 : 360;
+    table.rows.push_back(row);
+  }
+  EXPECT_FALSE(groups_of(table).at(0).has_speedups());
+  const auto groups = groups_of(table, {.scaling = Scaling::kWeak});
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_DOUBLE_EQ(groups[0].points.back().speedup.value_or(0), 3.6);
+  EXPECT_TRUE(mentions(groups[0].remarks, "taken as said"));
+  for (record::Measurement& row : table.rows) row.metric = "step_time";
+  EXPECT_FALSE(groups_of(table, {.scaling = Scaling::kWeak}).at(0).has_speedups());
+}
+
 TEST(Speedup, DevicesModelsAndSettingsAreNeverMixed) {
   MeasurementRows table;
   table.at_global(1, 32, "epoch_time", 20);

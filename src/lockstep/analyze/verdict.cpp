@@ -118,8 +118,9 @@ std::string figure_text(const SpeedupPoint& point, TimeBasis basis) {
 
 std::string batch_text(const SpeedupPoint& point, const SpeedupGroup& group) {
   const Configuration& c = point.configuration;
-  if (group.scaling == Scaling::kStrong) return fmt::format("B = {}", c.global_batch.value_or(0));
-  return fmt::format("b = {}", c.batch_per_worker.value_or(0));
+  const bool strong = group.scaling == Scaling::kStrong;
+  const auto batch = strong ? c.global_batch : c.batch_per_worker;
+  return batch ? fmt::format("{} = {}", strong ? "B" : "b", *batch) : "batch unknown";
 }
 
 std::vector<Finding> verdict(std::span<const Configuration> configurations,

@@ -232,7 +232,7 @@ std::vector<PointSeries> series_of(const SpeedupGroup& group) {
     if (!point.speedup || !group.scaling) continue;
     const auto batch = *group.scaling == Scaling::kStrong ? point.configuration.global_batch
                                                           : point.configuration.batch_per_worker;
-    if (batch) series[*batch].push_back(&point);
+    series[batch.value_or(0)].push_back(&point);
   }
   std::vector<PointSeries> result;
   for (auto& [batch, points] : series) {

@@ -12,12 +12,13 @@ struct KindFacts {
   int exit_code;
 };
 
-constexpr std::array<KindFacts, 7> kKinds{{
+constexpr std::array<KindFacts, 8> kKinds{{
     {ErrorKind::kUsage, "usage", 2},
     {ErrorKind::kEnvironment, "environment", 3},
     {ErrorKind::kData, "data", 4},
     {ErrorKind::kPeer, "peer", 5},
     {ErrorKind::kWorker, "worker", 5},
+    {ErrorKind::kMemory, "memory", 6},
     {ErrorKind::kInterrupted, "interrupted", 130},
     {ErrorKind::kInternal, "internal", 70},
 }};

@@ -13,6 +13,7 @@ enum class ErrorKind {
   kData,         ///< an input file or a store is wrong
   kPeer,         ///< another rank died, hung or disagreed
   kWorker,       ///< a worker process failed
+  kMemory,       ///< a worker ran out of the memory it may use: a result of a batch ladder
   kInterrupted,  ///< the user asked to stop
   kInternal,     ///< a bug of ours
 };
@@ -30,8 +31,8 @@ class Error : public std::runtime_error {
   std::string hint_;
 };
 
-/// Process exit code of a kind: 2 usage, 3 environment, 4 data, 5 worker or peer, 70 internal,
-/// 130 interrupted.
+/// Process exit code of a kind: 2 usage, 3 environment, 4 data, 5 worker or peer, 6 out of memory,
+/// 70 internal, 130 interrupted.
 int exit_code(ErrorKind kind);
 
 /// "usage", "environment", ...; `kind_from_name` is the inverse and gives kInternal for other text.

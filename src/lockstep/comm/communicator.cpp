@@ -1,7 +1,20 @@
 #include "lockstep/comm/communicator.h"
 
+#include <fmt/format.h>
+
+#include "lockstep/base/error.h"
+
 namespace lockstep::comm {
 
-void Communicator::barrier() { gather_all<std::uint8_t>(std::uint8_t{1}); }
+std::span<float> Communicator::allocate_rounded(std::size_t count, Wire wire, std::size_t) {
+  // One rank alone sends nothing that could be rounded.
+  if (size_ == 1 || wire == Wire::kFloat) return allocate(count);
+  throw Error(ErrorKind::kUsage, fmt::format("the back end {} sends floats as they are", backend()),
+              "drop --wire, or use --backend shm or gloo");
+}
+
+void Communicator::barrier() {
+  gather_all<std::uint8_t>(std::uint8_t{1});
+}
 
 }  // namespace lockstep::comm

@@ -9,6 +9,7 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/base/units.h"
+#include "lockstep/comm/half_floats.h"
 
 namespace lockstep::comm {
 
@@ -31,6 +32,12 @@ class Communicator {
   /// takes without copying. Collective; blocks.
   virtual std::span<float> allocate(std::size_t count) = 0;
 
+  /// As allocate(), but sums of this memory travel in 16 bits, all but its last `exact` floats.
+  /// Every rank still gets the same bits. The sum of x_r is off by at most u * sum |x_r| for each
+  /// time it is rounded, with u = 2^-11 for kHalf and 2^-8 for kBrain; the back end says how often
+  /// that is.
+  virtual std::span<float> allocate_rounded(std::size_t count, Wire wire, std::size_t exact);
+
   /// Begins to replace `values`, a part of allocate()d memory, by their sum over all ranks. Does
   /// not block; the values must not be touched before finish(). Sums are formed in rank order, so
   /// every rank gets the same bits.
@@ -46,6 +53,11 @@ class Communicator {
   /// How many sums are done on every rank, of all that were ever started, as far as can be told
   /// without waiting. For back ends that build on this one.
   virtual std::uint64_t sums_done() const { return 0; }
+
+  /// Replaces root's `values`, a part of allocate()d memory, by their sum over all ranks, which
+  /// root forms alone from what it gathers; those of other ranks stay. Blocks. Into root go (N-1)
+  /// times the bytes: what a reduction on one device costs, and why nobody should want it.
+  virtual void sum_to_root(std::span<float> values, int root) = 0;
 
   /// Overwrites `bytes` on every rank by those of `root`. Blocks.
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;

@@ -31,10 +31,11 @@ std::string meeting_address(const Placement& place) {
 }  // namespace
 
 Session::Session(SessionOptions options) : options_(std::move(options)) {
+  // Before any rank waits for this one: a network that is not there is told at once.
+  if (!options_.interface.empty()) address_ = interface_address(options_.interface);
   meet();
   learn_hosts();
-  address_ = membership_->local_address();
-  if (!options_.interface.empty()) address_ = interface_address(options_.interface);
+  if (address_.empty()) address_ = membership_->local_address();
 }
 
 Session::~Session() {

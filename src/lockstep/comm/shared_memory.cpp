@@ -24,6 +24,9 @@ namespace {
 /// How often a sleeping rank looks whether the others are still alive.
 constexpr long kLookNanoseconds = 50'000'000;
 
+/// Buckets begin at multiples of this many floats.
+constexpr std::size_t kScaleStride = 16;
+
 class SharedMemory final : public Communicator {
  public:
   explicit SharedMemory(const SharedMemoryOptions& options)
@@ -45,7 +48,17 @@ class SharedMemory final : public Communicator {
   std::string_view backend() const override { return "shm"; }
 
   std::span<float> allocate(std::size_t count) override {
-    areas_.push_back({segment_.map_stripes(count), count});
+    return allocate_rounded(count, Wire::kFloat, count);
+  }
+
+  std::span<float> allocate_rounded(std::size_t count, Wire wire, std::size_t exact) override {
+    Area area{.stripes = segment_.map_stripes(count), .count = count, .wire = wire};
+    if (wire != Wire::kFloat) {
+      area.exact_from = count - exact;
+      area.encoded = segment_.map_stripes(count / 2 + 1);
+      area.scales = segment_.map_stripes(count / kScaleStride + 1);
+    }
+    areas_.push_back(std::move(area));
     barrier();  // nobody may add into a stripe that its rank has not taken yet
     return {areas_.back().stripes[static_cast<std::size_t>(rank())], count};
   }
@@ -53,6 +66,7 @@ class SharedMemory final : public Communicator {
   void start_sum(std::span<float> values) override {
     if (values.empty()) return;
     pending_.push_back(locate(values));
+    encode_own(pending_.back());
     mine().sums_started.fetch_add(1, std::memory_order_release);
     announce();
     progress();
@@ -80,6 +94,17 @@ class SharedMemory final : public Communicator {
       done = std::min(done, board_of(r).sums_done.load(std::memory_order_acquire));
     }
     return done;
+  }
+
+  void sum_to_root(std::span<float> values, int root) override {
+    const Pending all = locate(values);
+    enter_round("gather");
+    if (rank() == root) {
+      std::vector<float*> copies;
+      for (float* stripe : all.area->stripes) copies.push_back(stripe + all.offset);
+      sum_into_root(copies, static_cast<std::size_t>(root), all.count);
+    }
+    enter_round("gather");
   }
 
   void broadcast(std::span<std::byte> bytes, int root) override {
@@ -114,10 +139,15 @@ class SharedMemory final : public Communicator {
   struct Area {
     std::vector<float*> stripes;
     std::size_t count = 0;
+    Wire wire = Wire::kFloat;
+    std::size_t exact_from = 0;     ///< of a rounded area: floats from here on are not
+    std::vector<float*> encoded{};  ///< two to a float
+    std::vector<float*> scales{};   ///< one for each kScaleStride floats; a bucket uses its first
   };
   /// A bucket on every rank.
   struct Pending {
-    std::vector<float*> copies;
+    const Area* area = nullptr;
+    std::size_t offset = 0;
     std::size_t count = 0;
   };
 
@@ -128,29 +158,69 @@ class SharedMemory final : public Communicator {
     for (const Area& area : areas_) {
       const float* start = area.stripes[static_cast<std::size_t>(rank())];
       if (values.data() < start || values.data() + values.size() > start + area.count) continue;
-      Pending pending{{}, values.size()};
-      for (float* stripe : area.stripes) pending.copies.push_back(stripe + (values.data() - start));
-      return pending;
+      return {&area, static_cast<std::size_t>(values.data() - start), values.size()};
     }
     throw Error(ErrorKind::kInternal, "start_sum() of memory that allocate() did not give");
   }
 
   /// Adds up this rank's share of the oldest pending bucket, which all ranks have handed over.
   void add_next() {
-    const Pending& bucket = pending_.front();
+    const Pending bucket = pending_.front();
     // Shares end at cache lines, so that no two ranks write to one.
     const std::size_t lines = (bucket.count + 15) / 16;
     const auto n = static_cast<std::size_t>(size());
     const auto r = static_cast<std::size_t>(rank());
     const std::size_t begin = std::min(bucket.count, lines * r / n * 16);
     const std::size_t end = std::min(bucket.count, lines * (r + 1) / n * 16);
-    std::vector<float*> copies = bucket.copies;
-    for (float*& copy : copies) copy += begin;
-    sum_across_ranks(copies, end - begin);
+    const std::size_t rounded =
+        std::clamp(rounded_count(bucket), begin, end);  // the share is rounded up to here
+    if (rounded > begin) add_rounded(bucket, begin, rounded);
+    std::vector<float*> copies;
+    for (float* stripe : bucket.area->stripes) copies.push_back(stripe + bucket.offset + rounded);
+    sum_across_ranks(copies, end - rounded);
     pending_.pop_front();
     ++added_;
     mine().sums_done.store(added_, std::memory_order_release);
     announce();
+  }
+
+  /// Floats at the bucket's start that travel in 16 bits.
+  static std::size_t rounded_count(const Pending& bucket) {
+    const Area& area = *bucket.area;
+    if (area.wire == Wire::kFloat || area.exact_from <= bucket.offset) return 0;
+    return std::min(bucket.count, area.exact_from - bucket.offset);
+  }
+
+  static std::uint16_t* encoded_at(const Area& area, std::size_t r, std::size_t at) {
+    return reinterpret_cast<std::uint16_t*>(area.encoded[r]) + at;
+  }
+
+  void encode_own(const Pending& bucket) {
+    const std::size_t count = rounded_count(bucket);
+    if (count == 0) return;
+    const Area& area = *bucket.area;
+    const auto r = static_cast<std::size_t>(rank());
+    const float* values = area.stripes[r] + bucket.offset;
+    const float scale = wire_scale(area.wire, values, count);
+    area.scales[r][bucket.offset / kScaleStride] = scale;
+    encode(area.wire, values, count, scale, encoded_at(area, r, bucket.offset));
+  }
+
+  /// Sums of what all ranks encoded of [begin, end) of the bucket, written to every rank's floats.
+  void add_rounded(const Pending& bucket, std::size_t begin, std::size_t end) {
+    const Area& area = *bucket.area;
+    constexpr std::size_t kBlock = 1024;
+    for (std::size_t at = begin; at < end; at += kBlock) {
+      const std::size_t length = std::min(kBlock, end - at);
+      float* sum = area.stripes[0] + bucket.offset + at;
+      for (std::size_t r = 0; r < area.stripes.size(); ++r) {
+        decode(area.wire, encoded_at(area, r, bucket.offset + at), length,
+               area.scales[r][bucket.offset / kScaleStride], r > 0, sum);
+      }
+      for (std::size_t r = 1; r < area.stripes.size(); ++r) {
+        std::copy_n(sum, length, area.stripes[r] + bucket.offset + at);
+      }
+    }
   }
 
   bool all_passed(std::atomic<std::uint64_t> RankBoard::*counter, std::uint64_t target) const {
@@ -262,7 +332,7 @@ class SharedMemory final : public Communicator {
   Seconds spin_;
   std::vector<int> world_ranks_;
   std::optional<PeerWatch> watch_;
-  std::vector<Area> areas_;
+  std::deque<Area> areas_;  ///< a deque: pending buckets point into it
   std::deque<Pending> pending_;
   std::uint64_t added_ = 0;
 };

@@ -22,7 +22,9 @@ struct SharedMemoryOptions {
 /// The back end for ranks of one host. Gradients live in shared memory; once every rank has handed
 /// over a bucket, each adds up its 1/N of it, reading all copies and writing the sum to all.
 /// Traffic a rank: S bytes read and S written for a bucket of S bytes, nothing copied. There is no
-/// thread: the work is done inside start_sum(), progress() and finish().
+/// thread: the work is done inside start_sum(), progress() and finish(). Memory of
+/// allocate_rounded() is rounded once, when it is handed over; sums are formed and given back as
+/// floats.
 ///
 /// Blocks until all ranks have arrived; throws kPeer naming those that did not.
 std::unique_ptr<Communicator> make_shared_memory(const SharedMemoryOptions& options);

@@ -27,7 +27,10 @@ class Segment {
 };
 
 SharedMemoryOptions options_for(const Segment& segment, int rank, int size, double timeout_s = 30) {
-  return {.fd = segment.fd(), .rank = rank, .size = size, .timeout = Seconds(timeout_s),
+  return {.fd = segment.fd(),
+          .rank = rank,
+          .size = size,
+          .timeout = Seconds(timeout_s),
           .spin = Seconds(0)};
 }
 
@@ -101,6 +104,61 @@ TEST_P(SharedMemorySum, BroadcastsAndGathersMoreThanTheScratchHolds) {
     for (int r = 0; r < comm.size(); ++r) {
       EXPECT_EQ(all[static_cast<std::size_t>(r) * own.size()], r);
       EXPECT_EQ(all[static_cast<std::size_t>(r + 1) * own.size() - 1], r);
+    }
+  });
+}
+
+TEST_P(SharedMemorySum, RoundsAllButTheExactPartWhenAskedTo) {
+  constexpr std::size_t kCount = 5000, kExact = 21, kBucket = 1600;
+  for (const Wire wire : {Wire::kHalf, Wire::kBrain}) {
+    on_all_ranks(GetParam(), [&](Communicator& comm) {
+      const auto memory = comm.allocate_rounded(kCount, wire, kExact);
+      for (int round = 0; round < 3; ++round) {
+        for (std::size_t i = 0; i < kCount; ++i) memory[i] = element(comm.rank(), i, round);
+        for (std::size_t begin = 0; begin < kCount; begin += kBucket) {
+          comm.start_sum(memory.subspan(begin, std::min(kBucket, kCount - begin)));
+        }
+        comm.finish();
+        std::size_t off = 0;
+        for (std::size_t i = 0; i < kCount; ++i) {
+          float sum = 0;
+          double sizes = 0;
+          for (int r = 0; r < comm.size(); ++r) {
+            sum = r == 0 ? element(0, i, round) : sum + element(r, i, round);
+            sizes += std::abs(element(r, i, round));
+          }
+          if (i + kExact >= kCount) {
+            ASSERT_EQ(memory[i], sum) << i;
+            continue;
+          }
+          // One rounding of every term; and the halves' grid, 2^-40 of the largest, 1e6.
+          const double unit = wire == Wire::kHalf ? 0x1p-11 : 0x1p-8;
+          ASSERT_NEAR(memory[i], sum, unit * sizes + 1e-5) << i;
+          off += memory[i] != sum ? 1 : 0;
+        }
+        EXPECT_GT(off, kCount / 2) << "nothing was rounded";
+        const auto all = comm.gather_all<float>(std::span<const float>(memory));
+        for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], memory[i % kCount]);
+      }
+    });
+  }
+}
+
+TEST_P(SharedMemorySum, GivesTheSerialSumToTheRootAlone) {
+  on_all_ranks(GetParam(), [&](Communicator& comm) {
+    const auto memory = comm.allocate(3000);
+    for (int round = 0; round < 20; ++round) {
+      const int root = round % comm.size();
+      for (std::size_t i = 0; i < 3000; ++i) memory[i] = element(comm.rank(), i, round);
+      comm.sum_to_root(memory.subspan(100), root);
+      for (std::size_t i = 0; i < 3000; ++i) {
+        float expected = element(comm.rank(), i, round);
+        if (comm.rank() == root && i >= 100) {
+          expected = element(0, i, round);
+          for (int r = 1; r < comm.size(); ++r) expected += element(r, i, round);
+        }
+        ASSERT_EQ(memory[i], expected);
+      }
     }
   });
 }

@@ -17,8 +17,8 @@ class Single final : public Communicator {
   std::string_view backend() const override { return "none"; }
 
   std::span<float> allocate(std::size_t count) override {
-    auto* memory = static_cast<float*>(
-        ::operator new[](count * sizeof(float), std::align_val_t{64}));
+    auto* memory =
+        static_cast<float*>(::operator new[](count * sizeof(float), std::align_val_t{64}));
     std::memset(memory, 0, count * sizeof(float));
     owned_.emplace_back(memory);
     return {memory, count};
@@ -26,6 +26,7 @@ class Single final : public Communicator {
 
   void start_sum(std::span<float>) override {}
   void finish() override {}
+  void sum_to_root(std::span<float>, int) override {}
   void broadcast(std::span<std::byte>, int) override {}
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
     if (!mine.empty()) std::memcpy(all.data(), mine.data(), mine.size());
@@ -37,6 +38,8 @@ class Single final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_single() { return std::make_unique<Single>(); }
+std::unique_ptr<Communicator> make_single() {
+  return std::make_unique<Single>();
+}
 
 }  // namespace lockstep::comm

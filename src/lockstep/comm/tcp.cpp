@@ -51,6 +51,27 @@ class Tcp final : public Communicator {
 
   void finish() override { wait("all-reduce"); }
 
+  void sum_to_root(std::span<float> values, int root) override {
+    if (values.empty()) return;
+    thread_.add([this, values, root] {
+      std::vector<TcpMesh::Parcel> parcels(count());
+      if (rank() != root) {
+        parcels[static_cast<std::size_t>(root)].out = std::as_bytes(values);
+        return mesh_.exchange(parcels, "gather");
+      }
+      const std::size_t stride = (values.size() + kLineFloats - 1) / kLineFloats * kLineFloats;
+      const Floats gathered = zeroed(stride * count());
+      std::vector<float*> copies;
+      for (std::size_t r = 0; r < count(); ++r) {
+        copies.push_back(r == index() ? values.data() : gathered.get() + r * stride);
+        parcels[r].in = std::as_writable_bytes(std::span(copies.back(), values.size()));
+      }
+      mesh_.exchange(parcels, "gather");
+      sum_into_root(copies, index(), values.size());
+    });
+    wait("gather");
+  }
+
   void broadcast(std::span<std::byte> bytes, int root) override {
     if (bytes.empty()) return;
     thread_.add([this, bytes, root] {

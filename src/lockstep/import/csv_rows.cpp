@@ -19,7 +19,9 @@ void split_plain(std::string_view line, char delimiter, std::vector<std::string_
   const char* end = begin + line.size();
   for (const char* at = begin;; ++at) {
     if (at != end && *at != delimiter) continue;
-    fields.push_back(trim(std::string_view(begin, static_cast<std::size_t>(at - begin))));
+    const std::string_view field(begin, static_cast<std::size_t>(at - begin));
+    const bool blanks = !field.empty() && (field.front() <= ' ' || field.back() <= ' ');
+    fields.push_back(blanks ? trim(field) : field);
     if (at == end) return;
     begin = at + 1;
   }
@@ -69,6 +71,18 @@ bool CsvRows::next(std::vector<std::string_view>& fields) {
   }
   split_csv(record_, delimiter_, fields);
   return true;
+}
+
+char csv_delimiter(std::string_view text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  char best = ',';
+  for (const char candidate : {';', '\t'}) {
+    if (std::count(line.begin(), line.end(), candidate) >
+        std::count(line.begin(), line.end(), best)) {
+      best = candidate;
+    }
+  }
+  return best;
 }
 
 std::vector<std::string> csv_header(std::string_view text, char delimiter) {

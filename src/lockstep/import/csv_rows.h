@@ -31,6 +31,9 @@ class CsvRows {
 /// Cuts one record; `record` is changed in place and must outlive the views.
 void split_csv(std::string& record, char delimiter, std::vector<std::string_view>& fields);
 
+/// What separates the fields of the first line of `text`: ',', ';' or a tab, the most frequent.
+char csv_delimiter(std::string_view text);
+
 /// The fields of the first line of `text`.
 std::vector<std::string> csv_header(std::string_view text, char delimiter = ',');
 

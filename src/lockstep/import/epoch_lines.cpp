@@ -6,6 +6,7 @@
 #include "lockstep/import/epoch_table.h"
 #include "lockstep/import/figure_scan.h"
 #include "lockstep/import/text_scan.h"
+#include "lockstep/import/tqdm_bar.h"
 
 namespace lockstep::import {
 namespace {
@@ -78,6 +79,9 @@ class EpochLinesParser final : public LogParser {
   bool line(const Line& line) override {
     const std::string_view text = line.text;
     if (text.size() > kLongestLine) return false;
+    if (text.find('<') != std::string_view::npos) {
+      if (const auto bar = find_tqdm_bar(text)) return progress_bar(*bar);
+    }
     auto mark = find_epoch(text);
     if (mark) {
       find_position(text, *mark);
@@ -118,6 +122,30 @@ class EpochLinesParser final : public LogParser {
     if (mark.planned > 0) run_.epochs_planned.offer(mark.planned);
   }
 
+  /// Bars that were overwritten carry the figures of the epoch before; the finished one counts. Of
+  /// the bars after an epoch's header the first is the training, others validate.
+  bool progress_bar(const TqdmBar& bar) {
+    const auto labelled = find_epoch(bar.label);
+    if (labelled) begin_epoch(*labelled);
+    if (!begun_ || !bar.finished()) return true;
+    EpochMark mark;
+    mark.epoch = epoch_;
+    const std::string label = lower(bar.label);
+    const bool validates = contains(label, "val") || contains(label, "test") ||
+                           contains(label, "sanity") || contains(label, "download");
+    if (!validates && bar.elapsed_s > 0 && (labelled || bar_epoch_ != epoch_)) {
+      table_.set(epoch_, Metric::kEpochTime, bar.elapsed_s);
+      run_.steps_per_epoch.offer(bar.of);
+      if (run_.notes.empty()) run_.notes["epoch_time"] = "time of the progress bar";
+      bar_epoch_ = epoch_;
+      ++figures_;
+    }
+    validation_line_ = validates;
+    figures(bar.figures, mark);
+    validation_line_ = false;
+    return true;
+  }
+
   bool figures(std::string_view text, const EpochMark& mark) {
     bool any = false;
     for_each_figure(text, [&](const Figure& figure) { any = take(figure, mark) || any; });
@@ -143,6 +171,10 @@ class EpochLinesParser final : public LogParser {
   bool take(const Figure& figure, const EpochMark& mark) {
     MetricName name = metrics_.of(figure.name);
     const std::string unit = lower(figure.unit);
+    if (const auto step_s = time_per_step(figure.value, unit)) {
+      run_.step_time.add(mark.epoch, *step_s);
+      return true;
+    }
     const bool per_second = unit == "img/s" || unit == "img/sec" || unit == "images/s" ||
                             unit == "images/sec" || unit == "samples/s" || unit == "samples/sec" ||
                             unit == "examples/s" || unit == "examples/sec" || unit == "imgs/s" ||
@@ -189,6 +221,22 @@ class EpochLinesParser final : public LogParser {
     return true;
   }
 
+  /// "120 ms/step", "0.12 s/it", "8.3 it/s".
+  static std::optional<double> time_per_step(double value, std::string_view unit) {
+    if (unit.size() < 4 || !(value > 0)) return std::nullopt;
+    if (unit == "it/s" || unit == "steps/s" || unit == "batches/s" || unit == "step/s" ||
+        unit == "batch/s" || unit == "iter/s") {
+      return 1 / value;
+    }
+    const std::size_t slash = unit.find('/');
+    const std::string_view each = slash == std::string_view::npos ? "" : unit.substr(slash + 1);
+    if (each != "step" && each != "it" && each != "iter" && each != "batch") return std::nullopt;
+    const std::string_view time = unit.substr(0, slash);
+    if (time == "s" || time == "sec") return value;
+    if (time == "ms") return value * 1e-3;
+    return std::nullopt;
+  }
+
   /// A loss in the middle of an epoch: its mean over the epoch is the epoch's.
   bool within_epoch(double loss, const EpochMark& mark) {
     losses_.add(mark.position, loss);
@@ -209,12 +257,16 @@ class EpochLinesParser final : public LogParser {
   /// A time without further name on an epoch's own line is the epoch's.
   bool other(const Figure& figure, const EpochMark& mark, const std::string& unit) {
     const std::string name = lower(figure.name);
-    const bool time = name.ends_with("time") || name.ends_with("took") ||
-                      name.ends_with("elapsed") || name.ends_with("duration") ||
-                      name.ends_with("in");
+    const bool time = name.empty() || name.ends_with("time") || name.ends_with("took") ||
+                      name.ends_with("time cost") || name.ends_with("elapsed") ||
+                      name.ends_with("duration") || name.ends_with("in");
     const double scale = unit == "ms" ? 1e-3 : unit == "min" || unit == "minutes" ? 60 : 1;
     const bool seconds = unit.empty() || unit == "s" || unit == "sec" || unit == "secs" ||
                          unit == "seconds" || unit == "ms" || unit == "min" || unit == "minutes";
+    if (unit == "s/epoch" || unit == "sec/epoch") {
+      table_.set(mark.epoch, Metric::kEpochTime, figure.value);
+      return true;
+    }
     if (time && seconds && mark.length == 0 && mark.end > 0) {
       table_.set(mark.epoch, Metric::kEpochTime, figure.value * scale);
       return true;
@@ -233,6 +285,7 @@ class EpochLinesParser final : public LogParser {
     losses_ = Series();
     begun_ = false;
     figures_ = 0;
+    bar_epoch_ = -1;
   }
 
   std::vector<ImportedRun> runs_;
@@ -241,6 +294,7 @@ class EpochLinesParser final : public LogParser {
   MetricCache metrics_;
   Series losses_;
   std::int64_t epoch_ = 0;
+  std::int64_t bar_epoch_ = -1;  ///< whose training bar was seen
   std::int64_t figures_ = 0;
   bool begun_ = false;
   bool validation_line_ = false;
@@ -255,6 +309,7 @@ Match recognise_epoch_lines(const Sample& sample) {
     const std::string_view line = text.substr(0, stop);
     text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
     if (line.size() > kLongestLine || !contains(line, "poch")) continue;
+    if (line.find('<') != std::string_view::npos && find_tqdm_bar(line)) ++figures;
     const auto mark = find_epoch(line);
     if (!mark) continue;
     ++epochs;
@@ -264,7 +319,9 @@ Match recognise_epoch_lines(const Sample& sample) {
   if (epochs > 0) return Match::kPossible;
   const bool failed = contains(sample.text, "out of memory") ||
                       contains(sample.text, "OutOfMemoryError") ||
-                      contains(sample.text, "OOM when allocating");
+                      contains(sample.text, "OOM when allocating") ||
+                      contains(sample.text, "t allocate memory") ||
+                      contains(sample.text, "std::bad_alloc");
   return failed ? Match::kPossible : Match::kNo;
 }
 

@@ -24,13 +24,23 @@ void EpochMeans::close_epoch() {
   accuracy_ = Series();
 }
 
-void EpochMeans::add(std::string_view name, double value, std::optional<double> epoch,
-                     std::int64_t step, ImportedRun& run) {
-  add(name, metrics_.of(name), value, epoch, step, run);
+EpochMeans::Column EpochMeans::column(std::string_view name) {
+  return {std::string(name), metric_of(name), contains(name, "epoch"), nullptr};
 }
 
-void EpochMeans::add(std::string_view name, const MetricName& metric, double value,
-                     std::optional<double> epoch, std::int64_t step, ImportedRun& run) {
+void EpochMeans::add(std::string_view name, double value, std::optional<double> epoch,
+                     std::int64_t step, ImportedRun& run) {
+  auto found = columns_.find(name);
+  if (found == columns_.end()) {
+    if (columns_.size() >= 4 * kMostMetrics) columns_.clear();
+    found = columns_.emplace(name, column(name)).first;
+  }
+  add(found->second, value, epoch, step, run);
+}
+
+void EpochMeans::add(Column& column, double value, std::optional<double> epoch, std::int64_t step,
+                     ImportedRun& run) {
+  const MetricName& metric = column.metric;
   const bool validation =
       metric.metric == Metric::kValLoss || metric.metric == Metric::kValAccuracy;
   const bool test = validation && metric.rank >= kTestRank;
@@ -45,10 +55,13 @@ void EpochMeans::add(std::string_view name, const MetricName& metric, double val
     return;
   }
   if (metric.metric == Metric::kOther || test || !epoch || *epoch < 0 || *epoch > 1e6) {
+    if (test && epoch && *epoch >= 0 && *epoch <= 1e6) test_figure(metric, value, *epoch);
     if (metric.metric == Metric::kTrainLoss) {
       run.train_loss.add(step, value);
-    } else if (metric.metric != Metric::kThroughput && run.other.size() < kMostMetrics) {
-      run.other[printable(name, 80)].add(step, value);
+    } else if (metric.metric != Metric::kThroughput) {
+      if (column.other == nullptr && run.other.size() < kMostMetrics)
+        column.other = &run.other[printable(column.name, 80)];
+      if (column.other != nullptr) column.other->add(step, value);
     }
     return;
   }
@@ -58,14 +71,28 @@ void EpochMeans::add(std::string_view name, const MetricName& metric, double val
     close_epoch();
     epoch_ = at;
   }
-  if (metric.metric == Metric::kTrainLoss && !contains(name, "epoch")) {
+  if (metric.metric == Metric::kTrainLoss && !column.of_epoch) {
     loss_.add(step, value);
     run.train_loss.add(step, value);
-  } else if (metric.metric == Metric::kTrainAccuracy && !contains(name, "epoch")) {
+  } else if (metric.metric == Metric::kTrainAccuracy && !column.of_epoch) {
     accuracy_.add(step, value);
   } else {
     table_.set(at, metric, value);
   }
+}
+
+void EpochMeans::test_figure(const MetricName& metric, double value, double epoch) {
+  const auto at = static_cast<std::int64_t>(std::floor(epoch));
+  if (!tests_validate_ && (first_test_.empty() || at == first_test_epoch_)) {
+    first_test_epoch_ = at;
+    if (first_test_.size() < kMostMetrics) first_test_.emplace_back(metric, value);
+    return;
+  }
+  if (!tests_validate_) {
+    for (const auto& [name, figure] : first_test_) table_.set(first_test_epoch_, name, figure);
+    tests_validate_ = true;
+  }
+  table_.set(at, metric, value);
 }
 
 void EpochMeans::finish(ImportedRun& run) {

@@ -17,7 +17,10 @@ bool is_accuracy(std::size_t column) {
 
 EpochTable::Row* EpochTable::row(std::int64_t epoch) {
   if (epoch < 0 || epoch > kMostEpochs) return nullptr;
-  return &rows_[epoch];
+  const auto found = rows_.lower_bound(epoch);
+  if (found != rows_.end() && found->first == epoch) return &found->second;
+  if (rows_.size() >= kMostRows) return nullptr;
+  return &rows_.emplace_hint(found, epoch, Row{})->second;
 }
 
 void EpochTable::set(std::int64_t epoch, const MetricName& name, double value) {

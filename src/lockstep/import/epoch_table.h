@@ -15,8 +15,10 @@ namespace lockstep::import {
 /// into EpochResults numbered from 1.
 class EpochTable {
  public:
-  /// Further epochs than this are not kept: no log has as many, a damaged number may.
+  /// Larger numbers are taken as damage.
   static constexpr std::int64_t kMostEpochs = 1'000'000;
+  /// So many epochs are kept, the first that come, which bounds the memory to some 50 MB.
+  static constexpr std::size_t kMostRows = 200'000;
 
   /// A figure of an epoch, numbered as the log does. A later value replaces an earlier one of the
   /// same or a lesser choice (MetricName::rank). Figures that are no per-epoch ones are ignored.

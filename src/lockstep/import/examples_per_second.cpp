@@ -103,6 +103,7 @@ class ExamplesPerSecondParser final : public LogParser {
  private:
   void figures_of(std::string_view text) {
     for_each_figure(text, [&](const Figure& figure) {
+      if (figure.name.empty()) return;
       const MetricName name = metric_of(figure.name);
       record::EpochResult& end = run_.at_end ? *run_.at_end : run_.at_end.emplace();
       const double scale = figure.percent ? 0.01 : 1;

@@ -8,7 +8,7 @@ namespace lockstep::import {
 
 /// A named number in a line of prose or pairs: "val_acc=38.17%", "train loss 0.65", "time: 12.3 s".
 struct Figure {
-  std::string_view name;
+  std::string_view name;  ///< "" for a bare rate or time: "512 img/s", "(10.1 s)"
   double value = 0;
   bool percent = false;
   std::string_view unit;  ///< the word right after the number, "" without: "img/s", "ms", "s"
@@ -34,11 +34,31 @@ inline std::string_view last_words(std::string_view text) {
   return text;
 }
 
+/// A word after a number is its unit only if it is one: in "loss 0.9 val acc 0.5" it is not.
+inline bool is_unit(std::string_view word) {
+  if (word.empty() || word.size() > 12) return false;
+  if (word.find('/') != std::string_view::npos) return true;
+  constexpr std::string_view kUnits =
+      " s sec secs second seconds ms msec us min mins minute minutes h hr hrs hour hours sps ips "
+      "fps it its img imgs image images sample samples example examples step steps iter iters "
+      "iterations batches epochs tokens GB MB GiB MiB KB K M B x ";
+  const std::size_t at = kUnits.find(word);
+  return at != std::string_view::npos && kUnits[at - 1] == ' ' && kUnits[at + word.size()] == ' ';
+}
+
+/// A unit that tells by itself what the number is: a time, or a rate.
+inline bool speaks_alone(std::string_view unit) {
+  return unit == "s" || unit == "sec" || unit == "secs" || unit == "seconds" || unit == "ms" ||
+         unit.ends_with("/s") || unit.ends_with("/sec") || unit.ends_with("/second") ||
+         unit.ends_with("/step") || unit.ends_with("/it") || unit.ends_with("/iter") ||
+         unit.ends_with("/batch") || unit.ends_with("/epoch");
+}
+
 }  // namespace figure_scan_detail
 
 /// Calls `take(figure)` for each number of `text` that has a name before it, the two apart by
-/// blanks,
-/// ':' or '='. Numbers that are part of a word ("conv2", "Acc@1") or of a ratio ("3/16") are none.
+/// blanks, ':' or '=', and for rates and times without a name. Numbers that are part of a word
+/// ("conv2", "Acc@1") or of a ratio ("3/16") are none.
 template <class Take>
 void for_each_figure(std::string_view text, Take&& take) {
   std::size_t name_begin = 0;
@@ -73,11 +93,15 @@ void for_each_figure(std::string_view text, Take&& take) {
     while (unit < after.size() && (is_letter(after[unit]) || after[unit] == '/')) ++unit;
     // "0.5 epoch_time=3": a word that goes on is the next figure's name, no unit.
     const char follows = unit < after.size() ? after[unit] : ' ';
-    if (follows == '_' || follows == '=' || follows == ':' || follows == '-' || is_digit(follows))
+    if (follows == '_' || follows == '=' || follows == ':' || follows == '-' || is_digit(follows) ||
+        !figure_scan_detail::is_unit(after.substr(0, unit))) {
       unit = 0;
+    }
     figure.unit = after.substr(0, unit);
     const bool ratio = !rest.empty() && rest[0] == '/';
-    if (!figure.name.empty() && is_letter(figure.name[0]) && !ratio) take(figure);
+    const bool named = !figure.name.empty() && is_letter(figure.name[0]);
+    if (!named) figure.name = {};
+    if (!ratio && (named || figure_scan_detail::speaks_alone(figure.unit))) take(figure);
     i = text.size() - rest.size();
     if (ratio) {  // past the second half
       ++i;

@@ -1,10 +1,13 @@
 #include "lockstep/import/history_jsonl.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "lockstep/import/epoch_means.h"
-#include "lockstep/import/json_stream.h"
+#include "lockstep/import/json_line.h"
 #include "lockstep/import/line_source.h"
 #include "lockstep/import/log_reader.h"
 #include "lockstep/import/run_settings.h"
@@ -13,33 +16,46 @@
 namespace lockstep::import {
 namespace {
 
+/// What a field of a history is for.
+enum class Role { kStep, kEpoch, kRuntime, kTimestamp, kAxis, kFigure };
+
+Role role_of(std::string_view name) {
+  if (name == "_step" || name == "step" || name == "global_step" || name == "trainer/global_step")
+    return Role::kStep;
+  if (name == "epoch" || name == "trainer/epoch") return Role::kEpoch;
+  if (name == "_runtime") return Role::kRuntime;
+  if (name == "_timestamp") return Role::kTimestamp;
+  return name.starts_with("_") ? Role::kAxis : Role::kFigure;
+}
+
 /// Puts the objects of a history together into a run.
 class History {
  public:
-  void row(const JsonObject& fields) {
+  void row(const std::vector<JsonLineField>& fields) {
     std::optional<double> epoch;
-    for (const JsonField& field : fields) {
-      if (!field.is_number) continue;
-      if (field.name == "_step" || field.name == "step" || field.name == "global_step" ||
-          field.name == "trainer/global_step") {
-        if (std::abs(field.number) < 9e15) step_ = static_cast<std::int64_t>(field.number);
-      } else if (field.name == "epoch" || field.name == "trainer/epoch") {
-        epoch = field.number;
-      } else if (field.name == "_runtime") {
-        runtime_ = field.number;
-      } else if (field.name == "_timestamp") {
-        stamp(field.number);
-      }
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].is_text) continue;
+      const Role role = known(fields[i], i).role;
+      if (role == Role::kFigure || role == Role::kAxis) continue;
+      const auto number = fields[i].number();
+      if (!number) continue;
+      if (role == Role::kStep && std::abs(*number) < 9e15)
+        step_ = static_cast<std::int64_t>(*number);
+      if (role == Role::kEpoch) epoch = number;
+      if (role == Role::kRuntime) runtime_ = number;
+      if (role == Role::kTimestamp) stamp(*number);
     }
     if (epoch) epoch_ = epoch;
     if (epoch && runtime_) epoch_end(*epoch, *runtime_);
-    for (const JsonField& field : fields) {
-      if (field.is_number && !is_axis(field.name)) {
-        if (is_media(field.name, fields)) continue;
-        means_.add(field.name, field.number, epoch ? epoch : epoch_, step_, run_);
-      } else if (!field.is_number) {
-        offer_setting(field.name, field.text, run_);
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].is_text) {
+        offer_setting(fields[i].name, fields[i].raw, run_);
+        continue;
       }
+      Known& field = known(fields[i], i);
+      if (field.role != Role::kFigure || is_media(fields[i], fields)) continue;
+      if (const auto number = fields[i].number())
+        means_.add(field.column, *number, epoch ? epoch : epoch_, step_, run_);
     }
     ++rows_;
   }
@@ -62,22 +78,41 @@ class History {
   }
 
  private:
-  static bool is_axis(const std::string& name) {
-    return name.starts_with("_") || name == "step" || name == "global_step" || name == "epoch" ||
-           name == "trainer/global_step" || name == "trainer/epoch";
+  struct Known {
+    std::string outer;
+    std::string name;
+    Role role = Role::kFigure;
+    EpochMeans::Column column;
+  };
+
+  /// Rows mostly have the same fields in the same places: one comparison then tells all of a field.
+  Known& known(const JsonLineField& field, std::size_t place) {
+    if (place >= places_.size()) places_.resize(place + 1);
+    if (Known* here = places_[place]; here != nullptr && field.is(here->outer, here->name))
+      return *here;
+    std::string path(field.outer);
+    if (!path.empty()) path += '.';
+    path += field.name;
+    auto found = known_.find(path);
+    if (found == known_.end()) {
+      if (known_.size() >= kMostNames) {
+        known_.clear();
+        std::fill(places_.begin(), places_.end(), nullptr);
+      }
+      found = known_
+                  .emplace(path, Known{std::string(field.outer), std::string(field.name),
+                                       role_of(path), EpochMeans::column(path)})
+                  .first;
+    }
+    places_[place] = &found->second;
+    return found->second;
   }
 
   /// Pictures, videos and tables are nested objects with a "_type".
-  static bool is_media(const std::string& name, const JsonObject& fields) {
-    const std::size_t dot = name.rfind('.');
-    if (dot == std::string::npos) return false;
-    for (const JsonField& field : fields) {
-      if (field.name.size() == dot + 6 && field.name.ends_with("._type") &&
-          field.name.compare(0, dot, name, 0, dot) == 0) {
-        return true;
-      }
-    }
-    return false;
+  static bool is_media(const JsonLineField& field, const std::vector<JsonLineField>& fields) {
+    if (field.outer.empty()) return false;
+    return std::any_of(fields.begin(), fields.end(),
+                       [&](const JsonLineField& other) { return other.is(field.outer, "_type"); });
   }
 
   void stamp(double seconds) {
@@ -95,8 +130,12 @@ class History {
   /// EpochTable numbers from 1 where the log began with 0.
   std::int64_t shift() const { return !ends_.empty() && ends_.begin()->first == 0 ? 1 : 0; }
 
+  static constexpr std::size_t kMostNames = 4096;
+
   ImportedRun run_;
   EpochMeans means_;
+  std::map<std::string, Known> known_;  ///< by path
+  std::vector<Known*> places_;          ///< what stood at each place of the last rows
   std::map<std::int64_t, double> ends_;
   std::optional<double> runtime_;
   std::optional<double> epoch_;
@@ -114,12 +153,11 @@ class HistoryReader final : public Reader {
   Match recognise(const Sample& sample) const override {
     const std::string_view line = trim(sample.text.substr(0, sample.text.find('\n')));
     if (line.size() < 2 || line[0] != '{') return Match::kNo;
-    JsonStream json(line);
-    JsonObject fields;
-    if (json.next() != JsonToken::kBeginObject || !read_object(json, fields)) return Match::kNo;
+    JsonLine json;
+    if (!json.parse(line)) return Match::kNo;
     bool known = false;
-    for (const JsonField& field : fields) {
-      if (field.name == "_step" || field.name == "_runtime" || field.name == "_timestamp")
+    for (const JsonLineField& field : json.fields()) {
+      if (field.is("", "_step") || field.is("", "_runtime") || field.is("", "_timestamp"))
         return Match::kCertain;
       known = known || metric_of(field.name).metric != Metric::kOther;
     }
@@ -129,14 +167,13 @@ class HistoryReader final : public Reader {
   void read(Input& input, ImportSink& sink) const override {
     LineSource lines(input);
     History history;
-    JsonObject fields;
+    JsonLine json;
     Line line;
     std::uint64_t bad_line = 0;
     std::uint64_t bad_lines = 0;
     while (lines.next(line)) {
-      JsonStream json(line.text);
-      if (json.next() == JsonToken::kBeginObject && read_object(json, fields)) {
-        history.row(fields);
+      if (json.parse(line.text)) {
+        history.row(json.fields());
       } else {
         if (bad_lines++ == 0) bad_line = line.number;
       }

@@ -17,6 +17,7 @@ namespace {
 /// Launchers and frameworks may talk long before the first figure.
 constexpr std::size_t kSamples[] = {256 * 1024, 4 * 1024 * 1024, 32 * 1024 * 1024};
 constexpr std::size_t kFarEnough = 64 * 1024;
+constexpr const char* kStandardInput = "standard input";
 
 std::string_view file_name(std::string_view path) {
   const std::size_t slash = path.find_last_of('/');
@@ -120,13 +121,16 @@ ImportedFile Importer::read(Input& input) const {
                       *named.workers, *read_workers));
     }
     facts_from_name(input.name(), run);
+    const std::string series = name_of_series(input.name());
+    if (!run.model && run.is_training() && !series.empty() && input.name() != kStandardInput)
+      run.model.offer(series, Provenance::kName);
     complete(run);
   }
   return file;
 }
 
 ImportedFile Importer::read(const std::string& path) const {
-  Input input(path == "-" ? "standard input" : path, open_bytes(path));
+  Input input(path == "-" ? kStandardInput : path, open_bytes(path));
   return read(input);
 }
 

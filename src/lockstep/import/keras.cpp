@@ -253,7 +253,8 @@ Match recognise_keras(const Sample& sample) {
       contains(text, "/sample - ")) {
     return Match::kCertain;
   }
-  return contains(text, " - loss: ") ? Match::kLikely : Match::kPossible;
+  if (contains(text, " - loss: ")) return Match::kLikely;
+  return contains(text, " - ") ? Match::kPossible : Match::kNo;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace lockstep::import {
 namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+constexpr std::size_t kHeaderSample = 64 * 1024;
 
 std::size_t column(const std::vector<std::string>& header, Metric metric) {
   for (std::size_t i = 0; i < header.size(); ++i) {
@@ -29,13 +30,16 @@ class MetricsTable {
       : header_(std::move(header)),
         epoch_column_(column(header_, Metric::kEpoch)),
         step_column_(column(header_, Metric::kStep)) {
-    for (const std::string& name : header_) metrics_.push_back(metric_of(name));
+    for (const std::string& name : header_) columns_.push_back(EpochMeans::column(name));
   }
 
   void row(const std::vector<std::string_view>& fields) {
     ++rows_;
-    const auto cell = [&](std::size_t i) {
-      return i < fields.size() && !fields[i].empty() ? parse_number(fields[i]) : std::nullopt;
+    const auto cell = [&](std::size_t i) -> std::optional<double> {
+      if (i >= fields.size() || fields[i].empty()) return std::nullopt;
+      std::string_view rest = fields[i];  // trimmed already
+      const auto value = take_number(rest);
+      return rest.empty() ? value : std::nullopt;
     };
     const auto epoch = epoch_column_ == kNone ? std::nullopt : cell(epoch_column_);
     if (epoch) {
@@ -48,15 +52,15 @@ class MetricsTable {
       if (fields[i].empty() || i == epoch_column_ || i == step_column_) continue;
       const auto value = cell(i);
       if (!value) continue;
-      const bool rate = metrics_[i].metric == Metric::kLearningRate;
+      const bool rate = columns_[i].metric.metric == Metric::kLearningRate;
       if (rate && !epoch) {
         pending_rate_ = {i, *value};
         continue;
       }
-      means_.add(header_[i], metrics_[i], *value, epoch ? epoch : epoch_, step_, run_);
+      means_.add(columns_[i], *value, epoch ? epoch : epoch_, step_, run_);
     }
     if (epoch && pending_rate_.first != kNone) {
-      means_.add(header_[pending_rate_.first], pending_rate_.second, epoch, step_, run_);
+      means_.add(columns_[pending_rate_.first], pending_rate_.second, epoch, step_, run_);
       pending_rate_.first = kNone;
     }
   }
@@ -76,7 +80,7 @@ class MetricsTable {
 
  private:
   std::vector<std::string> header_;
-  std::vector<MetricName> metrics_;
+  std::vector<EpochMeans::Column> columns_;
   std::size_t epoch_column_;
   std::size_t step_column_;
   EpochMeans means_;
@@ -96,7 +100,7 @@ class LightningReader final : public Reader {
   }
 
   Match recognise(const Sample& sample) const override {
-    const std::vector<std::string> header = csv_header(sample.text);
+    const std::vector<std::string> header = csv_header(sample.text, csv_delimiter(sample.text));
     if (header.size() < 2) return Match::kNo;
     for (const std::string& name : header) {
       if (name.size() > 128 || contains(name, " - ") || name.empty() || parse_number(name))
@@ -113,7 +117,7 @@ class LightningReader final : public Reader {
   }
 
   void read(Input& input, ImportSink& sink) const override {
-    CsvRows rows(input);
+    CsvRows rows(input, csv_delimiter(input.peek(kHeaderSample)));
     std::vector<std::string_view> fields;
     if (!rows.next(fields)) return;
     const std::size_t columns = fields.size();

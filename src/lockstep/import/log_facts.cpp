@@ -200,10 +200,14 @@ void LogFacts::network(std::string_view text) {
 }
 
 void LogFacts::failure(std::string_view text) {
-  const bool memory = contains(text, "emory") || contains(text, "OOM");
+  const bool memory =
+      contains(text, "emory") || contains(text, "OOM") || contains(text, "bad_alloc");
   if (memory && (contains(text, "out of memory") || contains(text, "Out of memory") ||
                  contains(text, "OutOfMemory") || contains(text, "OUT_OF_MEMORY") ||
-                 contains(text, "OOM when allocating") || contains(text, "oom-kill"))) {
+                 contains(text, "OOM when allocating") || contains(text, "oom-kill") ||
+                 contains(text, "t allocate memory") || contains(text, "Cannot allocate memory") ||
+                 contains(text, "Unable to allocate") || contains(text, "std::bad_alloc") ||
+                 text.starts_with("MemoryError"))) {
     if (!out_of_memory_) failure_ = printable(trim(text), 160);
     out_of_memory_ = true;
   }

@@ -108,7 +108,8 @@ TEST(LogFormats, ImagenetReadsTheReferencesOfTorchvision) {
   ASSERT_EQ(run.epochs.size(), 1u);
   EXPECT_DOUBLE_EQ(run.epochs[0].val_accuracy, 0.125);
   EXPECT_DOUBLE_EQ(run.epochs[0].learning_rate, 0.1);
-  EXPECT_DOUBLE_EQ(run.throughput.maximum(), 440);
+  EXPECT_DOUBLE_EQ(run.throughput_per_worker.maximum(), 440);
+  EXPECT_TRUE(run.throughput.empty());
 }
 
 TEST(LogFormats, ExamplesPerSecondCountsTheDevicesOfEachPrintout) {

@@ -5,20 +5,21 @@
 #include <string>
 
 #include "lockstep/import/epoch_table.h"
-#include "lockstep/import/json_stream.h"
+#include "lockstep/import/json_line.h"
 #include "lockstep/import/text_scan.h"
 
 namespace lockstep::import {
 namespace {
 
-/// One entry of either version.
+/// One entry of any version.
 struct Entry {
-  std::string key;
+  std::string_view benchmark;  // where each line names it
+  std::string_view key;
   double time_s = 0;
   bool has_number = false;
   double number = 0;
-  std::string text;
-  std::string status;
+  std::string_view text;
+  std::string_view status;
   // Of the metadata:
   std::optional<double> epoch;
   std::optional<double> first_epoch;
@@ -27,33 +28,86 @@ struct Entry {
   std::optional<double> throughput;  // of the value itself
 };
 
+std::optional<double>* metadata(const JsonLineField& field, Entry& entry) {
+  if (field.outer == "value") return field.name == "throughput" ? &entry.throughput : nullptr;
+  if (field.name == "epoch_num") return &entry.epoch;
+  if (field.name == "first_epoch_num") return &entry.first_epoch;
+  if (field.name == "epoch_count") return &entry.epoch_count;
+  if (field.name == "samples_count") return &entry.samples;
+  return nullptr;
+}
+
 /// The fields "value" and "metadata.*" of an entry's JSON.
-void read_fields(const JsonObject& fields, Entry& entry) {
-  for (const JsonField& field : fields) {
-    if (field.name == "key") {
-      entry.key = field.text;
-    } else if (field.name == "time_ms" && field.is_number) {
-      entry.time_s = field.number / 1000;
-    } else if (field.name == "value") {
-      entry.has_number = field.is_number;
-      entry.number = field.number;
-      entry.text = field.text;
-    } else if (field.name == "metadata.status") {
-      entry.status = field.text;
-    } else if (field.is_number && std::abs(field.number) < 1e15) {
-      if (field.name == "metadata.epoch_num") entry.epoch = field.number;
-      if (field.name == "metadata.first_epoch_num") entry.first_epoch = field.number;
-      if (field.name == "metadata.epoch_count") entry.epoch_count = field.number;
-      if (field.name == "metadata.samples_count") entry.samples = field.number;
-      if (field.name == "value.throughput") entry.throughput = field.number;
+void read_fields(const JsonLine& json, Entry& entry) {
+  for (const JsonLineField& field : json.fields()) {
+    if (field.outer.empty()) {
+      if (field.name == "key") {
+        entry.key = field.raw;
+      } else if (field.name == "time_ms") {
+        entry.time_s = field.number().value_or(0) / 1000;
+      } else if (field.name == "value") {
+        const auto number = field.number();
+        entry.has_number = number.has_value();
+        entry.number = number.value_or(0);
+        if (!number) entry.text = field.raw;
+      }
+    } else if (field.is("metadata", "status")) {
+      entry.status = field.raw;
+    } else if (field.outer == "metadata" || field.outer == "value") {
+      std::optional<double>* target = metadata(field, entry);
+      const auto number = target == nullptr ? std::nullopt : field.number();
+      if (number && std::abs(*number) < 1e15) *target = number;
     }
   }
 }
 
-std::optional<Entry> read_entry(std::string_view text, JsonObject& fields) {
-  const std::size_t at = position_of(":::MLL", text);
+/// After ":::MLPv0.5.0": " resnet 1541710592.117 (/a/main.py:12) eval_accuracy: {"epoch": 1,
+/// "value": 0.41}", the value also a number, a text or nothing.
+std::optional<Entry> read_first_version(std::string_view text, JsonLine& json) {
+  const std::size_t version = text.find(' ');
+  if (version == std::string_view::npos) return std::nullopt;
+  text = trim(text.substr(version));
+  const std::size_t name = text.find(' ');
+  if (name == std::string_view::npos) return std::nullopt;
+  Entry entry;
+  entry.benchmark = text.substr(0, name);
+  text.remove_prefix(name);
+  const auto time = take_number(text);
+  const std::size_t place = text.find(") ");
+  if (!time || place == std::string_view::npos) return std::nullopt;
+  entry.time_s = *time;
+  text = trim(text.substr(place + 2));
+  const std::size_t colon = text.find(':');
+  entry.key = text.substr(0, colon);
+  if (entry.key.empty() || entry.key.size() > 200) return std::nullopt;
+  if (colon == std::string_view::npos) return entry;
+  text = trim(text.substr(colon + 1));
+  if (text.starts_with("{")) {
+    json.parse(text);
+    for (const JsonLineField& field : json.fields()) {
+      if (field.name == "epoch") entry.epoch = field.number();
+      if (field.name == "value") {
+        entry.has_number = field.number().has_value();
+        entry.number = field.number().value_or(0);
+      }
+      if (field.name == "success") entry.status = field.raw == "true" ? "success" : "failed";
+    }
+    return entry;
+  }
+  const auto number = parse_number(text);
+  entry.has_number = number.has_value();
+  entry.number = number.value_or(0);
+  entry.text = text;
+  return entry;
+}
+
+std::optional<Entry> read_entry(std::string_view text, JsonLine& json) {
+  const std::size_t at = position_of(":::ML", text);
   if (at == std::string_view::npos) return std::nullopt;
-  text.remove_prefix(at + 6);
+  text.remove_prefix(at + 5);
+  if (text.starts_with("Pv0.")) return read_first_version(text, json);
+  if (!text.starts_with("L")) return std::nullopt;
+  text.remove_prefix(1);
   Entry entry;
   if (text.starts_with("OG")) {
     text.remove_prefix(2);
@@ -65,10 +119,8 @@ std::optional<Entry> read_entry(std::string_view text, JsonObject& fields) {
     entry.key = trim(text.substr(0, colon));
     text.remove_prefix(colon + 2);
   }
-  JsonStream json(text);
-  if (json.next() != JsonToken::kBeginObject) return std::nullopt;
-  read_object(json, fields);
-  read_fields(fields, entry);
+  json.parse(text);  // of a line that was cut, what is there
+  read_fields(json, entry);
   if (entry.key.empty() || entry.key.size() > 200) return std::nullopt;
   return entry;
 }
@@ -76,14 +128,18 @@ std::optional<Entry> read_entry(std::string_view text, JsonObject& fields) {
 class MlperfParser final : public LogParser {
  public:
   bool line(const Line& line) override {
-    const auto entry = read_entry(line.text, fields_);
-    if (!entry) return contains(line.text, ":::MLL");
+    const auto entry = read_entry(line.text, json_);
+    if (!entry) return contains(line.text, ":::ML");
+    if (!entry->benchmark.empty() && !run_.model) run_.model.offer(printable(entry->benchmark));
     if (entry->key == "run_start") {
       // Every rank may print it; only after a stop is it another run.
       if (started_ && stopped_) end_run();
       if (!started_) started_ = entry->time_s;
     } else if (entry->key == "run_stop" || entry->key == "run_final") {
-      if (entry->key == "run_stop") stopped_ = entry->time_s;
+      if (entry->key == "run_stop") {
+        stopped_ = entry->time_s;
+        close_open_epoch(entry->time_s);
+      }
       if (!entry->status.empty()) run_.notes["status"] = printable(entry->status);
     } else if (!fact(*entry)) {
       event(*entry);
@@ -106,18 +162,22 @@ class MlperfParser final : public LogParser {
 
   bool fact(const Entry& entry) {
     const auto count = whole(entry);
-    const std::string& key = entry.key;
+    const std::string_view key = entry.key;
     if (key == "submission_benchmark") {
       run_.model.offer(printable(entry.text));
     } else if (key == "submission_platform") {
       platform(entry.text);
     } else if (key == "submission_org" || key == "submission_division" || key == "opt_name" ||
                key == "submission_status") {
-      run_.notes[key] = printable(entry.text);
+      run_.notes[std::string(key)] = printable(entry.text);
     } else if (key == "global_batch_size" && count) {
       run_.global_batch.offer(*count);
-    } else if ((key == "num_train_examples" || key == "train_samples") && count) {
+    } else if ((key == "num_train_examples" || key == "train_samples" ||
+                key == "preproc_num_train_examples") &&
+               count) {
       run_.examples.offer(*count);
+    } else if (key == "input_batch_size" && count) {
+      run_.batch_said = *count;
     } else if (key == "gradient_accumulation_steps" && count) {
       run_.accumulate.offer(*count);
     } else if ((key == "number_of_nodes" || key == "num_nodes") && count) {
@@ -149,7 +209,7 @@ class MlperfParser final : public LogParser {
   }
 
   void event(const Entry& entry) {
-    const std::string& key = entry.key;
+    const std::string_view key = entry.key;
     if (key == "block_start" || key == "epoch_start") {
       const auto [first, count] = span_of(entry);
       if (first) spans_[*first] = {entry.time_s, 0, count};
@@ -158,12 +218,25 @@ class MlperfParser final : public LogParser {
       const auto [first, count] = span_of(entry);
       const auto found = first ? spans_.find(*first) : spans_.end();
       if (found != spans_.end()) found->second.stop = entry.time_s;
+    } else if (key == "train_epoch" && entry.has_number && entry.number >= 0 &&
+               entry.number <= EpochTable::kMostEpochs) {
+      close_open_epoch(entry.time_s);
+      open_epoch_ = std::llround(entry.number);
+      spans_[*open_epoch_] = {entry.time_s, 0, 1};
+    } else if (key == "eval_start") {
+      close_open_epoch(entry.time_s);
     } else if (key == "eval_accuracy" || key == "eval_loss" || key == "train_loss") {
       figure(entry, key);
     } else if (key == "tracked_stats" || key == "throughput") {
       const double value = entry.throughput.value_or(entry.number);
       if (value > 0) run_.throughput.add(static_cast<std::int64_t>(run_.throughput.count()), value);
     }
+  }
+
+  /// The first version says only when an epoch begins: it lasts until the next one or evaluation.
+  void close_open_epoch(double time_s) {
+    if (open_epoch_) spans_[*open_epoch_].stop = time_s;
+    open_epoch_.reset();
   }
 
   struct SpanKey {
@@ -176,12 +249,12 @@ class MlperfParser final : public LogParser {
     return {std::llround(std::floor(*first)), entry.epoch_count.value_or(1)};
   }
 
-  void figure(const Entry& entry, const std::string& key) {
+  void figure(const Entry& entry, std::string_view key) {
     if (!entry.has_number) return;
     if (!entry.epoch || *entry.epoch < 0 || *entry.epoch >= 20'000) {
       // Language models count samples instead of epochs.
       const double at = entry.samples ? *entry.samples : entry.epoch.value_or(0);
-      run_.other[key].add(static_cast<std::int64_t>(at), entry.number);
+      run_.other[std::string(key)].add(static_cast<std::int64_t>(at), entry.number);
       return;
     }
     const auto at = static_cast<std::int64_t>(std::ceil(*entry.epoch));
@@ -227,6 +300,7 @@ class MlperfParser final : public LogParser {
     table_ = EpochTable();
     spans_.clear();
     evaluated_.clear();
+    open_epoch_.reset();
     started_.reset();
     stopped_.reset();
     any_ = false;
@@ -238,12 +312,13 @@ class MlperfParser final : public LogParser {
     double count = 1;
   };
 
-  JsonObject fields_;
+  JsonLine json_;
   std::vector<ImportedRun> runs_;
   ImportedRun run_;
   EpochTable table_;
   std::map<std::int64_t, Span> spans_;
   std::map<std::int64_t, double> evaluated_;
+  std::optional<std::int64_t> open_epoch_;
   std::optional<double> started_;
   std::optional<double> stopped_;
   std::int64_t per_node_ = 0;
@@ -251,7 +326,8 @@ class MlperfParser final : public LogParser {
 };
 
 Match recognise_mlperf(const Sample& sample) {
-  if (contains(sample.text, ":::MLLOG {")) return Match::kCertain;
+  if (contains(sample.text, ":::MLLOG {") || contains(sample.text, ":::MLPv0."))
+    return Match::kCertain;
   const std::size_t at = sample.text.find(":::MLL ");
   const bool timed =
       at != std::string_view::npos && at + 7 < sample.text.size() && is_digit(sample.text[at + 7]);
@@ -261,7 +337,8 @@ Match recognise_mlperf(const Sample& sample) {
 }  // namespace
 
 LogFormat mlperf_format() {
-  return {"mlperf", "MLPerf training logs (:::MLLOG {...}, :::MLL 1558420755.3 key: {...})",
+  return {"mlperf",
+          "MLPerf training logs (:::MLLOG {...}, :::MLL 1558420755.3 key: {...}, :::MLPv0.5.0)",
           recognise_mlperf,
           []() -> std::unique_ptr<LogParser> { return std::make_unique<MlperfParser>(); }};
 }

@@ -40,6 +40,10 @@ class NcclTestsParser final : public LogParser {
       end_run();
       return true;
     }
+    if (text.starts_with("size ") && contains(text, "busbw")) {
+      counts_wrong_ = contains(text, "#wrong");
+      return true;
+    }
     if (text.starts_with("Rank ") && contains(text, " on ")) return rank_line(text);
     if (text.starts_with("Avg bus bandwidth")) {
       if (const auto mean = number_after(text, ":"))
@@ -86,7 +90,8 @@ class NcclTestsParser final : public LogParser {
       const auto busbw = parse_number(fields[at + 2]);
       if (!time || !algbw || !busbw || *time < 0) continue;
       run_.link.push_back({*bytes, *time * 1e-6, *algbw * 1e9, *busbw * 1e9, side == 1});
-      const auto wrong = parse_number(fields[at + 3]);
+      // Older versions print the largest rounding error in this column.
+      const auto wrong = counts_wrong_ ? parse_number(fields[at + 3]) : std::nullopt;
       if (wrong && *wrong > 0) {
         run_.warnings.push_back("results were wrong at " + std::to_string(*bytes) + " bytes");
       }
@@ -115,6 +120,7 @@ class NcclTestsParser final : public LogParser {
   std::string device_;
   std::set<std::string, std::less<>> hosts_;
   std::int64_t ranks_ = 0;
+  bool counts_wrong_ = true;
 };
 
 Match recognise_nccl(const Sample& sample) {

@@ -5,53 +5,11 @@
 #include <string>
 
 #include "lockstep/import/epoch_table.h"
+#include "lockstep/import/meters.h"
 #include "lockstep/import/text_scan.h"
 
 namespace lockstep::import {
 namespace {
-
-/// "Loss 7.2095e+00 (8.1078e+00)": a figure and its mean over the epoch.
-struct Meter {
-  std::string_view name;
-  double value = 0;
-  std::optional<double> mean;
-};
-
-bool is_name_char(char c) {
-  return is_letter(c) || is_digit(c) || c == '@' || c == '/' || c == '_';
-}
-
-/// Takes the next "Name 1.2 (3.4)" or "name: 1.2 (3.4)" from `text`.
-std::optional<Meter> take_meter(std::string_view& text) {
-  while (!text.empty()) {
-    std::size_t begin = 0;
-    while (begin < text.size() && !is_letter(text[begin])) ++begin;
-    std::size_t end = begin;
-    while (end < text.size() && is_name_char(text[end])) ++end;
-    if (begin == end) break;
-    Meter meter;
-    meter.name = text.substr(begin, end - begin);
-    text.remove_prefix(end);
-    std::string_view rest = text;
-    if (!rest.empty() && rest[0] == ':') rest.remove_prefix(1);
-    if (rest.empty() || (rest[0] != ' ' && rest[0] != '\t')) continue;
-    const auto value = take_number(rest);
-    if (!value) continue;
-    meter.value = *value;
-    while (!rest.empty() && (rest[0] == ' ' || rest[0] == 's')) rest.remove_prefix(1);
-    if (!rest.empty() && rest[0] == '(') {
-      std::string_view inside = rest.substr(1);
-      if (const auto mean = take_number(inside)) {
-        meter.mean = *mean;
-        rest = inside;
-      }
-    }
-    text = rest;
-    return meter;
-  }
-  text = {};
-  return std::nullopt;
-}
 
 struct Position {
   std::int64_t epoch = 0;
@@ -101,6 +59,10 @@ class ImagenetParser final : public LogParser {
     const std::size_t at = position_of("Epoch: [", text);
     if (at != std::string_view::npos) return train_line(text.substr(at + 7));
     if (is_validation_result(text)) return validation_result(text);
+    if (any_ && text.starts_with("Training time ")) {
+      run_.total_s = parse_duration(trim(text.substr(14)));
+      return true;
+    }
     return contains(text, "Test: [");
   }
 
@@ -134,6 +96,8 @@ class ImagenetParser final : public LogParser {
         any_ && position->step > place_.step ? position->step - place_.step : print_every_;
     place_ = *position;
     any_ = true;
+    // torchvision's references count images and batches of one process; main.py those of all.
+    if (!per_process_ && contains(text, "eta: ")) per_process_ = true;
     while (const auto meter = take_meter(text)) figure(*meter);
     return true;
   }
@@ -143,7 +107,8 @@ class ImagenetParser final : public LogParser {
       run_.step_time.add(place_.epoch * place_.steps + place_.step, meter.value);
       mean_time_ = meter.mean.value_or(meter.value);
     } else if (meter.name == "Speed" || meter.name == "img/s") {
-      run_.throughput.add(place_.epoch * place_.steps + place_.step, meter.value);
+      (per_process_ ? run_.throughput_per_worker : run_.throughput)
+          .add(place_.epoch * place_.steps + place_.step, meter.value);
     } else if (meter.name == "Loss" || meter.name == "loss") {
       mean_loss_ = meter.mean.value_or(meter.value);
       run_.train_loss.add(place_.epoch * place_.steps + place_.step, meter.value);
@@ -192,7 +157,7 @@ class ImagenetParser final : public LogParser {
     if (any_) {
       run_.epochs = table_.results();
       if (!data_time_.empty()) run_.other["data_time_s"] = std::move(data_time_);
-      run_.batch_said_is_global = true;  // "--batch-size: the total of all GPUs of a node"
+      run_.batch_said_is_global = !per_process_;  // "--batch-size: the total of all GPUs of a node"
       run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
       runs_.push_back(std::move(run_));
     }
@@ -208,6 +173,7 @@ class ImagenetParser final : public LogParser {
   EpochTable table_;
   Position place_;
   bool any_ = false;
+  bool per_process_ = false;
   std::int64_t print_every_ = 0;
   std::optional<double> mean_loss_;
   std::optional<double> mean_accuracy_;

@@ -26,8 +26,15 @@ RankedText split_tagged(std::string_view line) {
   const std::size_t tag = line.substr(0, 120).find("]<std");
   if (tag == std::string_view::npos) return plain;
   std::size_t first = tag;
-  while (first > 0 && is_digit(line[first - 1])) --first;
-  const auto rank = parse_rank(line.substr(first, tag - first));
+  std::size_t last = tag;
+  const std::size_t named = line.substr(0, tag).rfind("rank:");  // "[1,mpirank:0,algo-1]<stdout>:"
+  if (named != std::string_view::npos) {
+    first = last = named + 5;
+    while (last < tag && is_digit(line[last])) ++last;
+  } else {
+    while (first > 0 && is_digit(line[first - 1])) --first;
+  }
+  const auto rank = parse_rank(line.substr(first, last - first));
   const std::size_t end = line.find('>', tag);
   if (!rank || end == std::string_view::npos || end > tag + 10) return plain;
   std::string_view rest = line.substr(end + 1);

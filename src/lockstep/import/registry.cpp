@@ -22,7 +22,9 @@
 #include "lockstep/import/sacct.h"
 #include "lockstep/import/tensorboard.h"
 #include "lockstep/import/tf_cnn_benchmarks.h"
+#include "lockstep/import/timm.h"
 #include "lockstep/import/trainer_state.h"
+#include "lockstep/import/trainer_stdout.h"
 #include "lockstep/import/wandb_chart.h"
 #include "lockstep/import/wandb_runs.h"
 
@@ -43,8 +45,9 @@ Registry::Registry() {
   readers_.push_back(make_lightning_csv_reader());
   for (const LogFormat& format :
        {mlperf_format(), nccl_tests_format(), tf_cnn_benchmarks_format(),
-        horovod_synthetic_format(), megatron_format(), pytorch_imagenet_format(),
-        examples_per_second_format(), keras_format(), epoch_lines_format()}) {
+        horovod_synthetic_format(), megatron_format(), trainer_stdout_format(), timm_format(),
+        pytorch_imagenet_format(), examples_per_second_format(), keras_format(),
+        epoch_lines_format()}) {
     readers_.push_back(std::make_unique<LogReader>(format));
   }
 }

@@ -80,7 +80,8 @@ void epoch_rows(const ImportedRun& run, Rows& rows) {
     rows.outcome(epoch);
   }
   if (run.epoch_s) rows.add("epoch_time", *run.epoch_s, "s");
-  if (run.at_end) rows.outcome(*run.at_end);
+  // Beside epochs it is of another data set or of other weights: one figure must not be both.
+  if (run.at_end && run.epochs.empty()) rows.outcome(*run.at_end);
 }
 
 /// Rates and step times of the whole run: the median, so that a slow start does not count.
@@ -121,7 +122,7 @@ std::vector<record::Measurement> measurements(const ImportedRun& run) {
   Rows rows(run);
   epoch_rows(run, rows);
   rate_rows(run, rows);
-  if (run.total_s) rows.add("total_time", *run.total_s, "s");
+  if (run.total_s) rows.add("total_time", *run.total_s, "s", note_of(run, "total_time"));
   if (run.sync_s)
     rows.add("sync_time", *run.sync_s, "s", "collectives while nothing was computed, per step");
   if (run.queue_wait_s) rows.add("queue_wait", *run.queue_wait_s, "s");

@@ -79,7 +79,16 @@ TEST(FigureScan, FindsNamedNumbers) {
         found += std::string(f.name) + "=" + std::to_string(f.value) + (f.percent ? "%" : "") +
                  std::string(f.unit) + ";";
       });
-  EXPECT_EQ(found, "train loss=0.500000;acc=91.500000%;lr=0.001000;conv2 time=7.000000s;");
+  EXPECT_EQ(found,
+            "train loss=0.500000;acc=91.500000%;lr=0.001000;=12.500000img/s;conv2 time=7.000000s;");
+}
+
+TEST(FigureScan, WordAfterANumberIsItsUnitOnlyIfItIsOne) {
+  std::string found;
+  for_each_figure("loss 0.9 val acc 0.5 (10.1 s)", [&](const Figure& f) {
+    found += std::string(f.name) + "=" + std::to_string(f.value) + std::string(f.unit) + ";";
+  });
+  EXPECT_EQ(found, "loss=0.900000;val acc=0.500000;=10.100000s;");
 }
 
 TEST(MetricNames, AreReadInTheirManyForms) {

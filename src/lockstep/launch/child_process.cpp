@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -88,6 +89,10 @@ struct Preparation {
   for (const int fd : prepared.spec->inherited) ::fcntl(fd, F_SETFD, 0);
   if (!prepared.spec->cores.empty()) {
     ::sched_setaffinity(0, sizeof prepared.cores, &prepared.cores);
+  }
+  if (prepared.spec->data_limit > 0) {
+    const rlimit limit{prepared.spec->data_limit, prepared.spec->data_limit};
+    ::setrlimit(RLIMIT_DATA, &limit);
   }
   for (const int number : {SIGINT, SIGTERM, SIGPIPE}) std::signal(number, SIG_DFL);
   sigset_t none;

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct ProcessSpec {
   std::vector<std::string> environment;
   std::vector<int> cores;        ///< the only cores it may run on; empty = those of this process
   std::vector<int> inherited;    ///< descriptors that stay open in it, under the same number
+  /// Most that it and each process it starts may allocate (RLIMIT_DATA); 0 = no limit.
+  std::uint64_t data_limit = 0;
   bool separate_errors = false;  ///< stderr apart from stdout instead of in one stream
   /// Written to its standard input, which then stays open until this program ends or lets go of the
   /// process; absent = an empty input. At most a few kB.

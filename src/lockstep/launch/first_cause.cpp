@@ -45,7 +45,8 @@ Candidate from_error(const WorkerOutcome& worker, std::size_t world_size) {
   const std::string message = fmt::format("{} failed: {}", who, sent.message);
   return {symptom ? 2 : 0,
           worker.error_at,
-          {sent.rank, symptom, Error(ErrorKind::kWorker, message, sent.hint)}};
+          {sent.rank, symptom,
+           Error(kind == ErrorKind::kMemory ? kind : ErrorKind::kWorker, message, sent.hint)}};
 }
 
 Candidate from_end(const WorkerOutcome& worker, std::size_t world_size, int order,
@@ -54,6 +55,25 @@ Candidate from_end(const WorkerOutcome& worker, std::size_t world_size, int orde
           worker.ended_at,
           {worker.rank, false,
            Error(ErrorKind::kWorker, title_of(worker, world_size) + " " + what, hint)}};
+}
+
+/// A library that could not allocate and ended the process instead of throwing.
+bool ended_for_lack_of_memory(const std::vector<std::string>& last_lines) {
+  return std::any_of(last_lines.begin(), last_lines.end(), [](const std::string& line) {
+    return line.find("std::bad_alloc") != std::string::npos ||
+           line.find("t allocate memory") != std::string::npos ||
+           line.find("Cannot allocate memory") != std::string::npos ||
+           line.find("Memory allocation still failed") != std::string::npos;
+  });
+}
+
+Candidate out_of_memory(const WorkerOutcome& worker, std::size_t world_size) {
+  return {0,
+          worker.ended_at,
+          {worker.rank, false,
+           Error(ErrorKind::kMemory,
+                 title_of(worker, world_size) + " failed: out of memory",
+                 "use a smaller batch, fewer workers or more memory")}};
 }
 
 std::string signal_hint(int number) {
@@ -74,6 +94,9 @@ std::optional<Candidate> candidate_of(const WorkerOutcome& worker, std::size_t w
   if (!worker.status || worker.told_to_end) return std::nullopt;
   const ExitStatus& status = *worker.status;
   if (stopping && ended_by_request(status)) return std::nullopt;
+  if (!status.clean() && ended_for_lack_of_memory(worker.last_lines)) {
+    return out_of_memory(worker, world_size);
+  }
   if (status.signal != 0) {
     return from_end(
         worker, world_size, 0,

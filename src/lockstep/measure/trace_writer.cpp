@@ -20,8 +20,8 @@ TraceWriter::TraceWriter(const std::string& path, int ranks, std::uint64_t size_
   }
   out_ << "[";
   for (int rank = 0; rank < ranks; ++rank) {
-    event(fmt::format(R"({{"ph":"M","name":"process_name","pid":{0},"args":{{"name":"rank {0}"}}}})",
-                      rank));
+    event(fmt::format(
+        R"({{"ph":"M","name":"process_name","pid":{0},"args":{{"name":"rank {0}"}}}})", rank));
   }
 }
 

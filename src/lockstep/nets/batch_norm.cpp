@@ -3,10 +3,13 @@
 #include <ATen/Parallel.h>
 
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "lockstep/nets/avx2/batch_norm.h"
 #include "lockstep/nets/avx2/cpu.h"
+#include "lockstep/nets/moment_exchange.h"
+#include "lockstep/nets/sync_batch_norm.h"
 
 namespace lockstep::nets {
 namespace {
@@ -49,14 +52,20 @@ torch::Tensor normalise(const torch::Tensor& input, const float* mean,
 
 struct Moments {
   torch::Tensor mean, variance;  ///< The variance biased.
+  std::int64_t rows = 0;         ///< Values that each is of.
 };
 
-/// Training: by the moments of the batch, which are left in `moments`.
+std::span<float> floats(const torch::Tensor& tensor) {
+  return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+/// Training: by the moments of the batch, which are left in `moments`; of all ranks' batches if there
+/// is an exchange.
 struct BatchNorm : torch::autograd::Function<BatchNorm> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& input,
                                const torch::Tensor& weight, const torch::Tensor& bias,
                                const c10::optional<torch::Tensor>& residual, bool relu, double eps,
-                               Moments* moments) {
+                               Moments* moments, MomentExchange* exchange) {
     const auto norm = shape(input);
     auto &mean = moments->mean, &variance = moments->variance;
     mean = torch::empty({norm.channels}, weight.options());
@@ -64,6 +73,10 @@ struct BatchNorm : torch::autograd::Function<BatchNorm> {
     std::vector<double> workspace(avx2::norm_workspace(norm));
     avx2::channel_moments(norm, input.data_ptr<float>(), mean.data_ptr<float>(),
                           variance.data_ptr<float>(), workspace.data(), threads());
+    moments->rows = norm.rows;
+    if (exchange != nullptr) {
+      moments->rows = combine_moments(*exchange, norm.rows, floats(mean), floats(variance));
+    }
     auto inverse = torch::empty_like(variance);
     for (std::int64_t c = 0; c < norm.channels; ++c) {
       inverse.data_ptr<float>()[c] =
@@ -72,6 +85,8 @@ struct BatchNorm : torch::autograd::Function<BatchNorm> {
     auto output = normalise(input, mean.data_ptr<float>(), inverse.data_ptr<float>(), weight, bias,
                             residual.value_or(torch::Tensor()), relu);
     context->saved_data["residual"] = residual.has_value();
+    context->saved_data["rows"] = moments->rows;
+    context->saved_data["exchange"] = reinterpret_cast<std::int64_t>(exchange);
     context->save_for_backward({input, weight, mean, inverse, relu ? output : torch::Tensor()});
     return output;
   }
@@ -97,9 +112,17 @@ struct BatchNorm : torch::autograd::Function<BatchNorm> {
 
     auto grad_weight = torch::empty_like(weight), grad_bias = torch::empty_like(weight);
     auto grad_input = torch::empty_like(input);
+    // Gradients of parameters are summed over ranks with all others, so these stay the rank's own.
+    for (std::size_t c = 0; c < channels; ++c) {
+      grad_weight.data_ptr<float>()[c] =
+          static_cast<float>(products[c] * inverse.data_ptr<float>()[c]);
+      grad_bias.data_ptr<float>()[c] = static_cast<float>(sums[c]);
+    }
+    auto* exchange = reinterpret_cast<MomentExchange*>(context->saved_data["exchange"].toInt());
+    if (exchange != nullptr) combine_gradient_sums(*exchange, sums, products);
     // grad_input = w/σ (g - mean(g) - x̂ mean(g x̂)), x̂ = (x - μ)/σ, gathered by powers of x.
     std::vector<float> by_grad(channels), by_input(channels), constant(channels);
-    const auto count = static_cast<double>(norm.rows);
+    const auto count = static_cast<double>(context->saved_data["rows"].toInt());
     for (std::size_t c = 0; c < channels; ++c) {
       const double over_deviation = inverse.data_ptr<float>()[c];
       const double scale = weight.data_ptr<float>()[c] * over_deviation;
@@ -108,28 +131,15 @@ struct BatchNorm : torch::autograd::Function<BatchNorm> {
       by_input[c] = static_cast<float>(slope);
       constant[c] =
           static_cast<float>(-scale * sums[c] / count - slope * mean.data_ptr<float>()[c]);
-      grad_weight.data_ptr<float>()[c] = static_cast<float>(products[c] * over_deviation);
-      grad_bias.data_ptr<float>()[c] = static_cast<float>(sums[c]);
     }
     const float* rest = masked ? nullptr : floats_or_null(output);
     avx2::norm_grad_input(norm, masked ? masked : grad.data_ptr<float>(), rest,
                           input.data_ptr<float>(), by_grad.data(), by_input.data(), constant.data(),
                           grad_input.data_ptr<float>(), threads());
     const torch::Tensor none;
-    return {grad_input, grad_weight, grad_bias, grad_residual, none, none, none};
+    return {grad_input, grad_weight, grad_bias, grad_residual, none, none, none, none};
   }
 };
-
-/// Running averages as BatchNorm2d keeps them: the variance unbiased.
-void update_running(torch::nn::BatchNorm2dImpl& norm, const Moments& moments, std::int64_t rows) {
-  const torch::NoGradGuard no_grad;
-  norm.num_batches_tracked.add_(1);
-  const auto momentum = norm.options.momentum();
-  const double share = momentum ? *momentum : 1.0 / norm.num_batches_tracked.item<double>();
-  const double unbias = static_cast<double>(rows) / static_cast<double>(rows - 1);
-  norm.running_mean.mul_(1 - share).add_(moments.mean, share);
-  norm.running_var.mul_(1 - share).add_(moments.variance, share * unbias);
-}
 
 bool plain_floats(const torch::Tensor& tensor) {
   return tensor.defined() && tensor.device().is_cpu() && tensor.scalar_type() == torch::kFloat &&
@@ -154,8 +164,10 @@ bool ours(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& input,
 
 torch::Tensor apply(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& input,
                     const torch::Tensor& residual, bool relu) {
+  MomentExchange* exchange = norm.is_training() ? current_moment_exchange() : nullptr;
   if (!ours(norm, input, residual)) {
-    auto output = norm.forward(input);
+    auto output = exchange != nullptr ? sync_batch_norm(norm, input, *exchange)
+                                      : norm.forward(input);
     if (residual.defined()) output = output + residual;
     return relu ? torch::relu(output) : output;
   }
@@ -167,8 +179,9 @@ torch::Tensor apply(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& input
   Moments moments;
   const auto added = residual.defined() ? c10::make_optional(residual) : c10::nullopt;
   auto output =
-      BatchNorm::apply(input, norm.weight, norm.bias, added, relu, norm.options.eps(), &moments);
-  update_running(norm, moments, shape(input).rows);
+      BatchNorm::apply(input, norm.weight, norm.bias, added, relu, norm.options.eps(), &moments,
+                       exchange);
+  update_running_averages(norm, moments.mean, moments.variance, moments.rows);
   return output;
 }
 

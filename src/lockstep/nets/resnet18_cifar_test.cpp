@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
+
+#include "lockstep/nets/golden.h"
 
 namespace lockstep::nets {
 namespace {
@@ -27,58 +27,12 @@ class ResNet18CifarTest : public ::testing::Test {
 // As in tests/golden/make_resnet_golden.py.
 constexpr int kBatch = 8, kSteps = 4;
 
-/// `count` floats in [-1, 1): the SplitMix64 hash of (stream, index), 24 bits of it.
-Tensor uniform(std::uint64_t stream, std::int64_t count) {
-  auto values = torch::empty({count});
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::uint64_t x = (static_cast<std::uint64_t>(i) + (stream << 32)) * 0x9E3779B97F4A7C15U;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
-    x ^= x >> 31;
-    values.data_ptr<float>()[i] = static_cast<float>(static_cast<double>(x >> 40) / (1 << 23) - 1);
-  }
-  return values;
-}
-
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
-void fill(ResNet18Cifar& net) {
-  const torch::NoGradGuard no_grad;
-  std::uint64_t stream = 0;
-  for (auto& item : net.named_parameters()) {
-    auto& parameter = item.value();
-    auto values = uniform(++stream, parameter.numel());
-    if (parameter.dim() > 1) {
-      const auto fan_in = static_cast<double>(parameter.numel() / parameter.size(0));
-      values = values * static_cast<float>(std::sqrt(6.0 / fan_in));
-    } else {
-      values = values * 0.25F + (ends_with(item.key(), "weight") ? 1.0F : 0.0F);
-    }
-    parameter.copy_(values.view(parameter.sizes()));
-  }
-}
-
 Tensor images() {
   return uniform(1000, kBatch * 3 * 32 * 32).view({kBatch, 3, 32, 32});
 }
 
 Tensor labels() {
   return torch::arange(kBatch) * 7 % 10;
-}
-
-std::map<std::string, double> golden() {
-  std::ifstream file(LOCKSTEP_GOLDEN "/resnet18_cifar.txt");
-  EXPECT_TRUE(file) << LOCKSTEP_GOLDEN "/resnet18_cifar.txt cannot be read";
-  std::map<std::string, double> values;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("#")) continue;
-    std::istringstream words(line);
-    std::string name;
-    words >> name >> values[name];
-  }
-  return values;
 }
 
 /// SGD as torch.optim.SGD does it, on the values `make_resnet_golden.py` uses.
@@ -100,9 +54,9 @@ void sgd_step(ResNet18Cifar& net, std::map<std::string, Tensor>& momentum) {
 // up to 2.2e-3 was seen; the loss of the fourth step differs by 4.5e-4 there. A wrong term shows as
 // 1e-1 or more.
 TEST_F(ResNet18CifarTest, LossesGradientsAndRunningAveragesMatchPyTorch) {
-  const auto expected = golden();
+  const auto expected = read_golden("resnet18_cifar");
   ResNet18Cifar net;
-  fill(net);
+  fill_with_hashes(net);
   EXPECT_EQ(net.parameter_count(), static_cast<std::int64_t>(expected.at("parameters")));
   const auto near = [&](const std::string& name, double value, double tolerance) {
     EXPECT_NEAR(value / expected.at(name), 1, tolerance) << name;
@@ -182,7 +136,7 @@ double gradient_error(const PlainResNet18& exact, Gradient gradient) {
 
 TEST_F(ResNet18CifarTest, GradientsMatchThoseOfPlainAtenInDouble) {
   ResNet18Cifar net;
-  fill(net);
+  fill_with_hashes(net);
   PlainResNet18 exact(net, torch::kDouble), plain(net, torch::kFloat);
   const auto exact_loss = F::cross_entropy(exact.forward(images().to(torch::kDouble)), labels());
   const auto plain_loss = F::cross_entropy(plain.forward(images()), labels());
@@ -207,7 +161,7 @@ TEST_F(ResNet18CifarTest, GradientsMatchThoseOfPlainAtenInDouble) {
 
 TEST_F(ResNet18CifarTest, SameInputGivesSameBits) {
   ResNet18Cifar net;
-  fill(net);
+  fill_with_hashes(net);
   const auto first = net.forward(images()), second = net.forward(images());
   EXPECT_TRUE(torch::equal(first, second));
 }

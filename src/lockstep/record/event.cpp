@@ -50,6 +50,9 @@ void visit_fields(V&& field, E& event)
   field("train_s", event.train_s);
   field("val_s", event.val_s);
   field("examples_per_s", event.examples_per_s);
+  field("noise_scale", event.noise_scale);
+  field("noise_scale_low", event.noise_scale_low);
+  field("noise_scale_high", event.noise_scale_high);
 }
 
 template <class V, class E>
@@ -88,12 +91,15 @@ void write_fields(json& out, const E& event) {
 }
 
 /// Rounded to the nanosecond: shorter text, and no clock here knows more.
-double whole_nanoseconds(double seconds) { return std::round(seconds * 1e9) / 1e9; }
+double whole_nanoseconds(double seconds) {
+  return std::round(seconds * 1e9) / 1e9;
+}
 
 /// Columns instead of rows: a tenth of the bytes.
 void write_fields(json& out, const StepBlock& block) {
   json& columns = out["columns"] = json::object();
-  for (const char* name : {"rank", "epoch", "step", "examples", "start_ns", "ready_ns", "total_s"}) {
+  for (const char* name :
+       {"rank", "epoch", "step", "examples", "start_ns", "ready_ns", "total_s"}) {
     columns[name] = json::array();
   }
   for (const StepTimes& step : block.steps) {
@@ -111,6 +117,34 @@ void write_fields(json& out, const StepBlock& block) {
       column.push_back(whole_nanoseconds(step.phase_s[static_cast<std::size_t>(p)]));
     }
   }
+}
+
+/// Once for writing and once for reading: each column and how it is reached.
+template <class V, class S>
+void visit_sample(V&& field, S& sample) {
+  field("rank", sample.rank);
+  field("epoch", sample.epoch);
+  field("at_s", sample.at_s);
+  field("seconds", sample.seconds);
+  field("cpu_cores", sample.cpu_cores);
+  field("resident_bytes", sample.resident_bytes);
+  field("gpu", sample.gpu);
+  field("gpu_memory_bytes", sample.gpu_memory_bytes);
+}
+
+void write_fields(json& out, const UtilisationBlock& block) {
+  json& samples = out["samples"] = json::array();
+  for (const Utilisation& sample : block.samples) {
+    visit_sample(FieldWriter{samples.emplace_back(json::object())}, sample);
+  }
+}
+
+UtilisationBlock read_utilisation(const json& in) {
+  UtilisationBlock block;
+  for (const json& sample : in.at("samples")) {
+    visit_sample(FieldReader{sample}, block.samples.emplace_back());
+  }
+  return block;
 }
 
 template <class E>
@@ -141,14 +175,16 @@ StepBlock read_steps(const json& in) {
   fill("ready_ns", [](StepTimes& s, const json& v) { s.ready_ns = v.get<std::int64_t>(); });
   fill("total_s", [](StepTimes& s, const json& v) { s.total_s = v.get<double>(); });
   for (int p = 0; p < kPhaseCount; ++p) {
-    fill(std::string(phase_name(static_cast<Phase>(p))) + "_s",
-         [p](StepTimes& s, const json& v) { s.phase_s[static_cast<std::size_t>(p)] = v.get<double>(); });
+    fill(std::string(phase_name(static_cast<Phase>(p))) + "_s", [p](StepTimes& s, const json& v) {
+      s.phase_s[static_cast<std::size_t>(p)] = v.get<double>();
+    });
   }
   return block;
 }
 
 constexpr std::array<const char*, std::variant_size_v<Event>> kTypeNames{
-    "run_started", "progress", "steps", "epoch", "checkpoint", "run_ended", "worker_error"};
+    "run_started", "progress",  "steps",        "epoch",
+    "checkpoint",  "run_ended", "worker_error", "utilisation"};
 
 constexpr std::array<std::string_view, 4> kStatusNames{"running", "done", "interrupted", "failed"};
 
@@ -187,10 +223,12 @@ std::optional<Event> from_line(const std::string& line) {
     if (type == "epoch") return read_event<EpochResult>(in);
     if (type == "checkpoint") return read_event<CheckpointWritten>(in);
     if (type == "run_ended") return read_event<RunEnded>(in);
+    if (type == "utilisation") return read_utilisation(in);
     if (type == "worker_error") return read_event<WorkerError>(in);
     return std::nullopt;
   } catch (const json::exception& problem) {
-    throw Error(ErrorKind::kData, fmt::format("not a line of a lockstep record: {}", problem.what()));
+    throw Error(ErrorKind::kData,
+                fmt::format("not a line of a lockstep record: {}", problem.what()));
   }
 }
 

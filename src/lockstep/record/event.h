@@ -9,6 +9,7 @@
 #include "lockstep/record/machine.h"
 #include "lockstep/record/run_spec.h"
 #include "lockstep/record/step_times.h"
+#include "lockstep/record/utilisation.h"
 
 namespace lockstep::record {
 
@@ -18,8 +19,8 @@ inline constexpr int kFormatVersion = 1;
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// What a run says about itself while it goes on: one JSON object a line, in this order: one
-/// RunStarted, then Progress, StepBlock, EpochResult and CheckpointWritten as they come, one RunEnded.
-/// A stream without RunEnded belongs to a run that was killed.
+/// RunStarted, then Progress, StepBlock, UtilisationBlock, EpochResult and CheckpointWritten as
+/// they come, one RunEnded. A stream without RunEnded belongs to a run that was killed.
 struct RunStarted {
   RunSpec spec;
   Machine machine;
@@ -49,6 +50,11 @@ struct EpochResult {
   double train_s = 0;               ///< first to last training step
   double val_s = 0;
   double examples_per_s = 0;  ///< examples / train_s
+  /// Gradient noise scale at the epoch's end, in examples, and the interval that holds it with 95 %
+  /// probability; unknown with one worker.
+  double noise_scale = kUnknown;
+  double noise_scale_low = kUnknown;
+  double noise_scale_high = kUnknown;
 };
 
 struct CheckpointWritten {
@@ -78,14 +84,14 @@ struct WorkerError {
   std::string hint;
 };
 
-using Event = std::variant<RunStarted, Progress, StepBlock, EpochResult, CheckpointWritten, RunEnded,
-                           WorkerError>;
+using Event = std::variant<RunStarted, Progress, StepBlock, EpochResult, CheckpointWritten,
+                           RunEnded, WorkerError, UtilisationBlock>;
 
 /// One line without the line break.
 std::string to_line(const Event& event);
 
-/// Throws kData for text that is not an event or comes from a newer version. Unknown event types give
-/// nothing, so that later minor additions do not break an older reader.
+/// Throws kData for text that is not an event or comes from a newer version. Unknown event types
+/// give nothing, so that later minor additions do not break an older reader.
 std::optional<Event> from_line(const std::string& line);
 
 }  // namespace lockstep::record

@@ -51,6 +51,24 @@ TEST(Event, StepsKeepNanosecondsAndUnknownMetricsStayUnknown) {
   const EpochResult epoch_back = round_trip(epoch);
   EXPECT_EQ(epoch_back.train_loss, 0.5);
   EXPECT_TRUE(std::isnan(epoch_back.val_accuracy));
+  EXPECT_TRUE(std::isnan(epoch_back.noise_scale));
+}
+
+TEST(Event, UtilisationSurvivesARoundTrip) {
+  UtilisationBlock block;
+  block.samples.push_back({.rank = 2,
+                           .epoch = 3,
+                           .at_s = 1.5,
+                           .seconds = 0.5,
+                           .cpu_cores = 0.9,
+                           .resident_bytes = 1 << 30});
+  const UtilisationBlock back = round_trip(block);
+  ASSERT_EQ(back.samples.size(), 1u);
+  EXPECT_EQ(back.samples[0].rank, 2);
+  EXPECT_EQ(back.samples[0].epoch, 3);
+  EXPECT_DOUBLE_EQ(back.samples[0].cpu_cores, 0.9);
+  EXPECT_EQ(back.samples[0].resident_bytes, 1 << 30);
+  EXPECT_TRUE(std::isnan(back.samples[0].gpu));
 }
 
 TEST(Event, RunEndedKeepsItsStatus) {

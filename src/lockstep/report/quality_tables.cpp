@@ -38,6 +38,9 @@ TableBuilder<QualityPoint> quality_columns() {
   builder.column({"epochs to stable", "", "epochs_to_stable", Align::kRight,
                   "by the rule below, or as the source gave it"},
                  [](const QualityPoint& row) { return plain_digits(row.epochs_to_stable); });
+  builder.column({"noise scale", "", "noise_scale", Align::kRight,
+                  "gradient noise scale after the last epoch, in examples; measured"},
+                 [](const QualityPoint& row) { return plain_digits(row.noise_scale); });
   return builder;
 }
 

@@ -41,6 +41,9 @@ void export_events(store::Store& store, std::int64_t id, std::ostream& out) {
     if (block.steps.size() == kStepsPerLine) flush();
   });
   flush();
+  if (!run.utilisation.empty()) {
+    out << record::to_line(record::UtilisationBlock{run.utilisation}) << "\n";
+  }
   for (const auto& epoch : run.epochs) out << record::to_line(epoch) << "\n";
   for (const auto& checkpoint : run.checkpoints) out << record::to_line(checkpoint) << "\n";
   for (const auto& error : run.errors) out << record::to_line(error) << "\n";
@@ -62,6 +65,7 @@ std::string run_json(const store::StoredRun& run) {
                     {"repeat", run.summary.label.repeat}};
   }
   out["epochs"] = event_list(run.epochs);
+  out["utilisation"] = event_json(record::UtilisationBlock{run.utilisation}).at("samples");
   out["checkpoints"] = event_list(run.checkpoints);
   out["errors"] = event_list(run.errors);
   out["steps"] = run.steps;

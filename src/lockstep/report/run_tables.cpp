@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "lockstep/base/units.h"
 
@@ -19,7 +21,17 @@ Cell rate(double per_second) {
   return {format_count(std::llround(per_second)), per_second};
 }
 
+/// Foreign logs leave out much; what they do not tell is 0 in the record and "-" here.
+Cell known(std::int64_t value) {
+  return value > 0 ? count(value) : Cell();
+}
+
+Cell spent(double seconds) {
+  return significant(seconds > 0 ? seconds : record::kUnknown);
+}
+
 Cell wall_time(std::int64_t wall_ns) {
+  if (wall_ns <= 0) return {};
   return {format_local_time(wall_ns), static_cast<double>(wall_ns) * 1e-9};
 }
 
@@ -28,10 +40,12 @@ std::string recipe_label(const record::RunSpec& spec) {
 }
 
 double mean_rate(const store::RunSummary& run) {
+  if (std::isfinite(run.imported_rate)) return run.imported_rate;
   return run.train_s > 0 ? static_cast<double>(run.examples) / run.train_s : record::kUnknown;
 }
 
 std::string epochs_done(const store::RunSummary& run) {
+  if (run.spec.epochs == 0) return run.epochs_done == 0 ? "" : std::to_string(run.epochs_done);
   return fmt::format("{}/{}", run.epochs_done, run.spec.epochs);
 }
 
@@ -42,12 +56,63 @@ std::string flags(const record::RunSpec& spec) {
   };
   add(spec.accumulate > 1, fmt::format("accumulates {} micro-steps", spec.accumulate));
   add(spec.max_steps > 0, fmt::format("stops after {} steps", spec.max_steps));
+  add(spec.sync_batch_norm, "batch norms over the global batch");
+  add(spec.amp, "mixed precision");
   add(!spec.augment, "no augmentation");
   add(spec.oversubscribed, "oversubscribed: timings are unreliable");
   add(spec.launcher != "local", "started by " + spec.launcher);
   add(spec.queue_wait_s >= 0, fmt::format("waited {} in the queue, apart from all times",
                                           format_seconds(Seconds(spec.queue_wait_s))));
   return text.empty() ? "none" : text;
+}
+
+std::string exchange(const record::RunSpec& spec) {
+  std::string text = fmt::format("{} over {}", spec.strategy, spec.backend);
+  if (spec.strategy == "local") {
+    return text + (spec.average_every > 0
+                       ? fmt::format(", weights averaged every {} steps", spec.average_every)
+                       : ", weights averaged each epoch");
+  }
+  text += fmt::format(", buckets of {}", format_bytes({spec.bucket_bytes}));
+  return spec.wire == "fp32" ? text : text + " as " + spec.wire;
+}
+
+/// What the optimizer was told, without what it does not use.
+std::string optimizer_text(const record::RunSpec& spec) {
+  std::string text = fmt::format("{}, learning rate {}", spec.optimizer, spec.learning_rate);
+  if (spec.lr_scale != "none") {
+    text += fmt::format(", scaled to {:.6g} ({} with B = {} / {})", spec.scaled_learning_rate,
+                        spec.lr_scale, spec.global_batch(), spec.base_batch);
+  }
+  const bool adam = spec.optimizer.starts_with("adam") || spec.optimizer == "lamb";
+  if (adam && spec.beta1 >= 0) {
+    text += fmt::format(", betas {}, {}", spec.beta1, spec.beta2);
+  } else if (!adam) {
+    text += fmt::format(", momentum {}", spec.momentum);
+  }
+  text += fmt::format(", weight decay {}", spec.weight_decay);
+  if (!spec.schedule.empty()) text += ", schedule " + spec.schedule;
+  if (spec.warmup_epochs > 0)
+    text += fmt::format(" after {:.4g} epochs of warm-up", spec.warmup_epochs);
+  return text;
+}
+
+std::string data_text(const record::RunSpec& spec) {
+  std::string text = spec.data.name + (spec.data.synthetic ? " (synthetic)" : "");
+  const auto part = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
+  if (spec.data.train_examples > 0) part(format_count(spec.data.train_examples) + " to train");
+  if (spec.data.val_examples > 0) part(format_count(spec.data.val_examples) + " to validate");
+  return text;
+}
+
+std::string workers_text(const record::RunSpec& spec) {
+  if (spec.workers == 0) return "";
+  std::string text = std::to_string(spec.workers);
+  if (!spec.device.empty()) text += " on " + spec.device;
+  if (spec.nodes > 0) text += fmt::format(", {} node(s)", spec.nodes);
+  if (spec.threads_per_worker > 0)
+    text += fmt::format(", {} thread(s) each", spec.threads_per_worker);
+  return text;
 }
 
 }  // namespace
@@ -73,8 +138,8 @@ Table runs_table(std::span<const store::RunSummary> runs) {
     unreliable |= run.spec.oversubscribed;
     const Cell speed = rate(mean_rate(run));
     table.rows.push_back(
-        {count(run.id), recipe_label(run.spec), count(run.spec.workers),
-         count(run.spec.batch_per_worker), count(run.spec.global_batch()), run.spec.strategy,
+        {count(run.id), recipe_label(run.spec), known(run.spec.workers),
+         known(run.spec.batch_per_worker), known(run.spec.global_batch()), run.spec.strategy,
          epochs_done(run),
          run.spec.oversubscribed && speed.number ? Cell(speed.text + "*", *speed.number) : speed,
          decimal(run.last_val_accuracy, 4), std::string(store::state_name(run.state)),
@@ -94,11 +159,13 @@ Table run_facts_table(const store::StoredRun& run) {
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) table.rows.push_back({name, value});
   };
+  // Another program's run: Lockstep does not know its options, and defaults must not pose as them.
+  const bool foreign = spec.strategy.empty() && spec.optimizer.empty();
   add("status", std::string(store::state_name(run.summary.state)));
-  add("started", format_local_time(run.started.started_wall_ns));
+  add("started", wall_time(run.started.started_wall_ns).text);
   if (run.ended) {
-    add("ended", format_local_time(run.ended->ended_wall_ns));
-    add("total", format_seconds(Seconds(run.ended->total_s)));
+    add("ended", wall_time(run.ended->ended_wall_ns).text);
+    add("total", duration(run.ended->total_s).text);
     if (run.ended->peak_memory_bytes > 0) {
       add("peak memory", format_bytes({static_cast<std::uint64_t>(run.ended->peak_memory_bytes)}) +
                              " in the largest worker");
@@ -106,32 +173,37 @@ Table run_facts_table(const store::StoredRun& run) {
     add("parameters digest", run.ended->parameters_digest);
   }
   add("study", run.summary.label.study);
-  add("data",
-      fmt::format("{}{}, {} to train, {} to validate", spec.data.name,
-                  spec.data.synthetic ? " (synthetic)" : "", format_count(spec.data.train_examples),
-                  format_count(spec.data.val_examples)));
-  add("workers", fmt::format("{} on {}, {} node(s), {} thread(s) each", spec.workers, spec.device,
-                             spec.nodes, spec.threads_per_worker));
-  add("batch", fmt::format("b = {}, B = {}", spec.batch_per_worker, spec.global_batch()));
+  add("data", data_text(spec));
+  add("workers", workers_text(spec));
+  if (spec.batch_per_worker > 0) {
+    add("batch", spec.workers > 0
+                     ? fmt::format("b = {}, B = {}", spec.batch_per_worker, spec.global_batch())
+                     : fmt::format("b = {}", spec.batch_per_worker));
+  }
   add("epochs", epochs_done(run.summary) +
-                    (run.started.first_epoch > 1
+                    (run.started.first_epoch > 1 && !foreign
                          ? fmt::format(", resumed at epoch {}", run.started.first_epoch)
                          : ""));
-  add("gradients", fmt::format("{} over {}, buckets of {}", spec.strategy, spec.backend,
-                               format_bytes({spec.bucket_bytes})));
-  add("optimizer", fmt::format("{}, learning rate {}, momentum {}, weight decay {}{}",
-                               spec.optimizer, spec.learning_rate, spec.momentum, spec.weight_decay,
-                               spec.schedule.empty() ? "" : ", schedule " + spec.schedule));
+  if (!foreign) {
+    add("gradients", exchange(spec));
+    add("optimizer", optimizer_text(spec));
+  }
   if (spec.parameters > 0) add("parameters", format_count(spec.parameters));
-  add("seed", std::to_string(spec.seed));
-  add("options", flags(spec));
+  if (!foreign) {
+    add("seed", std::to_string(spec.seed));
+    add("options", flags(spec));
+  }
   add("command", spec.command);
-  add("machine", fmt::format("{}: {}, {} core(s), {}", machine.host, machine.cpu, machine.cores,
-                             format_bytes({static_cast<std::uint64_t>(machine.memory_bytes)})));
+  if (!machine.host.empty()) {
+    add("machine", fmt::format("{}: {}, {} core(s), {}", machine.host, machine.cpu, machine.cores,
+                               format_bytes({static_cast<std::uint64_t>(machine.memory_bytes)})));
+  }
   for (const std::string& gpu : machine.gpus) add("gpu", gpu);
   add("system", machine.system);
-  add("build", fmt::format("lockstep {}, {}, LibTorch {}, {}", build.version, build.compiler,
-                           build.torch, build.blas));
+  if (!build.version.empty()) {
+    add("build", fmt::format("lockstep {}, {}, LibTorch {}, {}", build.version, build.compiler,
+                             build.torch, build.blas));
+  }
   for (const record::CheckpointWritten& checkpoint : run.checkpoints) {
     add("checkpoint",
         fmt::format("{} (epoch {}, step {})", checkpoint.path, checkpoint.epoch, checkpoint.step));
@@ -148,6 +220,11 @@ Table epochs_table(std::span<const record::EpochResult> epochs) {
                    {"val loss", "", "val_loss"},
                    {"val acc", "", "val_accuracy"},
                    {"learning rate", "", "learning_rate", Align::kRight, "at the epoch's end"},
+                   {"noise scale", "", "noise_scale", Align::kRight,
+                    "gradient noise scale in examples, smoothed; about the batch beyond which "
+                    "larger ones pay little"},
+                   {"low", "", "noise_scale_low", Align::kRight, "end of its 95 % interval"},
+                   {"high", "", "noise_scale_high", Align::kRight, "end of its 95 % interval"},
                    {"examples/s", "", "examples_per_s", Align::kRight, "examples / train time"},
                    {"train", "s", "train_s", Align::kRight, "first to last training step"},
                    {"val", "s", "val_s", Align::kRight, "validation"}};
@@ -155,8 +232,53 @@ Table epochs_table(std::span<const record::EpochResult> epochs) {
     table.rows.push_back({count(epoch.epoch), decimal(epoch.train_loss, 4),
                           decimal(epoch.train_accuracy, 4), decimal(epoch.val_loss, 4),
                           decimal(epoch.val_accuracy, 4), significant(epoch.learning_rate),
-                          rate(epoch.examples_per_s), significant(epoch.train_s),
-                          significant(epoch.val_s)});
+                          significant(epoch.noise_scale), significant(epoch.noise_scale_low),
+                          significant(epoch.noise_scale_high), rate(epoch.examples_per_s),
+                          spent(epoch.train_s), spent(epoch.val_s)});
+  }
+  return table;
+}
+
+Table utilisation_table(std::span<const record::Utilisation> samples) {
+  struct Sums {
+    double seconds = 0, cpu = 0, gpu = 0, gpu_seconds = 0;
+    std::int64_t resident = 0, gpu_memory = 0;
+  };
+  std::map<std::int32_t, Sums> ranks;
+  for (const record::Utilisation& sample : samples) {
+    Sums& sums = ranks[sample.rank];
+    sums.seconds += sample.seconds;
+    sums.cpu += sample.cpu_cores * sample.seconds;
+    sums.resident = std::max(sums.resident, sample.resident_bytes);
+    sums.gpu_memory = std::max(sums.gpu_memory, sample.gpu_memory_bytes);
+    if (!std::isfinite(sample.gpu)) continue;
+    sums.gpu += sample.gpu * sample.seconds;
+    sums.gpu_seconds += sample.seconds;
+  }
+  Table table;
+  table.title = "utilisation";
+  table.columns = {{"rank", "", "rank"},
+                   {"cpu", "cores", "cpu_cores", Align::kRight, "processor time / time; measured"},
+                   {"memory", "", "resident_bytes", Align::kRight, "largest resident set sampled"}};
+  const bool gpus = std::any_of(ranks.begin(), ranks.end(),
+                                [](const auto& rank) { return rank.second.gpu_seconds > 0; });
+  if (gpus) {
+    table.columns.push_back({"gpu", "%", "gpu", Align::kRight, "time with a kernel running, NVML"});
+    table.columns.push_back(
+        {"gpu memory", "", "gpu_memory_bytes", Align::kRight, "largest sampled, all processes"});
+  }
+  const auto size = [](std::int64_t bytes) -> Cell {
+    return {format_bytes({static_cast<std::uint64_t>(bytes)}), static_cast<double>(bytes)};
+  };
+  for (const auto& [rank, sums] : ranks) {
+    if (sums.seconds <= 0) continue;
+    std::vector<Cell> row{count(rank), decimal(sums.cpu / sums.seconds, 2), size(sums.resident)};
+    if (gpus) {
+      row.push_back(
+          decimal(sums.gpu_seconds > 0 ? 100 * sums.gpu / sums.gpu_seconds : record::kUnknown, 0));
+      row.push_back(size(sums.gpu_memory));
+    }
+    table.rows.push_back(std::move(row));
   }
   return table;
 }

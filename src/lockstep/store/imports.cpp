@@ -69,6 +69,7 @@ std::int64_t add(Database& database, const ImportedRecord& run, Statement& steps
   const std::int64_t id = insert_run(database, run.label, run.started);
   for (const record::EpochResult& epoch : run.epochs) insert_epoch(database, id, epoch);
   insert_steps(steps, id, run.steps);
+  for (const record::WorkerError& error : run.errors) insert_error(database, id, error);
   end_run(database, id, run.ended);
   const ImportSource& source = run.source;
   Statement insert = database.prepare(

@@ -27,6 +27,7 @@ struct ImportedRecord {
   record::RunStarted started;
   std::vector<record::EpochResult> epochs;
   record::StepBlock steps;
+  std::vector<record::WorkerError> errors;
   record::RunEnded ended;
   std::vector<record::Measurement> measurements;
 };

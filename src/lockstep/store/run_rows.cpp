@@ -37,14 +37,28 @@ std::int64_t insert_run(Database& database, const RunLabel& label,
 void insert_epoch(Database& database, std::int64_t run, const record::EpochResult& event) {
   Statement insert = database.prepare(
       "INSERT OR REPLACE INTO epochs(run_id, epoch, train_loss, train_accuracy, val_loss,"
-      " val_accuracy, learning_rate, examples, train_s, val_s, examples_per_s)"
-      " VALUES(?,?,?,?,?,?,?,?,?,?,?)");
+      " val_accuracy, learning_rate, examples, train_s, val_s, examples_per_s, noise_scale,"
+      " noise_scale_low, noise_scale_high) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   insert.bind(1, run).bind(2, std::int64_t{event.epoch});
   insert.bind(3, event.train_loss).bind(4, event.train_accuracy);
   insert.bind(5, event.val_loss).bind(6, event.val_accuracy).bind(7, event.learning_rate);
   insert.bind(8, event.examples).bind(9, event.train_s).bind(10, event.val_s);
-  insert.bind(11, event.examples_per_s);
+  insert.bind(11, event.examples_per_s).bind(12, event.noise_scale);
+  insert.bind(13, event.noise_scale_low).bind(14, event.noise_scale_high);
   insert.execute();
+}
+
+void insert_utilisation(Database& database, std::int64_t run,
+                        const record::UtilisationBlock& block) {
+  Statement insert = database.prepare(
+      "INSERT INTO utilisation(run_id, rank, epoch, at_s, seconds, cpu_cores, resident_bytes, gpu,"
+      " gpu_memory_bytes) VALUES(?,?,?,?,?,?,?,?,?)");
+  for (const record::Utilisation& sample : block.samples) {
+    insert.bind(1, run).bind(2, std::int64_t{sample.rank}).bind(3, std::int64_t{sample.epoch});
+    insert.bind(4, sample.at_s).bind(5, sample.seconds).bind(6, sample.cpu_cores);
+    insert.bind(7, sample.resident_bytes).bind(8, sample.gpu).bind(9, sample.gpu_memory_bytes);
+    insert.execute();
+  }
 }
 
 void insert_steps(Statement& insert, std::int64_t run, const record::StepBlock& block) {
@@ -62,6 +76,14 @@ void insert_steps(Statement& insert, std::int64_t run, const record::StepBlock& 
     }
     insert.execute();
   }
+}
+
+void insert_error(Database& database, std::int64_t run, const record::WorkerError& event) {
+  Statement insert = database.prepare(
+      "INSERT INTO worker_errors(run_id, rank, kind, message, hint) VALUES(?,?,?,?,?)");
+  insert.bind(1, run).bind(2, std::int64_t{event.rank});
+  insert.bind(3, event.kind).bind(4, event.message).bind(5, event.hint);
+  insert.execute();
 }
 
 void end_run(Database& database, std::int64_t run, const record::RunEnded& event) {

@@ -13,6 +13,8 @@ namespace lockstep::store {
 /// Gives the id of the new run, whose status is "running".
 std::int64_t insert_run(Database& database, const RunLabel& label, const record::RunStarted& event);
 void insert_epoch(Database& database, std::int64_t run, const record::EpochResult& event);
+void insert_utilisation(Database& database, std::int64_t run,
+                        const record::UtilisationBlock& block);
 
 inline constexpr std::string_view kInsertStep =
     "INSERT OR REPLACE INTO steps(run_id, step, rank, epoch, examples, start_ns,"
@@ -21,6 +23,8 @@ inline constexpr std::string_view kInsertStep =
     " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 /// `insert` is kInsertStep, prepared once: steps come in their thousands.
 void insert_steps(Statement& insert, std::int64_t run, const record::StepBlock& block);
+
+void insert_error(Database& database, std::int64_t run, const record::WorkerError& event);
 
 void end_run(Database& database, std::int64_t run, const record::RunEnded& event);
 

@@ -58,6 +58,8 @@ class RunWriter::State {
 
   void put(const record::EpochResult& event) { insert_epoch(database_, run_id_, event); }
 
+  void put(const record::UtilisationBlock& block) { insert_utilisation(database_, run_id_, block); }
+
   void put(const record::CheckpointWritten& event) {
     Statement insert =
         database_.prepare("INSERT INTO checkpoints(run_id, path, epoch, step) VALUES(?,?,?,?)");
@@ -68,11 +70,7 @@ class RunWriter::State {
   void put(const record::RunEnded& event) { end_run(database_, run_id_, event); }
 
   void put(const record::WorkerError& event) {
-    Statement insert = database_.prepare(
-        "INSERT INTO worker_errors(run_id, rank, kind, message, hint) VALUES(?,?,?,?,?)");
-    insert.bind(1, run_id_ != 0 ? run_id_ : started_id_).bind(2, std::int64_t{event.rank});
-    insert.bind(3, event.kind).bind(4, event.message).bind(5, event.hint);
-    insert.execute();
+    insert_error(database_, run_id_ != 0 ? run_id_ : started_id_, event);
   }
 
   /// Prepared on first use and kept: steps and progress come in their thousands.

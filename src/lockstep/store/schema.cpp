@@ -69,7 +69,27 @@ CREATE TABLE measurements(
   PRIMARY KEY(run_id, position)) WITHOUT ROWID;
 )sql";
 
-constexpr std::array kMigrations{kVersion1, kVersion2};
+/// The gradient noise scale of an epoch, and how busy the ranks were.
+constexpr std::string_view kVersion3 = R"sql(
+ALTER TABLE epochs ADD COLUMN noise_scale REAL;
+ALTER TABLE epochs ADD COLUMN noise_scale_low REAL;
+ALTER TABLE epochs ADD COLUMN noise_scale_high REAL;
+
+CREATE TABLE utilisation(
+  id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+  rank INTEGER NOT NULL, epoch INTEGER NOT NULL, at_s REAL NOT NULL, seconds REAL NOT NULL,
+  cpu_cores REAL, resident_bytes INTEGER NOT NULL, gpu REAL, gpu_memory_bytes INTEGER NOT NULL);
+CREATE INDEX utilisation_of_a_run ON utilisation(run_id);
+)sql";
+
+/// What machines were measured to do (record/calibration.h), as JSON.
+constexpr std::string_view kVersion4 = R"sql(
+CREATE TABLE calibrations(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, measured_wall_ns INTEGER NOT NULL,
+  calibration TEXT NOT NULL);
+)sql";
+
+constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4};
 
 /// SQLite notices a file that lost whole pages but not one that lost a part of a page. While a log
 /// is pending the file may rightly lag behind. Only the size is looked at: opening the file here
@@ -89,8 +109,8 @@ void require_whole_pages(Database& database) {
 /// The version of the file; 0 for an empty one. Throws when the file is not ours.
 std::int64_t checked_version(Database& database, std::size_t newest) {
   require_whole_pages(database);
-  // Owner last: another process may migrate between these reads, and what was seen before it did must
-  // not look like somebody else's.
+  // Owner last: another process may migrate between these reads, and what was seen before it did
+  // must not look like somebody else's.
   const std::int64_t objects = database.integer("SELECT count(*) FROM sqlite_master");
   const std::int64_t version = database.integer("PRAGMA user_version");
   const std::int64_t owner = database.integer("PRAGMA application_id");

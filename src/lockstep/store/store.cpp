@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/statistics.h"
 #include "lockstep/store/connection.h"
 #include "lockstep/store/writer_lock.h"
 
@@ -23,7 +25,8 @@ SELECT r.id, r.study, r.cell, r.repeat, r.status, r.spec, r.started_wall_ns, r.t
   (SELECT coalesce(sum(e.examples), 0) FROM epochs e WHERE e.run_id = r.id),
   (SELECT coalesce(sum(e.train_s), 0.0) FROM epochs e WHERE e.run_id = r.id),
   (SELECT e.val_accuracy FROM epochs e WHERE e.run_id = r.id ORDER BY e.epoch DESC LIMIT 1),
-  p.epoch, p.step, p.steps_per_epoch, p.examples_per_s, p.loss
+  p.epoch, p.step, p.steps_per_epoch, p.examples_per_s, p.loss,
+  (SELECT w.kind FROM worker_errors w WHERE w.run_id = r.id ORDER BY w.id LIMIT 1)
 FROM runs r LEFT JOIN progress p ON p.run_id = r.id
 )sql";
 
@@ -66,6 +69,7 @@ RunSummary read_summary(const Statement& row, const std::string& path) {
     run.progress = record::Progress{static_cast<int>(row.integer(12)), row.integer(13),
                                     row.integer(14), row.real(15), row.real(16)};
   }
+  if (!row.is_null(17)) run.error_kind = row.text(17);
   return run;
 }
 
@@ -73,6 +77,10 @@ RunSummary read_summary(const Statement& row, const std::string& path) {
 
 std::string_view state_name(RunState state) {
   return kStateNames[static_cast<std::size_t>(state)];
+}
+
+bool ran_out_of_memory(const RunSummary& run) {
+  return run.state == RunState::kFailed && run.error_kind == kind_name(ErrorKind::kMemory);
 }
 
 RunState state_from_name(std::string_view name) {
@@ -112,6 +120,7 @@ class Store::State {
     while (rows.step()) found.push_back(read_summary(rows, path()));
     rows.reset();
     for (RunSummary& run : found) settle_state(run);
+    add_imported_rates(found);
     // Whether a run was killed only the lock tells, so this filter is not SQL's.
     std::erase_if(
         found, [&](const RunSummary& run) { return filter.state && run.state != *filter.state; });
@@ -127,6 +136,7 @@ class Store::State {
     settle_state(run.summary);
     read_run_row(run);
     read_epochs(run);
+    read_utilisation(run);
     Statement checkpoints =
         database_.prepare("SELECT path, epoch, step FROM checkpoints WHERE run_id = ? ORDER BY id");
     for (checkpoints.bind(1, id); checkpoints.step();) {
@@ -223,14 +233,42 @@ class Store::State {
                                  row.integer(7), row.text(8)};
   }
 
+  /// The median over epochs without the first, as reports have it.
+  void add_imported_rates(std::vector<RunSummary>& runs) {
+    std::map<std::int64_t, std::vector<double>> rates;
+    Statement rows = database_.prepare(
+        "SELECT run_id, value FROM measurements WHERE metric = 'throughput'"
+        " AND json_extract(configuration, '$.notes.warm_up') IS NULL");
+    while (rows.step()) rates[rows.integer(0)].push_back(rows.real(1));
+    for (RunSummary& run : runs) {
+      const auto found = rates.find(run.id);
+      if (found != rates.end()) run.imported_rate = median(found->second);
+    }
+  }
+
   void read_epochs(StoredRun& run) {
     Statement rows = database_.prepare(
         "SELECT epoch, train_loss, train_accuracy, val_loss, val_accuracy, learning_rate, examples,"
-        " train_s, val_s, examples_per_s FROM epochs WHERE run_id = ? ORDER BY epoch");
+        " train_s, val_s, examples_per_s, noise_scale, noise_scale_low, noise_scale_high FROM "
+        "epochs"
+        " WHERE run_id = ? ORDER BY epoch");
     for (rows.bind(1, run.summary.id); rows.step();) {
       run.epochs.push_back({static_cast<int>(rows.integer(0)), rows.real(1), rows.real(2),
                             rows.real(3), rows.real(4), rows.real(5), rows.integer(6), rows.real(7),
-                            rows.real(8), rows.real(9)});
+                            rows.real(8), rows.real(9), rows.real(10), rows.real(11),
+                            rows.real(12)});
+    }
+  }
+
+  void read_utilisation(StoredRun& run) {
+    Statement rows = database_.prepare(
+        "SELECT rank, epoch, at_s, seconds, cpu_cores, resident_bytes, gpu, gpu_memory_bytes"
+        " FROM utilisation WHERE run_id = ? ORDER BY rank, at_s");
+    for (rows.bind(1, run.summary.id); rows.step();) {
+      run.utilisation.push_back({static_cast<std::int32_t>(rows.integer(0)),
+                                 static_cast<std::int32_t>(rows.integer(1)), rows.real(2),
+                                 rows.real(3), rows.real(4), rows.integer(5), rows.real(6),
+                                 rows.integer(7)});
     }
   }
 

@@ -31,16 +31,22 @@ struct RunSummary {
   int epochs_done = 0;
   std::int64_t examples = 0;                    ///< trained on by all workers, all epochs
   double train_s = 0;                           ///< over all epochs
+  double imported_rate = record::kUnknown;      ///< examples per second that a foreign log tells
   double last_val_accuracy = record::kUnknown;  ///< of the last epoch
   double total_s = record::kUnknown;            ///< unknown until the run ends
   std::optional<record::Progress> progress;     ///< the last it told
+  std::string error_kind;                       ///< of its first error, as base names it; or empty
 };
+
+/// Whether the run ended because a worker ran out of memory: a result, not an accident.
+bool ran_out_of_memory(const RunSummary& run);
 
 /// All of a run but its steps, which visit_steps() gives one by one.
 struct StoredRun {
   RunSummary summary;
   record::RunStarted started;
   std::vector<record::EpochResult> epochs;
+  std::vector<record::Utilisation> utilisation;  ///< by rank, then time
   std::vector<record::CheckpointWritten> checkpoints;
   std::vector<record::WorkerError> errors;
   std::optional<record::RunEnded> ended;

@@ -59,6 +59,8 @@ inline record::EpochResult epoch(int number, double val_accuracy = 0.9) {
   event.examples = 60'000;
   event.train_s = 4;
   event.examples_per_s = 15'000;
+  event.noise_scale = 300.5 * number;
+  event.noise_scale_low = 200;
   return event;
 }
 

@@ -33,6 +33,12 @@ TEST_F(StoreTest, GivesBackAllThatARunSaid) {
   writer.write(steps(0, 3));
   writer.write(epoch(1, 0.85));
   writer.write(epoch(2, 0.91));
+  writer.write(record::UtilisationBlock{{{.rank = 1,
+                                          .epoch = 1,
+                                          .at_s = 2,
+                                          .seconds = 1,
+                                          .cpu_cores = 0.75,
+                                          .resident_bytes = 12'345}}});
   writer.write(record::CheckpointWritten{"/tmp/c 1", 1, 234});
   writer.write(record::WorkerError{1, "data", "it's \"odd\"", "try\nagain"});
   writer.write(record::RunEnded{record::RunStatus::kInterrupted, 42, 12.5, 123'456, "digest"});
@@ -55,6 +61,14 @@ TEST_F(StoreTest, GivesBackAllThatARunSaid) {
   ASSERT_EQ(run.epochs.size(), 2u);
   EXPECT_DOUBLE_EQ(run.epochs[1].train_loss, 0.5);
   EXPECT_TRUE(std::isnan(run.epochs[0].val_loss));
+  EXPECT_DOUBLE_EQ(run.epochs[1].noise_scale, 601);
+  EXPECT_DOUBLE_EQ(run.epochs[1].noise_scale_low, 200);
+  EXPECT_TRUE(std::isnan(run.epochs[1].noise_scale_high));
+  ASSERT_EQ(run.utilisation.size(), 1u);
+  EXPECT_EQ(run.utilisation[0].rank, 1);
+  EXPECT_DOUBLE_EQ(run.utilisation[0].cpu_cores, 0.75);
+  EXPECT_EQ(run.utilisation[0].resident_bytes, 12'345);
+  EXPECT_TRUE(std::isnan(run.utilisation[0].gpu));
   ASSERT_EQ(run.checkpoints.size(), 1u);
   EXPECT_EQ(run.checkpoints[0].path, "/tmp/c 1");
   ASSERT_EQ(run.errors.size(), 1u);

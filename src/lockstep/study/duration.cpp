@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
+
+#include "lockstep/base/statistics.h"
 
 namespace lockstep::study {
 namespace {
@@ -16,8 +19,8 @@ double distance(const Cell& cell, const store::RunSummary& run) {
 }
 
 bool tells(const store::RunSummary& run) {
-  return run.state == store::RunState::kDone && run.examples > 0 && run.total_s > 0 &&
-         run.spec.workers > 0 && run.spec.batch_per_worker > 0;
+  return run.state == store::RunState::kDone && run.total_s > 0 && run.spec.workers > 0 &&
+         run.spec.batch_per_worker > 0;
 }
 
 }  // namespace
@@ -30,6 +33,9 @@ std::optional<Seconds> estimate_run(const Cell& cell, const RunLength& length,
     if (tells(run) && (!nearest || distance(cell, run) <= distance(cell, *nearest))) nearest = &run;
   }
   if (!nearest) return std::nullopt;
+  const Seconds before = start_up(runs);
+  // Somebody's program does not tell its examples, and does the same amount each time.
+  if (nearest->examples <= 0) return before + Seconds(nearest->total_s);
   double examples = static_cast<double>(nearest->spec.data.train_examples) * length.epochs;
   if (length.max_steps > 0) {
     const double limit =
@@ -37,7 +43,25 @@ std::optional<Seconds> estimate_run(const Cell& cell, const RunLength& length,
     examples = examples > 0 ? std::min(examples, limit) : limit;
   }
   if (examples <= 0) return std::nullopt;
-  return Seconds(nearest->total_s / static_cast<double>(nearest->examples) * examples);
+  return before + Seconds(nearest->total_s / static_cast<double>(nearest->examples) * examples);
+}
+
+Seconds start_up(std::span<const store::RunSummary> runs) {
+  /// Longer than this the study was not going on.
+  constexpr double kLongest = 60;
+  std::vector<double> gaps;
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    const store::RunSummary& before = runs[i - 1];
+    if (!tells(before) || before.label.study.empty() ||
+        before.label.study != runs[i].label.study) {
+      continue;
+    }
+    const double apart =
+        static_cast<double>(runs[i].started_wall_ns - before.started_wall_ns) * 1e-9;
+    const double gap = apart - before.total_s;
+    if (gap >= 0 && gap < kLongest) gaps.push_back(gap);
+  }
+  return Seconds(gaps.empty() ? 0 : median(gaps));
 }
 
 }  // namespace lockstep::study

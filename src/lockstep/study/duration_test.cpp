@@ -48,5 +48,19 @@ TEST(Duration, BelievesTheNewestOfEqualRuns) {
   EXPECT_DOUBLE_EQ(estimate_run(cell(1, 32), {1, 0}, runs)->count(), 20);
 }
 
+TEST(Duration, CountsWhatPassesBetweenRunsOfAStudy) {
+  std::vector<store::RunSummary> runs;
+  std::int64_t at = 0;
+  for (const double gap : {2.0, 3.0, 500.0, 2.0}) {
+    runs.push_back(finished(1, 32, 1000, 10));
+    runs.back().label.study = "s";
+    runs.back().started_wall_ns = at;
+    at += static_cast<std::int64_t>((10 + gap) * 1e9);
+  }
+  EXPECT_NEAR(start_up(runs).count(), 2.5, 1e-6) << "gaps of 2 and 3 s; the night in between is none";
+  EXPECT_NEAR(estimate_run(cell(1, 32), {1, 0}, runs)->count(), 12.5, 1e-6);
+  EXPECT_EQ(start_up({}).count(), 0);
+}
+
 }  // namespace
 }  // namespace lockstep::study

@@ -20,7 +20,8 @@ std::vector<RunStanding> standings(std::span<const PlannedRun> plan,
     RunStanding& entry = known[{run.label.cell, run.label.repeat}];
     if (entry.standing == Standing::kDone) continue;
     if (run.state == store::RunState::kDone) entry = {Standing::kDone, run.id};
-    if (run.state == store::RunState::kFailed) entry = {Standing::kFailed, run.id};
+    if (run.state != store::RunState::kFailed) continue;
+    entry = {store::ran_out_of_memory(run) ? Standing::kOutOfMemory : Standing::kFailed, run.id};
   }
   std::vector<RunStanding> result;
   for (const PlannedRun& planned : plan) {
@@ -28,6 +29,18 @@ std::vector<RunStanding> standings(std::span<const PlannedRun> plan,
     result.push_back(found == known.end() ? RunStanding{} : found->second);
   }
   return result;
+}
+
+bool is_beyond_reach(std::span<const PlannedRun> plan, std::span<const RunStanding> standings,
+                     std::size_t at) {
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const Standing below = standings[i].standing;
+    if ((below == Standing::kOutOfMemory || below == Standing::kFailed) &&
+        is_rung_below(plan[i], plan[at])) {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::int64_t unplanned_runs(std::span<const PlannedRun> plan,

@@ -12,9 +12,10 @@ namespace lockstep::study {
 
 /// How a planned run stands in the store.
 enum class Standing {
-  kOpen,    ///< not begun, or interrupted or killed before its end
-  kDone,    ///< a finished run of it is kept
-  kFailed,  ///< it was tried and failed
+  kOpen,         ///< not begun, or interrupted or killed before its end
+  kDone,         ///< a finished run of it is kept
+  kFailed,       ///< it was tried and failed
+  kOutOfMemory,  ///< it does not fit: a result
 };
 
 struct RunStanding {
@@ -26,6 +27,10 @@ struct RunStanding {
 /// that is done once stays done whatever was tried besides.
 std::vector<RunStanding> standings(std::span<const PlannedRun> plan,
                                    std::span<const store::RunSummary> runs);
+
+/// Whether the run at `at` need not be tried: a smaller batch of its ladder did not fit, or failed.
+bool is_beyond_reach(std::span<const PlannedRun> plan, std::span<const RunStanding> standings,
+                     std::size_t at);
 
 /// Finished runs of the study that are none of the plan's: another grid under the same name.
 std::int64_t unplanned_runs(std::span<const PlannedRun> plan,

@@ -46,6 +46,27 @@ TEST(Standing, ARunThatIsDoneStaysDone) {
   EXPECT_EQ(standings(plan, runs)[0].run, 2);
 }
 
+TEST(Standing, OutOfMemoryIsAResultAndEndsItsLadder) {
+  Sweep sweep;
+  sweep.workers = {1, 2};
+  sweep.strategies = {"overlap"};
+  sweep.ladder = {32, 4, 512};
+  const auto plan = plan_runs(sweep);
+  std::vector<store::RunSummary> runs;
+  for (const PlannedRun& planned : plan) {
+    if (planned.cell.workers != 2 || planned.cell.batch_per_worker != 128) continue;
+    runs.push_back(stored(1, planned, store::RunState::kFailed));
+    runs.back().error_kind = "memory";
+  }
+  const auto standing = standings(plan, runs);
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const bool above = plan[i].cell.workers == 2 && plan[i].cell.batch_per_worker > 128;
+    EXPECT_EQ(is_beyond_reach(plan, standing, i), above);
+    const bool failed = plan[i].cell.workers == 2 && plan[i].cell.batch_per_worker == 128;
+    EXPECT_EQ(standing[i].standing, failed ? Standing::kOutOfMemory : Standing::kOpen);
+  }
+}
+
 TEST(Standing, CountsFinishedRunsOfAnotherGrid) {
   const auto plan = small_plan();
   PlannedRun other = plan[0];

@@ -34,7 +34,12 @@ void check(const Sweep& sweep) {
                 "--batch fixes the batch of a worker (weak scaling), --global-batch that of all "
                 "workers together (strong scaling)");
   }
-  if (sweep.global_batches.empty()) {
+  if (sweep.ladder.first > 0) {
+    if (!sweep.batches.empty() || !sweep.global_batches.empty()) {
+      throw Error(ErrorKind::kUsage, "a ladder of batches and other batches contradict each other",
+                  "climb with --batch 32..x4 alone");
+    }
+  } else if (sweep.global_batches.empty()) {
     require_distinct(sweep.batches, "--batch");
   } else {
     require_distinct(sweep.global_batches, "--global-batch");
@@ -79,12 +84,28 @@ std::string Cell::name() const {
   return text + " #" + digest;
 }
 
+std::vector<std::int64_t> BatchLadder::rungs() const {
+  std::vector<std::int64_t> batches;
+  for (std::int64_t batch = first; first > 0 && batch <= most; batch *= factor) {
+    batches.push_back(batch);
+  }
+  return batches;
+}
+
+bool is_rung_below(const PlannedRun& lower, const PlannedRun& upper) {
+  return !lower.ladder.empty() && lower.ladder == upper.ladder && lower.repeat == upper.repeat &&
+         lower.cell.workers == upper.cell.workers && lower.cell.strategy == upper.cell.strategy &&
+         lower.cell.batch_per_worker < upper.cell.batch_per_worker;
+}
+
 std::vector<Cell> cells_of(const Sweep& sweep) {
   check(sweep);
   const bool strong = !sweep.global_batches.empty();
+  const std::vector<std::int64_t> rungs = sweep.ladder.rungs();
+  const auto& batches = strong ? sweep.global_batches : rungs.empty() ? sweep.batches : rungs;
   std::vector<Cell> cells;
   for (const std::string& strategy : sweep.strategies) {
-    for (const std::int64_t batch : strong ? sweep.global_batches : sweep.batches) {
+    for (const std::int64_t batch : batches) {
       for (const int workers : sweep.workers) {
         Cell& cell = cells.emplace_back();
         cell.workers = workers;
@@ -104,7 +125,15 @@ std::vector<PlannedRun> plan_runs(const Sweep& sweep) {
     const auto order =
         random_permutation(static_cast<std::uint32_t>(cells.size()),
                            Rng(sweep.order_seed, static_cast<std::uint64_t>(repeat)));
-    for (const std::uint32_t at : order) plan.push_back({cells[at], repeat});
+    const auto round = static_cast<std::ptrdiff_t>(plan.size());
+    const std::string ladder =
+        sweep.ladder.first > 0 ? format_digest(digest(std::as_bytes(std::span(sweep.fixed)))) : "";
+    for (const std::uint32_t at : order) plan.push_back({cells[at], repeat, ladder});
+    if (ladder.empty()) continue;
+    std::stable_sort(plan.begin() + round, plan.end(),
+                     [](const PlannedRun& a, const PlannedRun& b) {
+                       return a.cell.batch_per_worker < b.cell.batch_per_worker;
+                     });
   }
   return plan;
 }
@@ -129,7 +158,37 @@ std::vector<std::int64_t> parse_counts(std::string_view text, std::string_view o
   return counts;
 }
 
-std::vector<std::string> parse_names(std::string_view text, std::string_view option) {
+bool is_ladder(std::string_view text) {
+  return text.find("..") != text.npos;
+}
+
+BatchLadder parse_ladder(std::string_view text, std::string_view option, std::int64_t most) {
+  BatchLadder ladder{0, 0, most};
+  const char* const end = text.data() + text.size();
+  const auto take = [&](const char* from, std::int64_t& value) {
+    const auto result = std::from_chars(from, end, value);
+    return result.ec == std::errc{} && value >= 1 && value <= most ? result.ptr : nullptr;
+  };
+  const char* at = take(text.data(), ladder.first);
+  if (at && end - at > 2 && at[0] == '.' && at[1] == '.') {
+    at += 2;
+    if (*at != 'x') at = take(at, ladder.most);
+    if (at && at != end && *at == 'x') at = take(at + 1, ladder.factor);
+  } else {
+    at = nullptr;
+  }
+  if (at != end || ladder.factor < 2 || ladder.most < ladder.first) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} '{}' is not a ladder of batches", option, text),
+                fmt::format("write {0} 32..x4 for 32, 128, 512, ... until memory runs out, or {0} "
+                            "32..4096x4 to stop at 4096",
+                            option));
+  }
+  return ladder;
+}
+
+std::vector<std::string> parse_names(std::string_view text, std::string_view option,
+                                     bool may_be_absent) {
+  if (text.empty() && may_be_absent) return {""};
   std::vector<std::string> names = split(text);
   for (const std::string& name : names) {
     if (!name.empty()) continue;

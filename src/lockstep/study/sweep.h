@@ -7,11 +7,21 @@
 
 namespace lockstep::study {
 
+/// Batches that are climbed until memory runs out: first, first x factor, ... up to most.
+struct BatchLadder {
+  std::int64_t first = 0;  ///< 0 = no ladder
+  std::int64_t factor = 2;
+  std::int64_t most = 0;
+
+  std::vector<std::int64_t> rungs() const;
+};
+
 /// A grid of configurations: every worker count with every batch and every strategy.
 struct Sweep {
   std::vector<int> workers;
   std::vector<std::int64_t> batches;         ///< per worker, b: weak scaling
   std::vector<std::int64_t> global_batches;  ///< of all workers, B: strong scaling, b = B/N
+  BatchLadder ladder;                        ///< instead of both: per worker
   std::vector<std::string> strategies;
   int repeats = 1;
   std::uint64_t order_seed = 1;  ///< decides the order within a round
@@ -35,7 +45,13 @@ struct Cell {
 struct PlannedRun {
   Cell cell;
   int repeat = 1;  ///< from 1
+  /// Of a ladder: what its rungs have in common besides workers and strategy. Empty otherwise. A
+  /// rung is only due while the smaller ones fit.
+  std::string ladder{};
 };
+
+/// Whether `lower` is a smaller rung of the same ladder and repeat as `upper`.
+bool is_rung_below(const PlannedRun& lower, const PlannedRun& upper);
 
 /// Every configuration once, in the order of the lists. Throws kUsage for an empty or repeated
 /// entry and for a global batch that its workers cannot share equally.
@@ -43,8 +59,8 @@ std::vector<Cell> cells_of(const Sweep& sweep);
 
 /// Every configuration `repeats` times. Slow drift of the machine (heat, other load) must not look
 /// like a difference between configurations: round r of all of them comes before round r+1 of any,
-/// and each round has an order of its own, shuffled by the seed. The same sweep gives the same
-/// plan.
+/// and each round has an order of its own, shuffled by the seed; rungs of a ladder go from small to
+/// large. The same sweep gives the same plan.
 std::vector<PlannedRun> plan_runs(const Sweep& sweep);
 
 /// "1,2,4" -> 1, 2, 4. Throws kUsage naming `option` for other text and for numbers outside
@@ -52,7 +68,14 @@ std::vector<PlannedRun> plan_runs(const Sweep& sweep);
 std::vector<std::int64_t> parse_counts(std::string_view text, std::string_view option,
                                        std::int64_t most);
 
-/// "a,b" -> "a", "b". Throws kUsage naming `option` when an entry is empty.
-std::vector<std::string> parse_names(std::string_view text, std::string_view option);
+/// "32..x4" -> 32, 128, 512, ... up to `most`; "32..4096x4" up to 4096. Throws kUsage naming
+/// `option` for other text. Text without ".." is no ladder.
+bool is_ladder(std::string_view text);
+BatchLadder parse_ladder(std::string_view text, std::string_view option, std::int64_t most);
+
+/// "a,b" -> "a", "b". Throws kUsage naming `option` when an entry is empty; with `may_be_absent` no
+/// text at all gives one empty name.
+std::vector<std::string> parse_names(std::string_view text, std::string_view option,
+                                     bool may_be_absent = false);
 
 }  // namespace lockstep::study

@@ -136,5 +136,39 @@ TEST(Sweep, ReadsListsAndRefusesOtherText) {
   EXPECT_THROW(parse_names("a,,b", "--strategy"), Error);
 }
 
+TEST(Ladder, ClimbsByItsFactorUpToItsMost) {
+  EXPECT_EQ(parse_ladder("32..x4", "--batch", 2048).rungs(),
+            (std::vector<std::int64_t>{32, 128, 512, 2048}));
+  EXPECT_EQ(parse_ladder("10..100x3", "--batch", 2048).rungs(),
+            (std::vector<std::int64_t>{10, 30, 90}));
+  EXPECT_TRUE(is_ladder("32..x4"));
+  EXPECT_FALSE(is_ladder("32,128"));
+}
+
+TEST(Ladder, RefusesOtherText) {
+  for (const char* text : {"..", "32..", "..x4", "32..x", "32..x1", "32..x4,64", "0..x2", "32.x4",
+                           "64..32x2", "a..x4", "32..x4x", "32..9999999x2"}) {
+    EXPECT_THROW(parse_ladder(text, "--batch", 2048), Error) << text;
+  }
+}
+
+TEST(Ladder, GoesFromSmallToLargeInEveryRound) {
+  Sweep sweep;
+  sweep.workers = {1, 2};
+  sweep.strategies = {""};
+  sweep.ladder = {32, 4, 512};
+  sweep.repeats = 2;
+  const auto plan = plan_runs(sweep);
+  ASSERT_EQ(plan.size(), 12u);
+  for (std::size_t i = 1; i < plan.size(); ++i) {
+    if (plan[i].repeat != plan[i - 1].repeat) continue;
+    EXPECT_LE(plan[i - 1].cell.batch_per_worker, plan[i].cell.batch_per_worker);
+  }
+  EXPECT_TRUE(is_rung_below(plan[0], plan[2]) || is_rung_below(plan[1], plan[2]));
+  EXPECT_FALSE(is_rung_below(plan[2], plan[0]));
+  sweep.batches = {32};
+  EXPECT_THROW(plan_runs(sweep), Error);
+}
+
 }  // namespace
 }  // namespace lockstep::study

@@ -21,7 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int kManifestVersion = 1;
+/// 1 kept the memory of SGD alone, under `velocity`.
+constexpr int kManifestVersion = 2;
 constexpr std::size_t kKept = 2;
 
 [[noreturn]] void fail(const std::string& path, const char* doing) {
@@ -92,6 +93,8 @@ json to_manifest(const Checkpoint& c, const std::string& file, std::span<const c
           {"parameters", c.identity.parameters},
           {"seed", c.identity.seed},
           {"global_batch", c.identity.global_batch},
+          {"optimizer", c.identity.optimizer},
+          {"figures", c.figures},
           {"epoch", c.position.epoch},
           {"step", c.position.step},
           {"total_steps", c.position.total},
@@ -108,7 +111,8 @@ std::vector<char> read_file(const std::string& path) {
 
 Checkpoint read_checkpoint(const std::string& folder, const std::string& manifest_path) {
   const json manifest = json::parse(std::ifstream(manifest_path));
-  if (manifest.at("v").get<int>() > kManifestVersion) {
+  const int version = manifest.at("v").get<int>();
+  if (version > kManifestVersion) {
     throw Error(ErrorKind::kData, manifest_path + " was written by a newer lockstep",
                 "resume with that version");
   }
@@ -121,12 +125,18 @@ Checkpoint read_checkpoint(const std::string& folder, const std::string& manifes
   }
   Checkpoint c;
   c.identity = {manifest.at("recipe"), manifest.at("parameters"), manifest.at("seed"),
-                manifest.at("global_batch")};
+                manifest.at("global_batch"), manifest.value("optimizer", "sgd")};
   c.position = {manifest.at("epoch"),    manifest.at("step"),    manifest.at("total_steps"),
                 manifest.at("loss_sum"), manifest.at("correct"), manifest.at("examples")};
   const auto content = torch::pickle_load(bytes).toGenericDict();
   c.model = from_dict(content.at("model"));
-  c.velocity = from_dict(content.at("velocity"));
+  if (version == 1) {
+    c.optimizer = from_dict(content.at("velocity"));
+    for (NamedTensor& memory : c.optimizer) memory.name = "velocity/" + memory.name;
+    return c;
+  }
+  c.optimizer = from_dict(content.at("optimizer"));
+  c.figures = manifest.at("figures").get<std::map<std::string, double>>();
   return c;
 }
 
@@ -161,7 +171,7 @@ CheckpointFolder::CheckpointFolder(std::string path) : path_(std::move(path)) {
 std::string CheckpointFolder::write(const Checkpoint& checkpoint) {
   c10::impl::GenericDict content(c10::StringType::get(), c10::AnyType::get());
   content.insert("model", to_dict(checkpoint.model));
-  content.insert("velocity", to_dict(checkpoint.velocity));
+  content.insert("optimizer", to_dict(checkpoint.optimizer));
   const std::vector<char> bytes = torch::pickle_save(content);
 
   const std::string stem = fmt::format("checkpoint-{:012}", checkpoint.position.total);
@@ -215,7 +225,8 @@ void copy_tensors(const std::vector<NamedTensor>& from, const std::vector<NamedT
     const auto found = std::find_if(from.begin(), from.end(),
                                     [&](const NamedTensor& entry) { return entry.name == name; });
     if (found == from.end()) differ(fmt::format("it has no '{}'", name));
-    if (found->tensor.sizes() != tensor.sizes()) differ(fmt::format("'{}' has another shape", name));
+    if (found->tensor.sizes() != tensor.sizes())
+      differ(fmt::format("'{}' has another shape", name));
     tensor.copy_(found->tensor);
   }
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,22 +33,25 @@ struct CheckpointIdentity {
   std::int64_t parameters = 0;
   std::uint64_t seed = 0;
   std::int64_t global_batch = 0;
+  std::string optimizer = "sgd";
 };
 
-/// All that is needed to go on bit for bit. `model` holds parameters and buffers under the network's
-/// names, `velocity` the optimizer's memory under the parameters' names.
+/// All that is needed to go on bit for bit. `model` holds parameters and buffers under the
+/// network's names, `optimizer` its memory as "velocity/NAME" for each parameter, `figures` single
+/// numbers.
 struct Checkpoint {
   CheckpointIdentity identity;
   Position position;
   std::vector<NamedTensor> model;
-  std::vector<NamedTensor> velocity;
+  std::vector<NamedTensor> optimizer;
+  std::map<std::string, double> figures;
 };
 
-/// Checkpoints of one run in one folder. Each is a file that Python's torch.load reads (keys `model`,
-/// `velocity`) and a manifest with its size and digest, which is put in place last: a checkpoint
-/// without a fitting manifest does not count, so one that was being written when the power went is
-/// as if it had never been begun. The newest two are kept, and the newest that was taken between two
-/// epochs, from which a run can go on with another global batch.
+/// Checkpoints of one run in one folder. Each is a file that Python's torch.load reads (keys
+/// `model`, `optimizer`) and a manifest with its size and digest, which is put in place last: a
+/// checkpoint without a fitting manifest does not count, so one that was being written when the
+/// power went is as if it had never been begun. The newest two are kept, and the newest that was taken
+/// between two epochs, from which a run can go on with another global batch.
 class CheckpointFolder {
  public:
   /// Makes the folder. Throws kData when it cannot be written to.

@@ -24,10 +24,11 @@ class CheckpointFolderTest : public ::testing::Test {
 
   static Checkpoint at_step(std::int64_t step) {
     Checkpoint checkpoint;
-    checkpoint.identity = {"fashion", 12, 3, 256};
+    checkpoint.identity = {"fashion", 12, 3, 256, "adam"};
     checkpoint.position = {2, step, step, 0.1 + 0.2, 7, 9};
     checkpoint.model = {{"weight", torch::full({3, 4}, static_cast<float>(step))}};
-    checkpoint.velocity = {{"weight", torch::randn({3, 4})}};
+    checkpoint.optimizer = {{"velocity/weight", torch::randn({3, 4})}};
+    checkpoint.figures = {{"optimizer_steps", 10}, {"plateau_best", 0.1 + 0.2}};
     return checkpoint;
   }
 
@@ -51,7 +52,9 @@ TEST_F(CheckpointFolderTest, ReadsBackTheNewestBitForBit) {
   EXPECT_EQ(read->position.total, 10);
   EXPECT_EQ(read->position.loss_sum, 0.1 + 0.2);
   EXPECT_TRUE(torch::equal(read->model.at(0).tensor, written.model[0].tensor));
-  EXPECT_TRUE(torch::equal(read->velocity.at(0).tensor, written.velocity[0].tensor));
+  EXPECT_TRUE(torch::equal(read->optimizer.at(0).tensor, written.optimizer[0].tensor));
+  EXPECT_EQ(read->figures, written.figures);
+  EXPECT_EQ(read->identity.optimizer, "adam");
 }
 
 TEST_F(CheckpointFolderTest, KeepsTheNewestTwo) {

@@ -17,7 +17,7 @@ void copy(std::vector<NamedTensor>& tensors) {
 void CheckpointWriter::write(Checkpoint checkpoint) {
   finish();
   copy(checkpoint.model);
-  copy(checkpoint.velocity);
+  copy(checkpoint.optimizer);
   const auto kept = std::make_shared<const Checkpoint>(std::move(checkpoint));
   thread_.add([this, kept] {
     const std::string path = folder_.write(*kept);

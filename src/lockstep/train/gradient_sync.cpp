@@ -1,21 +1,13 @@
 #include "lockstep/train/gradient_sync.h"
 
-#include <fmt/format.h>
 #include <torch/csrc/autograd/function_hook.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "lockstep/base/error.h"
+#include "lockstep/train/sum_of_squares.h"
 
 namespace lockstep::train {
-
-Strategy strategy_from_name(std::string_view name) {
-  if (name == "overlap") return Strategy::kOverlap;
-  if (name == "blocking") return Strategy::kBlocking;
-  throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a strategy", name),
-              "choose overlap or blocking");
-}
 
 /// Called by autograd after it has set a parameter's gradient.
 class GradientSync::Hook final : public torch::autograd::FunctionPostHook {
@@ -34,13 +26,15 @@ class GradientSync::Hook final : public torch::autograd::FunctionPostHook {
 };
 
 GradientSync::GradientSync(std::vector<torch::Tensor> parameters, comm::BucketPlan plan,
-                           comm::Communicator& communicator, Strategy strategy, const Clock& clock)
+                           comm::Communicator& communicator, const SyncOptions& options,
+                           const Clock& clock)
     : parameters_(std::move(parameters)),
       plan_(std::move(plan)),
       communicator_(communicator),
-      strategy_(strategy),
+      options_(options),
       clock_(clock),
-      flat_(communicator.allocate(plan_.total)),
+      flat_(
+          communicator.allocate_rounded(plan_.total, options.wire, plan_.total - plan_.tail_begin)),
       arrivals_(parameters_.size()),
       bucket_open_(plan_.buckets.size()) {
   const auto flat = torch::from_blob(flat_.data(), {static_cast<std::int64_t>(flat_.size())});
@@ -67,11 +61,14 @@ void GradientSync::begin_step(int micro_steps) {
   }
   next_bucket_ = 0;
   handed_over_.clear();
+  squares_ = 0;
   std::fill(flat_.begin() + static_cast<std::ptrdiff_t>(plan_.tail_begin), flat_.end(), 0.0F);
   active_ = true;
 }
 
-std::span<float> GradientSync::tail() { return flat_.subspan(plan_.tail_begin); }
+std::span<float> GradientSync::tail() {
+  return flat_.subspan(plan_.tail_begin);
+}
 
 void GradientSync::take(std::size_t parameter) {
   if (!active_) return;
@@ -85,21 +82,32 @@ void GradientSync::take(std::size_t parameter) {
   } else {
     slot.copy_(grad);
   }
-  // Autograd then hands over its next gradient instead of adding to this one, and the memory is free
-  // for the rest of backward.
+  // Autograd then hands over its next gradient instead of adding to this one, and the memory is
+  // free for the rest of backward.
   grad.reset();
   if (++arrivals_[parameter] < micro_steps_) return;
   --bucket_open_[plan_.bucket_of[parameter]];
-  if (strategy_ == Strategy::kOverlap) start_full_buckets();
+  if (options_.strategy == Strategy::kOverlap) start_full_buckets();
 }
 
 void GradientSync::start_full_buckets() {
   while (next_bucket_ < plan_.buckets.size() && bucket_open_[next_bucket_] == 0) {
     const auto& bucket = plan_.buckets[next_bucket_++];
     handed_over_.push_back(clock_.monotonic());
+    if (options_.strategy == Strategy::kLocal) continue;
+    if (options_.norm_slot && communicator_.size() > 1) add_squares(bucket);
+    if (options_.strategy == Strategy::kCentral) continue;
     communicator_.start_sum(flat_.subspan(bucket.begin, bucket.end - bucket.begin));
   }
   communicator_.progress();
+}
+
+void GradientSync::add_squares(const comm::BucketPlan::Bucket& bucket) {
+  const std::size_t end = std::min(bucket.end, plan_.tail_begin);
+  squares_ += sum_of_squares(flat_.data() + bucket.begin, end - bucket.begin);
+  if (bucket.end == plan_.total) {
+    tail()[*options_.norm_slot] = static_cast<float>(norm_weight_ * squares_);
+  }
 }
 
 void GradientSync::hand_over_rest() {
@@ -116,7 +124,11 @@ void GradientSync::hand_over_rest() {
 
 void GradientSync::finish() {
   if (active_) hand_over_rest();
-  communicator_.finish();
+  if (options_.strategy == Strategy::kCentral) {
+    communicator_.sum_to_root(flat_, 0);
+  } else {
+    communicator_.finish();
+  }
 }
 
 }  // namespace lockstep::train

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -10,40 +11,46 @@
 #include "lockstep/base/clock.h"
 #include "lockstep/comm/bucket_plan.h"
 #include "lockstep/comm/communicator.h"
+#include "lockstep/train/strategy.h"
 #include "lockstep/train/torch_version.h"
 
 namespace lockstep::train {
 
-enum class Strategy {
-  kOverlap,   ///< a bucket's all-reduce starts as soon as backward has filled it
-  kBlocking,  ///< all buckets start when backward is done
+struct SyncOptions {
+  Strategy strategy = Strategy::kOverlap;
+  comm::Wire wire = comm::Wire::kFloat;  ///< of gradients; the tail always travels as it is
+  /// Index in the tail for the squared norm of the rank's own gradients; none = not wanted.
+  std::optional<std::size_t> norm_slot{};
 };
-
-/// Throws kUsage for a name that is none of "overlap", "blocking".
-Strategy strategy_from_name(std::string_view name);
 
 /// Sums the gradients of all ranks while backward runs.
 ///
 /// Hooks on the parameters move each gradient, as autograd produces it, into its slot of one flat
-/// buffer that the communicator reduces in place; with kOverlap a full bucket is handed over at once,
-/// buckets always in the same order on every rank. A loss divided by the global batch on each rank
-/// thus gives the gradient of the global mean. One thread; the network must outlive this object.
+/// buffer that the communicator reduces in place; with kOverlap a full bucket is handed over at
+/// once, buckets always in the same order on every rank. A loss divided by the global batch on each
+/// rank thus gives the gradient of the global mean. With kCentral only rank 0 has the sums, with
+/// kLocal each rank keeps its own gradients and nothing is sent. One thread; the network must
+/// outlive this object.
 ///
 ///   sync.begin_step();    // before the step's first backward; begin_step(A) for A micro-steps
 ///   loss.backward();
 ///   sync.finish();        // blocks; gradients() holds the sums
 class GradientSync {
  public:
-  /// `parameters` as in FlatParameters, with the same plan. The tail of the plan rides along with the
-  /// last bucket: set it before that is handed over.
+  /// `parameters` as in FlatParameters, with the same plan. The tail of the plan rides along with
+  /// the last bucket: set it before that is handed over.
   GradientSync(std::vector<torch::Tensor> parameters, comm::BucketPlan plan,
-               comm::Communicator& communicator, Strategy strategy, const Clock& clock);
+               comm::Communicator& communicator, const SyncOptions& options, const Clock& clock);
   ~GradientSync();
   GradientSync(const GradientSync&) = delete;
   GradientSync& operator=(const GradientSync&) = delete;
 
   /// `micro_steps` backward passes will add up before anything is handed over.
   void begin_step(int micro_steps = 1);
+
+  /// The squared norm of the rank's own gradients is put into the tail times this; before the last
+  /// bucket is handed over. 1 unless said otherwise.
+  void weigh_norm(double weight) { norm_weight_ = weight; }
 
   /// Floats summed over ranks together with the gradients; zero at begin_step().
   std::span<float> tail();
@@ -66,12 +73,13 @@ class GradientSync {
 
   void take(std::size_t parameter);
   void start_full_buckets();
+  void add_squares(const comm::BucketPlan::Bucket& bucket);
 
   std::vector<torch::Tensor> parameters_;
   std::vector<torch::Tensor> slots_;
   comm::BucketPlan plan_;
   comm::Communicator& communicator_;
-  Strategy strategy_;
+  SyncOptions options_;
   const Clock& clock_;
   std::span<float> flat_;
 
@@ -84,6 +92,8 @@ class GradientSync {
   std::vector<std::size_t> bucket_open_;  ///< gradients still awaited, by bucket
   std::size_t next_bucket_ = 0;
   std::vector<Nanoseconds> handed_over_;
+  double norm_weight_ = 1;
+  double squares_ = 0;  ///< of the buckets handed over
   bool active_ = false;
 };
 

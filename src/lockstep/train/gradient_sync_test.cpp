@@ -61,7 +61,7 @@ TEST_P(GradientSyncStrategy, SumsTheGradientsOfAllRanks) {
       const SystemClock clock;
       const auto parameters = trainable_parameters(*networks[static_cast<std::size_t>(rank)]);
       const auto plan = plan_for(parameters, bucket);
-      GradientSync sync(parameters, plan, *communicator, strategy, clock);
+      GradientSync sync(parameters, plan, *communicator, {.strategy = strategy}, clock);
       for (int step = 0; step < 3; ++step) {
         sync.begin_step();
         sync.tail()[0] = static_cast<float>(rank);
@@ -98,7 +98,7 @@ TEST(GradientSync, AddsUpTheGradientsOfMicroSteps) {
   const SystemClock clock;
   const auto parameters = trainable_parameters(*network);
   const auto plan = plan_for(parameters, 64);
-  GradientSync sync(parameters, plan, *communicator, Strategy::kOverlap, clock);
+  GradientSync sync(parameters, plan, *communicator, {}, clock);
   sync.begin_step(2);
   network->forward(a).sum().backward();
   EXPECT_TRUE(sync.handed_over().empty());
@@ -116,7 +116,7 @@ TEST(GradientSync, GivesZeroToParametersThatBackwardDoesNotReach) {
   const SystemClock clock;
   const std::vector<torch::Tensor> parameters{used, unused};
   const auto plan = plan_for(parameters, 1);
-  GradientSync sync(parameters, plan, *communicator, Strategy::kOverlap, clock);
+  GradientSync sync(parameters, plan, *communicator, {}, clock);
   std::fill(sync.gradients().begin(), sync.gradients().end(), 42.0F);
   sync.begin_step();
   (used * 2).sum().backward();
@@ -131,7 +131,7 @@ TEST(GradientSync, LeavesGradientsAloneOnceItIsGone) {
   {
     const auto communicator = comm::make_single();
     const SystemClock clock;
-    GradientSync sync({parameter}, plan_for({parameter}, 1), *communicator, Strategy::kOverlap, clock);
+    GradientSync sync({parameter}, plan_for({parameter}, 1), *communicator, {}, clock);
   }
   parameter.sum().backward();
   EXPECT_TRUE(torch::equal(parameter.grad(), torch::ones({2})));

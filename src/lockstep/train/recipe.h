@@ -17,11 +17,15 @@ struct Recipe {
   std::string summary;
 
   /// Defaults for what a user leaves open.
+  std::string optimizer = "sgd";
   double learning_rate = 0.1;
   double momentum = 0.9;
   double weight_decay = 0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
   std::string schedule = "constant";
-  double warmup_fraction = 0;
+  double warmup_fraction = 0;     ///< of all steps
+  std::int64_t base_batch = 128;  ///< global batch that the rate is meant for
 
   std::function<std::shared_ptr<nets::Network>()> make_network;
   /// `source` is a folder, "synthetic", or empty for where the data usually is.

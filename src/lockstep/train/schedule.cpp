@@ -8,31 +8,81 @@
 #include "lockstep/base/error.h"
 
 namespace lockstep::train {
+namespace {
+
+/// What counts as a lower loss: noise in the last digits does not.
+constexpr double kImprovement = 1e-4;
+
+}  // namespace
 
 double Schedule::factor(std::int64_t step, std::int64_t total) const {
-  const double warmup = warmup_fraction * static_cast<double>(total);
   const auto at = static_cast<double>(step);
-  if (at + 1 < warmup) return (at + 1) / warmup;
-  const double rest = static_cast<double>(total) - warmup;
-  const double progress = rest > 0 ? (at - warmup) / rest : 0;
+  if (at + 1 < warmup_steps) return (at + 1) / warmup_steps;
+  const double rest = static_cast<double>(total) - warmup_steps;
+  const double progress = rest > 0 ? (at - warmup_steps) / rest : 0;
   const double done = progress < 0 ? 0 : (progress > 1 ? 1 : progress);
   switch (shape) {
     case Shape::kConstant:
+    case Shape::kPlateau:
       return 1;
     case Shape::kLinear:
       return 1 - done;
+    case Shape::kStep: {
+      double factor = 1;
+      for (const std::int64_t drop : drops) factor *= step >= drop ? gamma : 1;
+      return factor;
+    }
     case Shape::kCosine:
       return 0.5 * (1 + std::cos(std::numbers::pi * done));
   }
   return 1;
 }
 
-Schedule schedule_from_name(std::string_view name, double warmup_fraction) {
-  if (name == "constant") return {Schedule::Shape::kConstant, warmup_fraction};
-  if (name == "linear") return {Schedule::Shape::kLinear, warmup_fraction};
-  if (name == "cosine") return {Schedule::Shape::kCosine, warmup_fraction};
+Schedule::Shape schedule_shape(std::string_view name) {
+  if (name == "constant") return Schedule::Shape::kConstant;
+  if (name == "linear") return Schedule::Shape::kLinear;
+  if (name == "step") return Schedule::Shape::kStep;
+  if (name == "cosine") return Schedule::Shape::kCosine;
+  if (name == "plateau") return Schedule::Shape::kPlateau;
   throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a learning-rate schedule", name),
-              "choose constant, linear or cosine");
+              "choose constant, linear, step, cosine or plateau");
+}
+
+void Plateau::observe(double validation_loss) {
+  const double threshold = best_ - std::abs(best_) * kImprovement;
+  if (std::isfinite(validation_loss) && (!seen_ || validation_loss < threshold)) {
+    seen_ = true;
+    best_ = validation_loss;
+    waited_ = 0;
+    return;
+  }
+  if (++waited_ <= patience_) return;
+  factor_ *= gamma_;
+  waited_ = 0;
+}
+
+std::map<std::string, double> Plateau::figures() const {
+  return {{"plateau_factor", factor_},
+          {"plateau_seen", seen_ ? 1 : 0},
+          {"plateau_best", best_},
+          {"plateau_waited", waited_}};
+}
+
+void Plateau::restore(const std::map<std::string, double>& figures) {
+  if (!figures.contains("plateau_factor")) return;
+  factor_ = figures.at("plateau_factor");
+  seen_ = figures.at("plateau_seen") != 0;
+  best_ = figures.at("plateau_best");
+  waited_ = static_cast<int>(figures.at("plateau_waited"));
+}
+
+double batch_scale(std::string_view name, std::int64_t global_batch, std::int64_t base_batch) {
+  const double ratio = static_cast<double>(global_batch) / static_cast<double>(base_batch);
+  if (name == "none") return 1;
+  if (name == "linear") return ratio;
+  if (name == "sqrt") return std::sqrt(ratio);
+  throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a way to scale the learning rate", name),
+              "choose none, linear or sqrt");
 }
 
 }  // namespace lockstep::train

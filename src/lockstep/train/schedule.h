@@ -1,28 +1,61 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lockstep::train {
 
 /// The learning rate over a run, as a factor of its base value: a linear warm-up over the first
-/// `warmup` steps, then the shape.
+/// steps, then the shape.
 struct Schedule {
   enum class Shape {
     kConstant,
-    kLinear,  ///< straight down to zero at the last step
-    kCosine,  ///< half a cosine down to zero (Loshchilov and Hutter 2017)
+    kLinear,   ///< straight down to zero at the last step
+    kStep,     ///< times `gamma` at each of `drops`
+    kCosine,   ///< half a cosine down to zero (Loshchilov and Hutter 2017)
+    kPlateau,  ///< constant here; see Plateau
   };
   Shape shape = Shape::kConstant;
-  double warmup_fraction = 0;  ///< of all steps
+  double warmup_steps = 0;
+  std::vector<std::int64_t> drops{};  ///< of kStep: steps, rising
+  double gamma = 0.1;
 
-  /// `step` from 0 of `total`.
+  /// `step` from 0 of `total`; between 0 and 1.
   double factor(std::int64_t step, std::int64_t total) const;
 };
 
-/// "constant", "linear" or "cosine", each with a warm-up over the given fraction of the run. Throws
-/// kUsage otherwise.
-Schedule schedule_from_name(std::string_view name, double warmup_fraction);
+/// Throws kUsage for a name that is none of "constant", "linear", "step", "cosine", "plateau".
+Schedule::Shape schedule_shape(std::string_view name);
+
+/// Lowers the rate when the validation loss has stopped to fall: after more than `patience` epochs
+/// without one that is lower than the best by a part in ten thousand, the factor is multiplied by
+/// `gamma`. Every rank sees the same losses and so decides the same.
+class Plateau {
+ public:
+  Plateau(double gamma, int patience) : gamma_(gamma), patience_(patience) {}
+
+  /// After each epoch. A loss that is not finite is no progress.
+  void observe(double validation_loss);
+  double factor() const { return factor_; }
+
+  /// What a checkpoint must keep, by name.
+  std::map<std::string, double> figures() const;
+  void restore(const std::map<std::string, double>& figures);
+
+ private:
+  double gamma_;
+  int patience_;
+  double factor_ = 1;
+  bool seen_ = false;
+  double best_ = 0;
+  int waited_ = 0;
+};
+
+/// The factor that --lr-scale puts on a rate meant for `base_batch`: B / base, its root, or 1
+/// (Goyal et al. 2017 for "linear", Krizhevsky 2014 for "sqrt"). Throws kUsage for another name.
+double batch_scale(std::string_view name, std::int64_t global_batch, std::int64_t base_batch);
 
 }  // namespace lockstep::train

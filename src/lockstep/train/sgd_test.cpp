@@ -6,7 +6,7 @@
 namespace lockstep::train {
 namespace {
 
-TEST(Sgd, FollowsTorchsSgd) {
+TEST(SgdStep, FollowsTorchsSgd) {
   torch::manual_seed(1);
   constexpr std::int64_t kCount = 1003;
   auto theirs = torch::randn({kCount}).requires_grad_();
@@ -21,8 +21,8 @@ TEST(Sgd, FollowsTorchsSgd) {
     sgd_step({ours.data_ptr<float>(), kCount}, {gradient.data_ptr<float>(), kCount}, velocity,
              {.learning_rate = 0.1F, .momentum = 0.9F, .weight_decay = 5e-4F});
   }
-  // The same operations; a compiler may contract a multiplication with an addition, which rounds once
-  // instead of twice.
+  // The same operations; a compiler may contract a multiplication with an addition, which rounds
+  // once instead of twice.
   EXPECT_TRUE(torch::allclose(ours, theirs.detach(), 1e-5, 1e-6));
 }
 

@@ -1,31 +1,18 @@
 #include "lockstep/train/trainer.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 
 #include "lockstep/base/digest.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/log.h"
 #include "lockstep/train/classification.h"
-#include "lockstep/train/sgd.h"
-#include "lockstep/train/step_ballot.h"
+#include "lockstep/train/settings.h"
 
 namespace lockstep::train {
 namespace {
 
 using record::Phase;
-
-constexpr Nanoseconds kProgressInterval = 200'000'000;
-
-double seconds(Nanoseconds time) { return static_cast<double>(time) * 1e-9; }
-
-std::int64_t peak_memory_bytes() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss * 1024;
-}
 
 }  // namespace
 
@@ -43,15 +30,11 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
   transform_ = recipe_.make_transform(request_.spec.augment);
   torch::manual_seed(static_cast<std::int64_t>(request_.spec.seed));
   network_ = recipe_.make_network();
-  resolve_spec(std::move(started));
+  resolve_spec();
 
-  const auto& spec = request_.spec;
-  const auto trainable = trainable_parameters(*network_);
-  plan_ = comm::plan_buckets(element_counts(trainable), Bytes{spec.bucket_bytes},
-                             StepBallot::kFloats);
-  parameters_.emplace(trainable, plan_);
-  velocity_.assign(plan_.tail_begin, 0.0F);
-  sync_.emplace(trainable, plan_, communicator_, strategy_from_name(spec.strategy), clock_);
+  auto& spec = request_.spec;
+  learner_.emplace(*network_, spec, communicator_, clock_);
+  if (spec.sync_batch_norm && communicator_.size() > 1) moments_.emplace(communicator_);
   const data::SamplerOptions sampler{.examples = data_.train->size(),
                                      .batch = spec.batch_per_worker,
                                      .accumulate = spec.accumulate,
@@ -63,6 +46,8 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
   steps_per_epoch_ = loader_->steps_per_epoch();
   total_steps_ = steps_per_epoch_ * spec.epochs;
   if (spec.max_steps > 0) total_steps_ = std::min(total_steps_, spec.max_steps);
+  schedule_ = make_schedule(spec, recipe_, steps_per_epoch_, total_steps_);
+  if (schedule_.shape == Schedule::Shape::kPlateau) plateau_.emplace(spec.lr_gamma, spec.patience);
   if (request_.validate) {
     validation_.emplace(data_.validation, recipe_.make_transform(false), spec.batch_per_worker,
                         request_.loader_threads, communicator_);
@@ -72,28 +57,24 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
   if (checkpoints_ && communicator_.rank() == 0) writer_.emplace(*checkpoints_);
   if (request_.resume) resume();
   agree_on_start();
+  started_ = std::move(started);
+  started_.spec = spec;
 }
 
-/// Completes the spec by what only the trainer knows, and keeps it for the record.
-void Trainer::resolve_spec(record::RunStarted started) {
+/// Completes the spec by what only the trainer knows.
+void Trainer::resolve_spec() {
   auto& spec = request_.spec;
   spec.workers = communicator_.size();
   spec.backend = communicator_.backend();
   spec.data = data_.facts();
   spec.parameters = network_->parameter_count();
-  if (spec.learning_rate <= 0) spec.learning_rate = recipe_.learning_rate;
-  if (spec.momentum < 0) spec.momentum = recipe_.momentum;
-  if (spec.weight_decay < 0) spec.weight_decay = recipe_.weight_decay;
-  if (spec.schedule.empty()) spec.schedule = recipe_.schedule;
   if (spec.bucket_bytes == 0) spec.bucket_bytes = kDefaultBucketBytes;
-  schedule_ = schedule_from_name(spec.schedule, recipe_.warmup_fraction);
-  started_ = std::move(started);
-  started_.spec = spec;
+  complete_spec(spec, recipe_);
 }
 
 /// Parameters and buffers become those of rank 0.
 void Trainer::agree_on_start() {
-  communicator_.broadcast(std::as_writable_bytes(parameters_->values()), 0);
+  communicator_.broadcast(std::as_writable_bytes(learner_->parameters()), 0);
   share_buffers();
 }
 
@@ -105,49 +86,6 @@ void Trainer::share_buffers() {
   }
 }
 
-void Trainer::resume() {
-  if (!checkpoints_) {
-    throw Error(ErrorKind::kUsage, "--resume without --checkpoint", "say where the checkpoints are");
-  }
-  // Every rank reads it: the same file, and no rank has to send what another can read.
-  // In the middle of an epoch the order of examples hangs on the global batch; between two it does not.
-  auto checkpoint = checkpoints_->read_newest([this](const Checkpoint& one) {
-    return one.position.step == 0 || one.identity.global_batch == request_.spec.global_batch();
-  });
-  if (!checkpoint) checkpoint = checkpoints_->read_newest();
-  if (!checkpoint) {
-    if (communicator_.rank() == 0) {
-      log_info(fmt::format("no checkpoint in {} yet: starting from the beginning",
-                           request_.checkpoint_dir));
-    }
-    return;
-  }
-  const auto& identity = checkpoint->identity;
-  const auto& spec = request_.spec;
-  if (identity.recipe != spec.recipe || identity.parameters != spec.parameters) {
-    throw Error(ErrorKind::kData,
-                fmt::format("the checkpoint in {} is of recipe {} with {} parameters, not of {} with {}",
-                            request_.checkpoint_dir, identity.recipe, identity.parameters, spec.recipe,
-                            spec.parameters),
-                "resume with that recipe, or give another --checkpoint folder");
-  }
-  if (identity.seed != spec.seed ||
-      (checkpoint->position.step > 0 && identity.global_batch != spec.global_batch())) {
-    throw Error(ErrorKind::kData,
-                fmt::format("the checkpoint in {} was made with seed {} and global batch {}, not {} and {}",
-                            request_.checkpoint_dir, identity.seed, identity.global_batch, spec.seed,
-                            spec.global_batch()),
-                "in the middle of an epoch both must stay the same");
-  }
-  copy_tensors(checkpoint->model, model_tensors());
-  copy_tensors(checkpoint->velocity, velocity_tensors());
-  position_ = checkpoint->position;
-  // With another global batch an epoch has another number of steps.
-  if (identity.global_batch != spec.global_batch() && spec.max_steps == 0) {
-    position_.total = (position_.epoch - 1) * steps_per_epoch_;
-  }
-}
-
 void Trainer::run() {
   began_ = progress_at_ = clock_.monotonic();
   started_.started_wall_ns = clock_.wall();
@@ -155,6 +93,7 @@ void Trainer::run() {
   started_.first_epoch = position_.epoch;
   if (communicator_.rank() == 0) emit_(started_);
 
+  sampler_.emplace(clock_, communicator_.rank(), std::nullopt);
   network_->train();
   bool go_on = true;
   while (go_on && position_.total < total_steps_) go_on = train_epoch(position_.epoch);
@@ -177,6 +116,7 @@ bool Trainer::train_epoch(int epoch) {
     tell_of_checkpoints();
     if (outcome == StepOutcome::kStop && position_.total < total_steps_) {
       log_->flush();
+      learner_->settle();
       if (checkpoints_) save_checkpoint();
       return false;
     }
@@ -190,71 +130,96 @@ bool Trainer::train_epoch(int epoch) {
 }
 
 Trainer::StepOutcome Trainer::train_step(int epoch, std::int64_t step) {
-  const int micro_steps = request_.spec.accumulate;
   recorder_.begin(epoch, position_.total);
-  sync_->begin_step(micro_steps);
-  Tally tally;
-  std::int64_t examples = 0, global = 0;
+  const StepShare share = compute_gradients();
+  recorder_.end_phase(Phase::kBackward);
+  recorder_.ready();
+  learner_->sum();
+  recorder_.end_phase(Phase::kTransfer);
+  learning_rate_ = request_.spec.scaled_learning_rate *
+                   schedule_.factor(position_.total, total_steps_) *
+                   (plateau_ ? plateau_->factor() : 1);
+  learner_->move(learning_rate_);
+  recorder_.end_phase(Phase::kOptimizer);
+  ++position_.step;
+  ++position_.total;
+  const bool last = position_.step == steps_per_epoch_ || position_.total == total_steps_;
+  const bool agreed = learner_->share(last);
+  recorder_.end_phase(Phase::kTransfer);
+
+  unread_examples_ += share.global;
+  const StepOutcome outcome = agreed ? read_ballot(epoch, step) : StepOutcome::kGoOn;
+  log_->add(recorder_.end(share.examples), learner_->handed_over());
+  return outcome;
+}
+
+/// Forward and backward over the micro-batches of a step.
+StepShare Trainer::compute_gradients() {
+  const int micro_steps = request_.spec.accumulate;
+  learner_->begin_step(micro_steps);
+  std::optional<nets::SyncBatchNormScope> sync_norms;
+  if (moments_) sync_norms.emplace(*moments_);
+  StepShare share;
   for (int micro = 0; micro < micro_steps; ++micro) {
     auto batch = loader_->next(Seconds(request_.timeout_s));
     recorder_.end_phase(Phase::kInputWait);
     if (!batch) throw Error(ErrorKind::kInternal, "the loader ended before the epoch");
-    global = batch->global_count();
-    examples += batch->count();
-    const auto loss = batch->count() > 0 ? forward(*batch, tally) : torch::Tensor();
+    share.global = batch->global_count();
+    share.examples = batch->step_count();
+    if (moments_ && !everyone_has_examples(share.global)) share.global = share.examples = 0;
+    const auto loss =
+        batch->count() > 0 && share.global > 0 ? forward(*batch, share) : torch::Tensor();
     recorder_.end_phase(Phase::kForward);
-    // Backward hands over the last bucket, so what rides in it must be there before.
     if (micro + 1 == micro_steps) {
-      StepBallot(sync_->tail())
-          .cast(communicator_.rank(), tally.loss_share, tally.correct, stop_.load());
+      share.stop = stop_.load();
+      learner_->cast(share);
     }
     if (loss.defined()) loss.backward();
+    recorder_.end_phase(Phase::kBackward);
   }
-  sync_->hand_over_rest();
-  recorder_.end_phase(Phase::kBackward);
-  recorder_.ready();
-  sync_->finish();
-  recorder_.end_phase(Phase::kTransfer);
-  check_loss(epoch, step);
-  learning_rate_ = request_.spec.learning_rate * schedule_.factor(position_.total, total_steps_);
-  sgd_step(parameters_->values(), sync_->gradients().first(plan_.tail_begin), velocity_,
-           {.learning_rate = static_cast<float>(learning_rate_),
-            .momentum = static_cast<float>(request_.spec.momentum),
-            .weight_decay = static_cast<float>(request_.spec.weight_decay)});
-  recorder_.end_phase(Phase::kOptimizer);
+  learner_->hand_over();
+  return share;
+}
 
-  const StepBallot ballot(sync_->tail());
-  last_loss_ = ballot.mean_loss();
-  position_.loss_sum += last_loss_ * static_cast<double>(global);
+/// Norms over the global batch want every rank in every pass: the examples of a last step that is
+/// too small for that are left out.
+bool Trainer::everyone_has_examples(std::int64_t global) const {
+  return global >= std::int64_t{communicator_.size()} * request_.spec.accumulate;
+}
+
+/// The batch's part of the mean loss over the global batch, ready for backward. Gradients are
+/// summed over ranks and micro-steps, so each batch is weighted by its share.
+torch::Tensor Trainer::forward(const data::Batch& batch, StepShare& share) {
+  const auto images = images_of(batch, transform_->output_shape(), transform_->output_order());
+  const auto scores = network_->forward(images);
+  const auto count = static_cast<double>(batch.count());
+  const double weight = count / static_cast<double>(batch.global_count()) *
+                        learner_->loss_factor(batch.step_count(), batch.global_count());
+  auto loss = torch::nn::functional::cross_entropy(scores, labels_of(batch));
+  share.loss_sum += loss.item<double>() * count;
+  share.correct += static_cast<double>(count_correct(scores, batch));
+  return weight != 1 ? loss * weight : loss;
+}
+
+/// What all ranks said about the steps since they last agreed.
+Trainer::StepOutcome Trainer::read_ballot(int epoch, std::int64_t step) {
+  check_loss(epoch, step);
+  const StepBallot ballot = learner_->ballot();
+  if (unread_examples_ > 0) last_loss_ = ballot.loss_sum() / static_cast<double>(unread_examples_);
+  position_.loss_sum += ballot.loss_sum();
   position_.correct += ballot.correct();
-  position_.examples += global;
-  ++position_.step;
-  ++position_.total;
+  position_.examples += unread_examples_;
+  unread_examples_ = 0;
   if (request_.check_ranks) check_ranks(epoch, step);
-  log_->add(recorder_.end(examples), sync_->handed_over());
   return ballot.anyone_stops() ? StepOutcome::kStop : StepOutcome::kGoOn;
 }
 
-/// The batch's part of the mean loss over the global batch, ready for backward. Gradients are summed
-/// over ranks and micro-steps, so each batch is weighted by its share.
-torch::Tensor Trainer::forward(const data::Batch& batch, Tally& tally) {
-  const auto images = images_of(batch, transform_->output_shape(), transform_->output_order());
-  const auto scores = network_->forward(images);
-  const double weight =
-      static_cast<double>(batch.count()) / static_cast<double>(batch.global_count());
-  auto loss = torch::nn::functional::cross_entropy(scores, labels_of(batch));
-  if (weight != 1) loss = loss * weight;
-  tally.loss_share += loss.item<double>();
-  tally.correct += count_correct(scores, batch);
-  return loss;
-}
-
 void Trainer::check_loss(int epoch, std::int64_t step) {
-  const StepBallot ballot(sync_->tail());
+  const StepBallot ballot = learner_->ballot();
   const int bad = ballot.ranks_without_finite_loss();
   if (bad == 0 || request_.keep_going) return;
-  const std::string where =
-      bad == 1 ? fmt::format("rank {}", ballot.rank_without_finite_loss()) : fmt::format("{} ranks", bad);
+  const std::string where = bad == 1 ? fmt::format("rank {}", ballot.rank_without_finite_loss())
+                                     : fmt::format("{} ranks", bad);
   throw Error(ErrorKind::kData,
               fmt::format("the loss is not a finite number at step {} of epoch {} on {}", step + 1,
                           epoch, where),
@@ -271,107 +236,8 @@ void Trainer::check_ranks(int epoch, std::int64_t step) {
   }
 }
 
-void Trainer::finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_before) {
-  record::EpochResult result;
-  result.epoch = epoch;
-  result.train_s = seconds(clock_.monotonic() - began);
-  log_->flush();
-  result.examples = position_.examples;
-  result.train_loss = position_.loss_sum / static_cast<double>(position_.examples);
-  result.train_accuracy = position_.correct / static_cast<double>(position_.examples);
-  result.learning_rate = learning_rate_;
-  result.examples_per_s =
-      static_cast<double>(position_.examples - examples_before) / result.train_s;
-  // Running statistics of batch norms drift apart between ranks; rank 0's count, as everywhere.
-  share_buffers();
-  if (validation_) {
-    const Nanoseconds validation_began = clock_.monotonic();
-    const auto validated = validation_->run(*network_);
-    result.val_loss = validated.loss;
-    result.val_accuracy = validated.accuracy;
-    result.val_s = seconds(clock_.monotonic() - validation_began);
-  }
-  if (communicator_.rank() == 0) emit_(result);
-  if (position_.step == steps_per_epoch_) {
-    position_ = {.epoch = epoch + 1, .step = 0, .total = position_.total};
-  }
-  if (checkpoints_) save_checkpoint();
-  progress_at_ = clock_.monotonic();
-  progress_examples_ = 0;
-}
-
-void Trainer::report_progress(int epoch, std::int64_t step) {
-  if (communicator_.rank() != 0) return;
-  const Nanoseconds now = clock_.monotonic();
-  progress_examples_ += request_.spec.global_batch();
-  if (now - progress_at_ < kProgressInterval) return;
-  emit_(record::Progress{.epoch = epoch,
-                         .step = step,
-                         .steps_per_epoch = steps_per_epoch_,
-                         .examples_per_s = static_cast<double>(progress_examples_) /
-                                           seconds(now - progress_at_),
-                         .loss = last_loss_});
-  progress_at_ = now;
-  progress_examples_ = 0;
-}
-
-std::vector<NamedTensor> Trainer::model_tensors() const {
-  std::vector<NamedTensor> tensors;
-  for (const auto& item : network_->named_parameters()) tensors.push_back({item.key(), item.value()});
-  for (const auto& item : network_->named_buffers()) tensors.push_back({item.key(), item.value()});
-  return tensors;
-}
-
-std::vector<NamedTensor> Trainer::velocity_tensors() {
-  const auto flat = torch::from_blob(velocity_.data(), {static_cast<std::int64_t>(velocity_.size())});
-  std::vector<NamedTensor> tensors;
-  std::size_t index = 0;
-  for (const auto& item : network_->named_parameters()) {
-    const auto& parameter = item.value();
-    if (!parameter.requires_grad()) continue;
-    tensors.push_back({item.key(), flat.as_strided(parameter.sizes(), parameter.strides(),
-                                                   static_cast<std::int64_t>(plan_.offset_of[index++]))});
-  }
-  return tensors;
-}
-
-void Trainer::save_checkpoint() {
-  if (communicator_.rank() != 0) return;
-  const auto& spec = request_.spec;
-  writer_->write(
-      {.identity = {spec.recipe, spec.parameters, spec.seed, spec.global_batch()},
-       .position = position_,
-       .model = model_tensors(),
-       .velocity = velocity_tensors()});
-}
-
-void Trainer::tell_of_checkpoints() {
-  if (!writer_) return;
-  for (const auto& written : writer_->take_written()) emit_(written);
-}
-
 std::uint64_t Trainer::parameters_digest() {
-  return digest(std::as_bytes(parameters_->values()));
-}
-
-void Trainer::end_run(record::RunStatus status) {
-  struct Ending {
-    std::int64_t peak_memory = 0;
-    std::uint64_t digest = 0;
-  };
-  const auto endings = communicator_.gather_all(Ending{peak_memory_bytes(), parameters_digest()});
-  record::RunEnded ended;
-  ended.status = status;
-  for (const Ending& ending : endings) {
-    ended.peak_memory_bytes = std::max(ended.peak_memory_bytes, ending.peak_memory);
-    if (ending.digest != endings[0].digest) {
-      throw Error(ErrorKind::kInternal, "the ranks ended with different parameters");
-    }
-  }
-  ended.parameters_digest = format_digest(endings[0].digest);
-  ended.ended_wall_ns = clock_.wall();
-  ended.total_s = seconds(clock_.monotonic() - began_);
-  if (communicator_.rank() == 0) emit_(ended);
+  return digest(std::as_bytes(learner_->parameters()));
 }
 
 }  // namespace lockstep::train

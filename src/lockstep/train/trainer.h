@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -9,12 +10,13 @@
 #include "lockstep/comm/communicator.h"
 #include "lockstep/data/loader.h"
 #include "lockstep/measure/step_recorder.h"
+#include "lockstep/measure/utilisation.h"
 #include "lockstep/record/event.h"
 #include "lockstep/record/train_request.h"
 #include "lockstep/train/checkpoint.h"
 #include "lockstep/train/checkpoint_writer.h"
-#include "lockstep/train/flat_parameters.h"
-#include "lockstep/train/gradient_sync.h"
+#include "lockstep/train/learner.h"
+#include "lockstep/train/rank_moments.h"
 #include "lockstep/train/recipe.h"
 #include "lockstep/train/schedule.h"
 #include "lockstep/train/step_log.h"
@@ -29,41 +31,40 @@ inline constexpr std::uint64_t kDefaultBucketBytes = 4'000'000;
 /// one with the same request.
 class Trainer {
  public:
-  /// `started` carries what the program knows (machine, build); the trainer completes the spec in it.
-  /// Only rank 0 calls `emit`. `stop` may be set from a signal handler at any time. Collective;
+  /// `started` carries what the program knows (machine, build); the trainer completes the spec in
+  /// it. Only rank 0 calls `emit`. `stop` may be set from a signal handler at any time. Collective;
   /// blocks while data is read and ranks agree. Throws kData for bad data or an unfit checkpoint.
-  Trainer(record::TrainRequest request, record::RunStarted started, comm::Communicator& communicator,
-          const Clock& clock, EventSink emit, const std::atomic<bool>& stop);
+  Trainer(record::TrainRequest request, record::RunStarted started,
+          comm::Communicator& communicator, const Clock& clock, EventSink emit,
+          const std::atomic<bool>& stop);
 
-  /// Trains; emits RunStarted first and RunEnded last. Returns normally when done or stopped. Throws
-  /// kPeer when another rank is lost and kData when a loss is not finite.
+  /// Trains; emits RunStarted first and RunEnded last. Returns normally when done or stopped.
+  /// Throws kPeer when another rank is lost and kData when a loss is not finite.
   void run();
 
  private:
   enum class StepOutcome { kGoOn, kStop };
-  /// What this rank saw in one step.
-  struct Tally {
-    double loss_share = 0;  ///< of the mean loss over the global batch
-    std::int64_t correct = 0;
-  };
 
-  void resolve_spec(record::RunStarted started);
+  void resolve_spec();
   void agree_on_start();
   void resume();
   bool train_epoch(int epoch);
   StepOutcome train_step(int epoch, std::int64_t step);
-  torch::Tensor forward(const data::Batch& batch, Tally& tally);
+  StepShare compute_gradients();
+  bool everyone_has_examples(std::int64_t global) const;
+  torch::Tensor forward(const data::Batch& batch, StepShare& share);
+  StepOutcome read_ballot(int epoch, std::int64_t step);
   void check_loss(int epoch, std::int64_t step);
   void check_ranks(int epoch, std::int64_t step);
   void finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_before);
   void report_progress(int epoch, std::int64_t step);
+  void report_utilisation(int epoch);
   void share_buffers();
   void save_checkpoint();
   void tell_of_checkpoints();
   void end_run(record::RunStatus status);
   std::uint64_t parameters_digest();
-  std::vector<NamedTensor> model_tensors() const;
-  std::vector<NamedTensor> velocity_tensors();
+  std::map<std::string, double> figures() const;
 
   record::TrainRequest request_;
   const Recipe& recipe_;
@@ -74,18 +75,18 @@ class Trainer {
 
   record::RunStarted started_;
   Schedule schedule_;
+  std::optional<Plateau> plateau_;
   data::DataSplit data_;
   std::shared_ptr<const data::Transform> transform_;
   std::shared_ptr<nets::Network> network_;
-  comm::BucketPlan plan_;
-  std::optional<FlatParameters> parameters_;
-  std::vector<float> velocity_;
-  std::optional<GradientSync> sync_;
+  std::optional<Learner> learner_;
+  std::optional<RankMoments> moments_;  ///< with --sync-bn
   std::optional<data::Loader> loader_;
   std::optional<Validation> validation_;
   std::optional<CheckpointFolder> checkpoints_;
   std::optional<CheckpointWriter> writer_;  ///< of rank 0
   std::optional<StepLog> log_;
+  std::optional<measure::UtilisationSampler> sampler_;
   measure::StepRecorder recorder_;
 
   std::int64_t steps_per_epoch_ = 0;
@@ -96,6 +97,7 @@ class Trainer {
   Nanoseconds progress_at_ = 0;
   std::int64_t progress_examples_ = 0;
   double last_loss_ = record::kUnknown;
+  std::int64_t unread_examples_ = 0;  ///< trained on since the ranks last agreed
 };
 
 }  // namespace lockstep::train

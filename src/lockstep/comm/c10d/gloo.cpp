@@ -12,7 +12,9 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/comm/c10d/member_store.h"
+#include "lockstep/comm/c10d/rounded_sum.h"
 #include "lockstep/comm/peer_watch.h"
+#include "lockstep/comm/sum_across_ranks.h"
 
 namespace lockstep::comm {
 namespace {
@@ -71,7 +73,27 @@ class Gloo final : public Communicator {
     return {tensors_.back().data_ptr<float>(), count};
   }
 
+  std::span<float> allocate_rounded(std::size_t count, Wire wire, std::size_t exact) override {
+    const auto memory = allocate(count);
+    if (wire != Wire::kFloat) rounded_.push_back({memory.first(count - exact), wire});
+    return memory;
+  }
+
   void start_sum(std::span<float> values) override {
+    for (const Rounded& area : rounded_) {
+      // A bucket begins inside its area or is none of it.
+      if (values.data() < area.values.data() ||
+          values.data() >= area.values.data() + area.values.size()) {
+        continue;
+      }
+      const auto from = static_cast<std::size_t>(values.data() - area.values.data());
+      const std::size_t count = std::min(values.size(), area.values.size() - from);
+      translate("all-reduce", [&] {
+        rounding_.emplace_back(*group_, values.first(count), area.wire);
+      });
+      values = values.subspan(count);
+      break;
+    }
     if (values.empty()) return;
     translate("all-reduce", [&] {
       std::vector<at::Tensor> view{
@@ -82,7 +104,31 @@ class Gloo final : public Communicator {
 
   void finish() override {
     translate("all-reduce", [&] {
+      for (RoundedSum& sum : rounding_) sum.meet();
+      for (; !rounding_.empty(); rounding_.pop_front()) rounding_.front().finish();
       for (; !pending_.empty(); pending_.pop_front()) pending_.front()->wait();
+    });
+  }
+
+  void sum_to_root(std::span<float> values, int root) override {
+    if (values.empty()) return;
+    translate("gather", [&] {
+      const auto count = static_cast<std::int64_t>(values.size());
+      std::vector<at::Tensor> input{torch::from_blob(values.data(), {count})};
+      std::vector<std::vector<at::Tensor>> output;
+      if (rank() == root) {
+        if (gathered_.numel() < size() * count) gathered_ = torch::empty({size() * count});
+        output.emplace_back();
+        for (int r = 0; r < size(); ++r) output[0].push_back(gathered_.narrow(0, r * count, count));
+      }
+      c10d::GatherOptions options;
+      options.rootRank = root;
+      group_->gather(output, input, options)->wait();
+      if (rank() != root) return;
+      std::vector<float*> copies;
+      for (const auto& part : output[0]) copies.push_back(part.data_ptr<float>());
+      sum_into_root(copies, 0, values.size());
+      std::copy_n(copies[0], values.size(), values.data());
     });
   }
 
@@ -150,11 +196,20 @@ class Gloo final : public Communicator {
     }
   }
 
+  /// Memory whose sums travel in 16 bits, without its exact part.
+  struct Rounded {
+    std::span<float> values;
+    Wire wire;
+  };
+
   Seconds timeout_;
   Membership& membership_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
   std::optional<PeerWatch> watch_;
   std::deque<at::Tensor> tensors_;
+  at::Tensor gathered_;
+  std::deque<Rounded> rounded_;
+  std::deque<RoundedSum> rounding_;
   std::deque<c10::intrusive_ptr<c10d::Work>> pending_;
 };
 

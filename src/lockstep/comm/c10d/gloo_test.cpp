@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/rng.h"
 #include "lockstep/comm/in_process_ranks.h"
 
 namespace lockstep::comm {
@@ -44,6 +45,53 @@ TEST(Gloo, BroadcastsAndGathers) {
     EXPECT_EQ(value, 7);
     EXPECT_EQ(comm.gather_all(comm.rank()), (std::vector<int>{0, 1}));
     comm.barrier();
+  });
+}
+
+TEST(Gloo, RoundsAllButTheExactPartWhenAskedTo) {
+  constexpr std::size_t kCount = 1003, kExact = 5, kBucket = 400;
+  for (const Wire wire : {Wire::kHalf, Wire::kBrain}) {
+    with_gloo(3, [&](Communicator& comm) {
+      const auto memory = comm.allocate_rounded(kCount, wire, kExact);
+      const auto element = [](int rank, std::size_t i) {
+        return static_cast<float>(Rng(static_cast<std::uint64_t>(rank), i, 0).normal()) * 1e-5F;
+      };
+      for (int round = 0; round < 2; ++round) {
+        for (std::size_t i = 0; i < kCount; ++i) memory[i] = element(comm.rank(), i);
+        for (std::size_t begin = 0; begin < kCount; begin += kBucket) {
+          comm.start_sum(memory.subspan(begin, std::min(kBucket, kCount - begin)));
+        }
+        comm.finish();
+        std::size_t off = 0;
+        for (std::size_t i = 0; i < kCount; ++i) {
+          double sum = 0, sizes = 0;
+          for (int r = 0; r < 3; ++r) {
+            sum += element(r, i);
+            sizes += std::abs(element(r, i));
+          }
+          // Two roundings of the 16-bit form; of floats where exact.
+          const double unit =
+              i + kExact >= kCount ? 0x1p-23 : 2 * (wire == Wire::kHalf ? 0x1p-11 : 0x1p-8);
+          ASSERT_NEAR(memory[i], sum, unit * sizes + 1e-13) << i;
+          off += std::abs(memory[i] - sum) > 0x1p-23 * sizes ? 1 : 0;
+        }
+        EXPECT_GT(off, kCount / 2) << "nothing was rounded";
+        const auto all = comm.gather_all<float>(std::span<const float>(memory));
+        for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], memory[i % kCount]);
+      }
+    });
+  }
+}
+
+TEST(Gloo, GivesTheSumToTheRootAlone) {
+  with_gloo(3, [](Communicator& comm) {
+    const auto memory = comm.allocate(1000);
+    for (const int root : {0, 2, 0}) {
+      std::fill(memory.begin(), memory.end(), static_cast<float>(comm.rank() + 1));
+      comm.sum_to_root(memory, root);
+      const float expected = comm.rank() == root ? 6.0F : static_cast<float>(comm.rank() + 1);
+      for (float value : memory) ASSERT_EQ(value, expected);
+    }
   });
 }
 

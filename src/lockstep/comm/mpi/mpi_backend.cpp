@@ -73,6 +73,18 @@ class Mpi final : public Communicator {
 
   void finish() override { wait("all-reduce"); }
 
+  void sum_to_root(std::span<float> values, int root) override {
+    in_order("gather", [=, this] {
+      for (std::size_t at = 0; at < values.size(); at += kMostAtOnce) {
+        const auto part = values.subspan(at, std::min(kMostAtOnce, values.size() - at));
+        const bool here = rank() == root;
+        check(MPI_Reduce(here ? MPI_IN_PLACE : part.data(), here ? part.data() : nullptr,
+                         static_cast<int>(part.size()), MPI_FLOAT, MPI_SUM, root, MPI_COMM_WORLD),
+              "gather");
+      }
+    });
+  }
+
   void broadcast(std::span<std::byte> bytes, int root) override {
     in_order("broadcast", [=] {
       for (std::size_t at = 0; at < bytes.size(); at += kMostAtOnce) {

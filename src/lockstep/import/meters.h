@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace lockstep::import {
+
+/// "Loss 7.2095e+00 (8.1078e+00)": a figure and its mean over the epoch.
+struct Meter {
+  std::string_view name;
+  double value = 0;
+  std::optional<double> mean;
+};
+
+/// Takes the next "Name 1.2 (3.4)" or "name: 1.2 (3.4)" from `text`; nothing, and `text` empty,
+/// when there is none.
+std::optional<Meter> take_meter(std::string_view& text);
+
+}  // namespace lockstep::import

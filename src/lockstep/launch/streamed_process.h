@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "lockstep/base/clock.h"
+#include "lockstep/base/units.h"
+#include "lockstep/launch/child_process.h"
+#include "lockstep/launch/signal_inbox.h"
+
+namespace lockstep::launch {
+
+struct StreamedOutcome {
+  ExitStatus status;
+  bool stop_requested = false;  ///< by the user
+  bool timed_out = false;       ///< it was ended at its deadline
+};
+
+/// Longest waits for somebody's program.
+struct StreamLimits {
+  std::optional<Seconds> run;  ///< for its end; none = as long as it takes
+  Seconds patience{30};        ///< from a request to end to SIGKILL
+};
+
+/// What the reader of a line wants to happen next.
+enum class AfterLine {
+  kGoOn,
+  kEndSoon,  ///< the program cannot come to a good end: it has `patience` left to leave by itself
+};
+
+/// Runs somebody's program to its end and hands on each line it writes, without its end. A request
+/// to stop, and the deadline, are passed on to its process group as SIGINT; a second request, or
+/// `patience` gone by, kills. Processes that the program leaves behind are killed, also those that
+/// left its process group. Blocks for as long as the program takes. One at a time in a process.
+/// Throws kEnvironment when it cannot be started.
+StreamedOutcome run_streamed(const ProcessSpec& spec,
+                             const std::function<AfterLine(std::string_view line)>& on_line,
+                             SignalInbox& signals, const Clock& clock,
+                             const StreamLimits& limits = {});
+
+}  // namespace lockstep::launch

@@ -1,0 +1,94 @@
+#include "lockstep/measure/nvml.h"
+
+#include <dlfcn.h>
+
+#include <charconv>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::measure {
+
+// The few functions used, as NVML's reference documents them; 0 is success everywhere.
+struct Nvml::Library {
+  using Device = void*;
+  struct Utilisation {
+    unsigned gpu;     ///< per cent
+    unsigned memory;  ///< per cent of time that memory was read or written
+  };
+  struct Memory {
+    unsigned long long total, free, used;
+  };
+
+  void* handle = nullptr;
+  int (*initialise)() = nullptr;
+  int (*shutdown)() = nullptr;
+  int (*device_by_index)(unsigned, Device*) = nullptr;
+  int (*utilisation)(Device, Utilisation*) = nullptr;
+  int (*memory)(Device, Memory*) = nullptr;
+  bool running = false;
+
+  Library() = default;
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  ~Library() {
+    if (running) shutdown();
+    if (handle != nullptr) ::dlclose(handle);
+  }
+
+  template <class Function>
+  bool find(Function& function, const char* name) {
+    function = reinterpret_cast<Function>(::dlsym(handle, name));
+    return function != nullptr;
+  }
+
+  bool start(const char* path) {
+    handle = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) return false;
+    const bool complete = find(initialise, "nvmlInit_v2") && find(shutdown, "nvmlShutdown") &&
+                          find(device_by_index, "nvmlDeviceGetHandleByIndex_v2") &&
+                          find(utilisation, "nvmlDeviceGetUtilizationRates") &&
+                          find(memory, "nvmlDeviceGetMemoryInfo");
+    running = complete && initialise() == 0;
+    return running;
+  }
+};
+
+std::optional<Nvml> Nvml::open(const std::string& library) {
+  auto loaded = std::make_shared<Library>();
+  if (!loaded->start(library.c_str())) return std::nullopt;
+  return Nvml(std::move(loaded));
+}
+
+std::optional<GpuUsage> Nvml::read(int index) const {
+  Library::Device device = nullptr;
+  if (index < 0 || library_->device_by_index(static_cast<unsigned>(index), &device) != 0) {
+    return std::nullopt;
+  }
+  Library::Utilisation utilisation{};
+  Library::Memory memory{};
+  if (library_->utilisation(device, &utilisation) != 0) return std::nullopt;
+  GpuUsage usage;
+  usage.busy = utilisation.gpu / 100.0;
+  if (library_->memory(device, &memory) == 0) {
+    usage.memory_bytes = static_cast<std::int64_t>(memory.used);
+  }
+  return usage;
+}
+
+std::optional<int> physical_gpu(int visible, const char* visible_devices) {
+  if (visible_devices == nullptr) return visible;
+  std::string_view rest(visible_devices);
+  for (int at = 0; !rest.empty(); ++at) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    if (at == visible) {
+      int index = 0;
+      const auto parsed = std::from_chars(rest.data(), rest.data() + comma, index);
+      const bool number = parsed.ec == std::errc{} && parsed.ptr == rest.data() + comma;
+      return number && index >= 0 ? std::optional(index) : std::nullopt;
+    }
+    rest.remove_prefix(std::min(rest.size(), comma + 1));
+  }
+  return std::nullopt;
+}
+
+}  // namespace lockstep::measure

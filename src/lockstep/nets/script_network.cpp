@@ -1,0 +1,126 @@
+#include "lockstep/nets/script_network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "lockstep/base/error.h"
+#include "lockstep/nets/state_file.h"
+
+namespace lockstep::nets {
+namespace {
+
+torch::jit::Module load_script(const std::string& path) {
+  if (kind_of_model_file(path) != ModelFileKind::kTorchScript) {
+    throw Error(ErrorKind::kData, fmt::format("{}: holds tensors but no code", path),
+                "write it with torch.jit.script(model).save(FILE) or torch.jit.trace");
+  }
+  try {
+    return torch::jit::load(path);
+  } catch (const c10::Error& problem) {
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: cannot be loaded: {}", path, problem.what_without_backtrace()),
+                "write it with torch.jit.script(model).save(FILE) of this version of PyTorch or an "
+                "older one");
+  } catch (const std::exception& problem) {
+    throw Error(ErrorKind::kData, fmt::format("{}: cannot be loaded: {}", path, problem.what()));
+  }
+}
+
+/// The same tree as the script's, of the same tensors. One that stands in two places is named once.
+class Mirror : public torch::nn::Module {
+ public:
+  Mirror(const torch::jit::Module& script, std::set<const void*>& seen) {
+    add(*this, script, seen);
+  }
+
+  static void add(torch::nn::Module& to, const torch::jit::Module& script,
+                  std::set<const void*>& seen);
+};
+
+void Mirror::add(torch::nn::Module& to, const torch::jit::Module& script,
+                 std::set<const void*>& seen) {
+  for (const auto& item : script.named_parameters(false)) {
+    if (!seen.insert(item.value.unsafeGetTensorImpl()).second) continue;
+    to.register_parameter(item.name, item.value, item.value.requires_grad());
+  }
+  for (const auto& item : script.named_buffers(false)) {
+    if (seen.insert(item.value.unsafeGetTensorImpl()).second) {
+      to.register_buffer(item.name, item.value);
+    }
+  }
+  for (const auto& child : script.named_children()) {
+    to.register_module(child.name, std::make_shared<Mirror>(child.value, seen));
+  }
+}
+
+}  // namespace
+
+ScriptNetwork::ScriptNetwork(const std::string& path)
+    : path_(path), module_(load_script(path)), pristine_(load_script(path)) {
+  std::set<const void*> seen;
+  Mirror::add(*this, module_, seen);
+  if (parameter_count() == 0) {
+    throw Error(ErrorKind::kData, fmt::format("{}: has no parameters to train", path),
+                "save the module before torch.jit.freeze, with parameters that require gradients");
+  }
+  for (const auto& item : named_parameters()) {
+    if (item.value().scalar_type() == torch::kFloat) continue;
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: the parameter '{}' is of type {}, not of 32-bit floats", path,
+                            item.key(), c10::toString(item.value().scalar_type())),
+                "convert the module with .float() before saving it");
+  }
+}
+
+torch::Tensor ScriptNetwork::forward(const torch::Tensor& images) {
+  const torch::jit::GraphOptimizerEnabledGuard plain(false);
+  try {
+    const auto result = module_.forward({images});
+    if (result.isTensor()) return result.toTensor();
+  } catch (const std::exception& problem) {
+    const auto* torch_problem = dynamic_cast<const c10::Error*>(&problem);
+    std::string text = torch_problem ? torch_problem->what_without_backtrace() : problem.what();
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: fails on images of {}: {}", path_, c10::str(images.sizes()), text),
+                "give the size it takes with --image-size");
+  }
+  throw Error(ErrorKind::kData, fmt::format("{}: returns something other than one tensor", path_),
+              "script a module whose forward(images) returns scores or predictions");
+}
+
+void ScriptNetwork::train(bool on) {
+  torch::nn::Module::train(on);
+  module_.train(on);
+}
+
+void ScriptNetwork::save(const std::string& path) const {
+  // The live tensors are views of one flat buffer and would be saved as such.
+  const torch::NoGradGuard no_grad;
+  const auto copy_all = [](const auto& from, const auto& to) {
+    auto source = from.begin();
+    for (const auto& target : to) {
+      target.value.copy_((*source).value);
+      ++source;
+    }
+  };
+  copy_all(module_.named_parameters(), pristine_.named_parameters());
+  copy_all(module_.named_buffers(), pristine_.named_buffers());
+  const std::string temporary = path + ".tmp";
+  std::error_code problem;
+  try {
+    pristine_.save(temporary);
+    std::filesystem::rename(temporary, path, problem);
+  } catch (const std::exception&) {
+    problem = std::make_error_code(std::errc::io_error);
+  }
+  if (!problem) return;
+  std::error_code ignored;
+  std::filesystem::remove(temporary, ignored);
+  throw Error(ErrorKind::kData, fmt::format("cannot write the module to {}", path),
+              "check the folder's rights and the free space of its disk");
+}
+
+}  // namespace lockstep::nets

@@ -1,0 +1,102 @@
+#include "lockstep/study/command_template.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include "lockstep/base/error.h"
+
+namespace lockstep::study {
+
+namespace {
+
+/// What people write for a placeholder of ours. Other text in braces is the command's own.
+constexpr std::array<std::pair<const char*, const char*>, 12> kMisspelt{
+    {{"worker", "workers"},
+     {"nproc", "workers"},
+     {"n", "workers"},
+     {"world_size", "workers"},
+     {"batch_size", "batch"},
+     {"batchsize", "batch"},
+     {"batches", "batch"},
+     {"b", "batch"},
+     {"global-batch", "global_batch"},
+     {"globalbatch", "global_batch"},
+     {"epoch", "epochs"},
+     {"devices", "device"}}};
+
+void refuse_misspelt(const std::vector<std::string>& command) {
+  for (const auto& [wrong, right] : kMisspelt) {
+    if (!has_placeholder(command, wrong)) continue;
+    throw Error(ErrorKind::kUsage,
+                fmt::format("the command has {{{}}}, which is no placeholder", wrong),
+                fmt::format("write {{{}}}; there are {{workers}}, {{batch}}, {{global_batch}}, "
+                            "{{epochs}}, {{seed}} and {{device}}",
+                            right));
+  }
+}
+
+}  // namespace
+
+std::string command_title(const std::vector<std::string>& command) {
+  for (const std::string& word : command) {
+    const std::filesystem::path path(word);
+    for (const char* suffix : {".py", ".sh", ".jl", ".R", ".lua"}) {
+      if (path.extension() == suffix && path.stem() != "") return path.filename().string();
+    }
+  }
+  return std::filesystem::path(command.front()).filename().string();
+}
+
+bool has_placeholder(const std::vector<std::string>& command, const std::string& name) {
+  const std::string placeholder = "{" + name + "}";
+  for (const std::string& word : command) {
+    if (word.find(placeholder) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> expand_command(const std::vector<std::string>& command,
+                                        const PlannedRun& planned, const CommandValues& values) {
+  const std::pair<std::string, std::string> replacements[] = {
+      {"{workers}", std::to_string(planned.cell.workers)},
+      {"{batch}", std::to_string(planned.cell.batch_per_worker)},
+      {"{global_batch}", std::to_string(planned.cell.global_batch())},
+      {"{epochs}", std::to_string(values.epochs)},
+      {"{seed}", std::to_string(values.seed + static_cast<std::uint64_t>(planned.repeat - 1))},
+      {"{device}", values.device}};
+  std::vector<std::string> expanded = command;
+  for (std::string& word : expanded) {
+    for (const auto& [placeholder, text] : replacements) {
+      for (std::size_t at = word.find(placeholder); at != std::string::npos;
+           at = word.find(placeholder, at + text.size())) {
+        word.replace(at, placeholder.size(), text);
+      }
+    }
+  }
+  return expanded;
+}
+
+void check_command(const std::vector<std::string>& command, const Sweep& sweep,
+                   const CommandValues& values) {
+  refuse_misspelt(command);
+  if (sweep.workers.size() > 1 && !has_placeholder(command, "workers")) {
+    throw Error(ErrorKind::kUsage,
+                "several worker counts are to be tried, but the command takes none",
+                "write {workers} where your program takes their number");
+  }
+  const bool batches = sweep.batches.size() > 1 || sweep.global_batches.size() > 1 ||
+                       sweep.ladder.rungs().size() > 1;
+  if (batches && !has_placeholder(command, "batch") && !has_placeholder(command, "global_batch")) {
+    throw Error(ErrorKind::kUsage, "several batches are to be tried, but the command takes none",
+                "write {batch} (of one worker) or {global_batch} where your program takes it");
+  }
+  if (has_placeholder(command, "device") && values.device.empty()) {
+    throw Error(ErrorKind::kUsage, "the command has {device}, and no device is named",
+                "add --device NAME");
+  }
+}
+
+}  // namespace lockstep::study

@@ -1,0 +1,211 @@
+#include "lockstep/train/optimizer.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <functional>
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/rng.h"
+
+namespace lockstep::train {
+namespace {
+
+/// Two weights and a bias with gaps between them, as alignment leaves.
+const std::vector<TensorRange> kTensors{{0, 1003, true}, {1008, 17, false}, {1040, 2500, true}};
+constexpr std::size_t kCount = 3552;
+
+OptimizerOptions options_for(const std::string& name) {
+  OptimizerOptions options;
+  options.name = name;
+  options.momentum = 0.9;
+  options.weight_decay = 0.01;
+  options.beta1 = 0.8;
+  options.beta2 = 0.95;
+  return options;
+}
+
+/// Random where there are tensors, zero in the gaps.
+std::vector<float> random_values(Rng& rng, double scale) {
+  std::vector<float> values(kCount);
+  for (const auto& tensor : kTensors) {
+    for (std::size_t i = 0; i < tensor.count; ++i) {
+      values[tensor.begin + i] = static_cast<float>(scale * rng.normal());
+    }
+  }
+  return values;
+}
+
+/// The papers' formulas, element by element, in double.
+class Reference {
+ public:
+  Reference(OptimizerOptions options, const std::vector<float>& start)
+      : o_(std::move(options)), p(start.begin(), start.end()), m_(kCount), v_(kCount) {}
+
+  void step(const std::vector<float>& gradients, double rate) {
+    ++t_;
+    for (const auto& tensor : kTensors) step(tensor, gradients, rate);
+  }
+
+ private:
+  void step(const TensorRange& tensor, const std::vector<float>& gradients, double rate) {
+    const double bias1 = 1 - std::pow(o_.beta1, t_), bias2 = 1 - std::pow(o_.beta2, t_);
+    const bool layered = o_.name == "lars" || o_.name == "lamb";
+    const double decay = layered && !tensor.adapted ? 0 : o_.weight_decay;
+    double p2 = 0, g2 = 0, u2 = 0;
+    std::vector<double> u(tensor.count);
+    for (std::size_t k = 0; k < tensor.count; ++k) {
+      const std::size_t i = tensor.begin + k;
+      const double g = gradients[i];
+      p2 += p[i] * p[i];
+      g2 += g * g;
+      if (o_.name == "sgd") u[k] = m_[i] = o_.momentum * m_[i] + g + decay * p[i];
+      if (o_.name == "adam" || o_.name == "adamw" || o_.name == "lamb") {
+        const double slope = o_.name == "adam" ? g + decay * p[i] : g;
+        m_[i] = o_.beta1 * m_[i] + (1 - o_.beta1) * slope;
+        v_[i] = o_.beta2 * v_[i] + (1 - o_.beta2) * slope * slope;
+        u[k] = m_[i] / bias1 / (std::sqrt(v_[i] / bias2) + (o_.name == "lamb" ? 1e-6 : 1e-8));
+        if (o_.name != "adam") u[k] += decay * p[i];
+      }
+      u2 += u[k] * u[k];
+    }
+    double scale = rate;
+    if (o_.name == "lamb" && tensor.adapted) scale *= std::sqrt(p2 / u2);
+    if (o_.name == "lars") {
+      const double local = tensor.adapted
+                               ? o_.trust * std::sqrt(p2) / (std::sqrt(g2) + decay * std::sqrt(p2))
+                               : o_.trust;
+      for (std::size_t k = 0; k < tensor.count; ++k) {
+        const std::size_t i = tensor.begin + k;
+        u[k] = m_[i] = o_.momentum * m_[i] + rate * local * (gradients[i] + decay * p[i]);
+      }
+      scale = 1;
+    }
+    for (std::size_t k = 0; k < tensor.count; ++k) p[tensor.begin + k] -= scale * u[k];
+  }
+
+  OptimizerOptions o_;
+
+ public:
+  std::vector<double> p;
+
+ private:
+  std::vector<double> m_, v_;
+  int t_ = 0;
+};
+
+class AnyOptimizer : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(AnyOptimizer, FollowsItsFormulaInDoublePrecision) {
+  Rng rng(3);
+  const auto options = options_for(GetParam());
+  auto parameters = random_values(rng, 0.5);
+  Reference reference(options, parameters);
+  const auto optimizer = make_optimizer(options, kTensors, kCount);
+  const double base = std::string(GetParam()) == "lars" ? 10 : 0.01;
+  for (int step = 0; step < 50; ++step) {
+    const auto gradients = random_values(rng, 0.1);
+    const double rate = base * (1 + step % 5);
+    optimizer->step(parameters, gradients, rate);
+    reference.step(gradients, rate);
+  }
+  for (std::size_t i = 0; i < kCount; ++i) {
+    // Fifty roundings to 24 bits of values around one.
+    ASSERT_NEAR(parameters[i], reference.p[i], 2e-5 * (1 + std::abs(reference.p[i]))) << i;
+  }
+}
+
+TEST_P(AnyOptimizer, LeavesTheGapsBetweenTensorsAtZero) {
+  Rng rng(4);
+  auto parameters = random_values(rng, 1);
+  const auto optimizer = make_optimizer(options_for(GetParam()), kTensors, kCount);
+  for (int step = 0; step < 3; ++step) optimizer->step(parameters, random_values(rng, 1), 0.1);
+  for (const std::size_t gap : {1003u, 1007u, 1025u, 1039u, 3540u, 3551u}) {
+    EXPECT_EQ(parameters[gap], 0);
+    for (const auto& memory : optimizer->memory()) EXPECT_EQ(memory.values[gap], 0);
+  }
+}
+
+TEST_P(AnyOptimizer, GoesOnBitForBitFromItsMemory) {
+  Rng rng(5);
+  auto parameters = random_values(rng, 1);
+  const auto whole = make_optimizer(options_for(GetParam()), kTensors, kCount);
+  for (int step = 0; step < 7; ++step) whole->step(parameters, random_values(rng, 1), 0.01);
+  const auto resumed = make_optimizer(options_for(GetParam()), kTensors, kCount);
+  resumed->set_steps(whole->steps());
+  const auto from = whole->memory(), to = resumed->memory();
+  ASSERT_FALSE(from.empty());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    EXPECT_EQ(from[i].name, to[i].name);
+    std::copy(from[i].values.begin(), from[i].values.end(), to[i].values.begin());
+  }
+  auto copy = parameters;
+  const auto gradients = random_values(rng, 1);
+  whole->step(parameters, gradients, 0.01);
+  resumed->step(copy, gradients, 0.01);
+  EXPECT_EQ(copy, parameters);
+}
+
+TEST_P(AnyOptimizer, StandsStillWhereAllIsZero) {
+  std::vector<float> parameters(kCount), gradients(kCount);
+  make_optimizer(options_for(GetParam()), kTensors, kCount)->step(parameters, gradients, 1);
+  EXPECT_EQ(parameters, gradients);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AnyOptimizer,
+                         ::testing::Values("sgd", "adam", "adamw", "lars", "lamb"),
+                         [](const auto& info) { return std::string(info.param); });
+
+using TorchOptimizer = std::function<std::unique_ptr<torch::optim::Optimizer>(torch::Tensor)>;
+
+void expect_torchs_steps(const std::string& name, const TorchOptimizer& make) {
+  Rng rng(6);
+  auto ours = random_values(rng, 0.5);
+  auto theirs = torch::from_blob(ours.data(), {kCount}).clone().requires_grad_();
+  const auto reference = make(theirs);
+  const auto optimizer = make_optimizer(options_for(name), kTensors, kCount);
+  for (int step = 0; step < 20; ++step) {
+    auto gradients = random_values(rng, 0.1);
+    theirs.mutable_grad() = torch::from_blob(gradients.data(), {kCount}).clone();
+    reference->step();
+    optimizer->step(ours, gradients, 0.02);
+  }
+  // The same operations; a compiler may contract a multiplication with an addition, which rounds
+  // once instead of twice.
+  EXPECT_TRUE(
+      torch::allclose(torch::from_blob(ours.data(), {kCount}), theirs.detach(), 1e-5, 1e-6));
+}
+
+TEST(OptimizersOfTorch, SgdTakesTheSameSteps) {
+  expect_torchs_steps("sgd", [](torch::Tensor p) {
+    return std::make_unique<torch::optim::SGD>(
+        std::vector{p}, torch::optim::SGDOptions(0.02).momentum(0.9).weight_decay(0.01));
+  });
+}
+
+TEST(OptimizersOfTorch, AdamTakesTheSameSteps) {
+  expect_torchs_steps("adam", [](torch::Tensor p) {
+    return std::make_unique<torch::optim::Adam>(
+        std::vector{p},
+        torch::optim::AdamOptions(0.02).betas({0.8, 0.95}).weight_decay(0.01).eps(1e-8));
+  });
+}
+
+TEST(OptimizersOfTorch, AdamWTakesTheSameSteps) {
+  expect_torchs_steps("adamw", [](torch::Tensor p) {
+    return std::make_unique<torch::optim::AdamW>(
+        std::vector{p},
+        torch::optim::AdamWOptions(0.02).betas({0.8, 0.95}).weight_decay(0.01).eps(1e-8));
+  });
+}
+
+TEST(MakeOptimizer, RefusesWhatItDoesNotKnow) {
+  EXPECT_THROW(make_optimizer(options_for("rprop"), kTensors, kCount), Error);
+  auto options = options_for("adam");
+  options.beta2 = 1;
+  EXPECT_THROW(make_optimizer(options, kTensors, kCount), Error);
+}
+
+}  // namespace
+}  // namespace lockstep::train

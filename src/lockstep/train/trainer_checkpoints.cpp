@@ -1,0 +1,89 @@
+#include "lockstep/train/trainer.h"
+
+#include <fmt/format.h>
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/log.h"
+#include "lockstep/train/training_state.h"
+
+// How a run is kept and taken up again.
+namespace lockstep::train {
+
+void Trainer::resume() {
+  if (!checkpoints_) {
+    throw Error(ErrorKind::kUsage, "--resume without --checkpoint",
+                "say where the checkpoints are");
+  }
+  // Every rank reads it: the same file, and no rank has to send what another can read.
+  // In the middle of an epoch the order of examples hangs on the global batch; between two it does
+  // not.
+  auto checkpoint = checkpoints_->read_newest([this](const Checkpoint& one) {
+    return one.position.step == 0 || one.identity.global_batch == request_.spec.global_batch();
+  });
+  if (!checkpoint) checkpoint = checkpoints_->read_newest();
+  if (!checkpoint) {
+    if (communicator_.rank() == 0) {
+      log_info(fmt::format("no checkpoint in {} yet: starting from the beginning",
+                           request_.checkpoint_dir));
+    }
+    return;
+  }
+  const auto& identity = checkpoint->identity;
+  const auto& spec = request_.spec;
+  if (identity.recipe != spec.recipe || identity.parameters != spec.parameters) {
+    throw Error(
+        ErrorKind::kData,
+        fmt::format("the checkpoint in {} is of recipe {} with {} parameters, not of {} with {}",
+                    request_.checkpoint_dir, identity.recipe, identity.parameters, spec.recipe,
+                    spec.parameters),
+        "resume with that recipe, or give another --checkpoint folder");
+  }
+  if (identity.seed != spec.seed ||
+      (checkpoint->position.step > 0 && identity.global_batch != spec.global_batch())) {
+    throw Error(
+        ErrorKind::kData,
+        fmt::format("the checkpoint in {} was made with seed {} and global batch {}, not {} and {}",
+                    request_.checkpoint_dir, identity.seed, identity.global_batch, spec.seed,
+                    spec.global_batch()),
+        "in the middle of an epoch both must stay the same");
+  }
+  if (identity.optimizer != spec.optimizer) {
+    throw Error(ErrorKind::kData,
+                fmt::format("the checkpoint in {} holds the memory of {}, not of {}",
+                            request_.checkpoint_dir, identity.optimizer, spec.optimizer),
+                fmt::format("resume with --optimizer {}", identity.optimizer));
+  }
+  copy_tensors(checkpoint->model, model_tensors(*network_));
+  learner_->restore(*checkpoint);
+  position_ = checkpoint->position;
+  // With another global batch an epoch has another number of steps.
+  if (identity.global_batch != spec.global_batch() && spec.max_steps == 0) {
+    position_.total = (position_.epoch - 1) * steps_per_epoch_;
+  }
+  if (plateau_) plateau_->restore(checkpoint->figures);
+}
+
+/// The single numbers that a resumed run goes on with.
+std::map<std::string, double> Trainer::figures() const {
+  auto figures = learner_->figures();
+  if (plateau_) figures.merge(plateau_->figures());
+  return figures;
+}
+
+void Trainer::save_checkpoint() {
+  if (communicator_.rank() != 0) return;
+  const auto& spec = request_.spec;
+  writer_->write(
+      {.identity = {spec.recipe, spec.parameters, spec.seed, spec.global_batch(), spec.optimizer},
+       .position = position_,
+       .model = model_tensors(*network_),
+       .optimizer = learner_->optimizer_tensors(),
+       .figures = figures()});
+}
+
+void Trainer::tell_of_checkpoints() {
+  if (!writer_) return;
+  for (const auto& written : writer_->take_written()) emit_(written);
+}
+
+}  // namespace lockstep::train

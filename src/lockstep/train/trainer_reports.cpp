@@ -1,0 +1,114 @@
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+
+#include "lockstep/base/digest.h"
+#include "lockstep/base/error.h"
+#include "lockstep/train/trainer.h"
+
+// What a run says about itself while it goes on.
+namespace lockstep::train {
+namespace {
+
+constexpr Nanoseconds kProgressInterval = 200'000'000;
+
+double seconds(Nanoseconds time) {
+  return static_cast<double>(time) * 1e-9;
+}
+
+std::int64_t peak_memory_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+}  // namespace
+
+void Trainer::finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_before) {
+  record::EpochResult result;
+  result.epoch = epoch;
+  result.train_s = seconds(clock_.monotonic() - began);
+  log_->flush();
+  result.examples = position_.examples;
+  result.train_loss = position_.loss_sum / static_cast<double>(position_.examples);
+  result.train_accuracy = position_.correct / static_cast<double>(position_.examples);
+  result.learning_rate = learning_rate_;
+  result.examples_per_s =
+      static_cast<double>(position_.examples - examples_before) / result.train_s;
+  learner_->settle();
+  if (const auto noise = learner_->noise_scale()) {
+    result.noise_scale = noise->value;
+    result.noise_scale_low = noise->low;
+    if (noise->high) result.noise_scale_high = *noise->high;
+  }
+  // Running statistics of batch norms drift apart between ranks; rank 0's count, as everywhere.
+  share_buffers();
+  if (validation_) {
+    const Nanoseconds validation_began = clock_.monotonic();
+    const auto validated = validation_->run(*network_);
+    result.val_loss = validated.loss;
+    result.val_accuracy = validated.accuracy;
+    result.val_s = seconds(clock_.monotonic() - validation_began);
+    if (plateau_) plateau_->observe(validated.loss);
+  }
+  report_utilisation(epoch);
+  if (communicator_.rank() == 0) emit_(result);
+  if (position_.step == steps_per_epoch_) {
+    position_ = {.epoch = epoch + 1, .step = 0, .total = position_.total};
+  }
+  if (checkpoints_) save_checkpoint();
+  progress_at_ = clock_.monotonic();
+  progress_examples_ = 0;
+}
+
+void Trainer::report_progress(int epoch, std::int64_t step) {
+  if (communicator_.rank() != 0) return;
+  const Nanoseconds now = clock_.monotonic();
+  progress_examples_ += request_.spec.global_batch();
+  if (now - progress_at_ < kProgressInterval) return;
+  emit_(record::Progress{
+      .epoch = epoch,
+      .step = step,
+      .steps_per_epoch = steps_per_epoch_,
+      .examples_per_s = static_cast<double>(progress_examples_) / seconds(now - progress_at_),
+      .loss = last_loss_});
+  progress_at_ = now;
+  progress_examples_ = 0;
+}
+
+/// Gathers how busy the ranks were; few enough samples that they fit into one exchange.
+void Trainer::report_utilisation(int epoch) {
+  struct Samples {
+    std::size_t count = 0;
+    std::array<record::Utilisation, measure::UtilisationSampler::kKept> of{};
+  } mine;
+  for (const auto& sample : sampler_->take(epoch)) mine.of[mine.count++] = sample;
+  record::UtilisationBlock block;
+  for (const Samples& rank : communicator_.gather_all(mine)) {
+    block.samples.insert(block.samples.end(), rank.of.begin(), rank.of.begin() + rank.count);
+  }
+  if (communicator_.rank() == 0) emit_(std::move(block));
+}
+
+void Trainer::end_run(record::RunStatus status) {
+  struct Ending {
+    std::int64_t peak_memory = 0;
+    std::uint64_t digest = 0;
+  };
+  const auto endings = communicator_.gather_all(Ending{peak_memory_bytes(), parameters_digest()});
+  record::RunEnded ended;
+  ended.status = status;
+  for (const Ending& ending : endings) {
+    ended.peak_memory_bytes = std::max(ended.peak_memory_bytes, ending.peak_memory);
+    if (ending.digest != endings[0].digest) {
+      throw Error(ErrorKind::kInternal, "the ranks ended with different parameters");
+    }
+  }
+  ended.parameters_digest = format_digest(endings[0].digest);
+  ended.ended_wall_ns = clock_.wall();
+  ended.total_s = seconds(clock_.monotonic() - began_);
+  if (communicator_.rank() == 0) emit_(ended);
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <span>
+#include <vector>
+
+#include "lockstep/comm/bucket_plan.h"
+#include "lockstep/train/checkpoint.h"
+#include "lockstep/train/optimizer.h"
+
+namespace lockstep::train {
+
+/// Where each trained parameter lies in flat buffers of that plan.
+std::vector<TensorRange> tensor_ranges(std::span<const torch::Tensor> parameters,
+                                       const comm::BucketPlan& plan);
+
+/// Parameters and buffers under the network's names; they share its memory.
+std::vector<NamedTensor> model_tensors(const torch::nn::Module& network);
+
+/// The optimizer's memory as "velocity/NAME", shaped like the parameters; shares its memory.
+std::vector<NamedTensor> optimizer_tensors(Optimizer& optimizer, const torch::nn::Module& network,
+                                           const comm::BucketPlan& plan);
+
+}  // namespace lockstep::train
