@@ -98,6 +98,8 @@ void visit_options(Visitor& visit, Request& request) {
                "Where to compute; with cuda each worker of a host takes the next GPU");
   visit.flag("--amp", spec.amp, true, "Forward and backward in 16 bits where that is safe (cuda)");
   visit.size("--bucket", spec.bucket_bytes, "Size of a gradient bucket (default: the engine's)");
+  visit.size("--memory", request.memory_bytes,
+             "Most memory the workers of a host may use together; one over its share fails alone");
   visit.real("--timeout", request.timeout_s, {0.1, 1e6}, "Longest wait for another rank, seconds");
   visit.real("--heartbeat", request.heartbeat_s, {1, 1e6},
              "A worker that was not heard of for that many seconds has hung");

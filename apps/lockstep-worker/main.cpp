@@ -67,7 +67,7 @@ void take_part(Command& command, const comm::Placement& place, EventChannel& eve
     } else {
       train::Trainer trainer(
           request, describe_program(), connection.communicator(), connection.clock(),
-          [&](const record::Event& event) { events.send(event); }, stop_flag());
+          [&](const record::Event& event) { events.send(event); }, stop_flag(), place.local_rank);
       trainer.run();
     }
     connection.leave();

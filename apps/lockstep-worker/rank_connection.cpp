@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "lockstep/comm/c10d/gloo.h"
+#include "lockstep/comm/c10d/nccl.h"
 #include "lockstep/comm/mpi/mpi_module.h"
 #include "lockstep/comm/shared_memory.h"
 #include "lockstep/comm/single.h"
@@ -27,6 +28,10 @@ bool shares_given_memory(const comm::Placement& place, const std::string& backen
 RankConnection::RankConnection(const comm::Placement& place, record::TrainRequest& request,
                                EventChannel& events)
     : place_(place), events_(events), clock_(std::make_unique<SystemClock>()) {
+  if (request.spec.backend == "auto" && request.spec.device == "cuda" && place.size > 1 &&
+      comm::has_nccl()) {
+    request.spec.backend = "nccl";
+  }
   const bool alone = place.size == 1 && request.spec.backend != "mpi";
   if (!alone && !shares_given_memory(place, request.spec.backend)) open_session(request);
   try {
@@ -79,6 +84,11 @@ std::unique_ptr<comm::Communicator> RankConnection::connect(const record::TrainR
                             .secret = session_->options().secret,
                             .timeout = timeout},
                            session_->membership());
+  }
+  if (request.spec.backend == "nccl") {
+    return comm::make_nccl(
+        {.rank = place_.rank, .size = place_.size, .gpu = place_.local_rank, .timeout = timeout},
+        session_->membership());
   }
   if (request.spec.backend == "mpi") {
     return comm::make_mpi({.rank = place_.rank, .size = place_.size, .timeout = timeout},

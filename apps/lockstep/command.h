@@ -13,7 +13,8 @@ namespace lockstep::cli {
 /// Options every command takes, before or after its name. Filled before any action runs.
 struct GlobalOptions {
   std::string store_path = "lockstep.db";
-  bool json = false;  ///< results on stdout as JSON, for programs
+  bool json = false;                      ///< results on stdout as JSON, for programs
+  std::vector<std::string> after_dashes;  ///< the command that follows "--" of a study
 };
 
 /// Adds the command `name` to `app`: one sentence that says what it does, and the example lines
@@ -37,6 +38,8 @@ void add_import_command(CLI::App& app, const GlobalOptions& options);
 void add_export_command(CLI::App& app, const GlobalOptions& options);
 void add_predict_command(CLI::App& app, const GlobalOptions& options);
 void add_advise_command(CLI::App& app, const GlobalOptions& options);
+void add_bench_command(CLI::App& app, const GlobalOptions& options);
+void add_serve_command(CLI::App& app, const GlobalOptions& options);
 void add_doctor_command(CLI::App& app, const GlobalOptions& options);
 
 }  // namespace lockstep::cli

@@ -115,6 +115,15 @@ void require_command(const CLI::App& app) {
       fmt::format("commands are {}; see lockstep --help", fmt::join(command_names(app), ", ")));
 }
 
+/// Takes the command after "--" off a study's command line: its options are not ours to parse.
+int take_command(int argc, char** argv, std::vector<std::string>& command) {
+  const auto end = argv + argc;
+  const auto dashes = std::find(argv, end, std::string_view("--"));
+  if (dashes == end || std::find(argv, dashes, std::string_view("study")) == dashes) return argc;
+  command.assign(dashes + 1, end);
+  return static_cast<int>(dashes - argv);
+}
+
 int parse_and_run(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
@@ -159,7 +168,8 @@ int run_command_line(int argc, char** argv, const std::vector<AddCommand>& comma
     for (const AddCommand add : commands) add(app, options);
     app.footer("Example:\n  lockstep train fashion -n 2 --batch 128 --epochs 3\n");
     app.final_callback([&app] { require_command(app); });
-    return parse_and_run(app, argc, argv);
+    const int ours = take_command(argc, argv, options.after_dashes);
+    return parse_and_run(app, ours, argv);
   } catch (const Error& error) {
     return report(error);
   } catch (const std::exception& problem) {

@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "import_paths.h"
+#include "import_store.h"
 #include "import_summary.h"
 #include "lockstep/base/error.h"
 #include "lockstep/import/merge_ranks.h"
@@ -105,67 +106,9 @@ void name_after_study(const std::string& study, std::vector<FileOutcome>& outcom
   }
 }
 
-store::ImportedRecord record_of(const import::ImportedFile& file, const import::ImportedRun& run,
-                                std::size_t index, const std::string& study) {
-  import::RunRecord record = import::to_record(run, file.path);
-  store::ImportedRecord out;
-  // The place in the file tells runs apart even where labels repeat.
-  const std::string part = file.runs.size() == 1 ? "" : fmt::format("{} {}", index + 1, run.label);
-  out.source = {
-      file.digest, part, file.path, file.format,
-      import::describe(run).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
-  out.label.study = study;
-  if (!study.empty()) {
-    out.label.cell = fmt::format("workers={} batch={}", record.started.spec.workers,
-                                 record.started.spec.batch_per_worker);
-  }
-  out.started = std::move(record.started);
-  out.epochs = std::move(record.epochs);
-  out.steps = std::move(record.steps);
-  out.ended = std::move(record.ended);
-  out.measurements = std::move(record.measurements);
-  return out;
-}
-
-/// All files in one transaction: an import is in the store whole or not at all.
-void store_all(const std::string& store_path, const ImportRequest& request,
-               std::vector<FileOutcome>& outcomes) {
-  std::vector<store::ImportedRecord> records;
-  std::vector<store::AddedImport*> places;
-  for (FileOutcome& outcome : outcomes) {
-    outcome.stored.resize(outcome.file.runs.size());
-    for (std::size_t i = 0; i < outcome.file.runs.size() && !request.dry_run; ++i) {
-      const import::ImportedRun& run = outcome.file.runs[i];
-      if (!run.has_figures()) continue;
-      records.push_back(record_of(outcome.file, run, i, request.study));
-      places.push_back(&outcome.stored[i]);
-    }
-  }
-  if (records.empty()) return;
-  const std::vector<store::AddedImport> added =
-      store::add_imports(store_path, records, request.replace);
-  for (std::size_t k = 0; k < added.size(); ++k) *places[k] = added[k];
-}
-
-struct Totals {
-  std::size_t added = 0;
-  std::size_t known = 0;
-};
-
-Totals count(const std::vector<FileOutcome>& outcomes) {
-  Totals totals;
-  for (const FileOutcome& outcome : outcomes) {
-    for (const store::AddedImport& run : outcome.stored) {
-      totals.added += run.fresh;
-      totals.known += run.run != 0 && !run.fresh;
-    }
-  }
-  return totals;
-}
-
 void print_outcomes(const GlobalOptions& global, const ImportRequest& request,
                     const std::vector<FileOutcome>& outcomes) {
-  const Totals totals = count(outcomes);
+  const ImportTotals totals = import_totals(outcomes);
   if (global.json) {
     nlohmann::json out{
         {"added", totals.added}, {"known", totals.known}, {"files", nlohmann::json::array()}};
@@ -247,7 +190,7 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
     require_workers(outcomes);
     name_after_study(request.study, outcomes);
   }
-  store_all(global.store_path, request, outcomes);
+  if (!request.dry_run) store_outcomes(global.store_path, request.study, request.replace, outcomes);
   print_outcomes(global, request, outcomes);
   report_failures(paths, outcomes);
 }

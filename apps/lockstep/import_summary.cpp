@@ -127,6 +127,8 @@ std::string run_line(const import::ImportedRun& run, const store::AddedImport& s
              std::isfinite(loss)) {
     parts.push_back(fmt::format("val loss {:.4g}", loss));
   }
+  if (run.epochs.empty() && !run.train_loss.empty())
+    parts.push_back(fmt::format("train loss {:.4g} at the end", run.train_loss.last()));
   if (run.out_of_memory) parts.push_back("out of memory");
   // Where the figures that Lockstep computes with are there, the others are no news.
   if (!run.other.empty() && run.epochs.empty()) parts.push_back(other_figures(run));

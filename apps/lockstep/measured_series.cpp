@@ -53,11 +53,11 @@ std::vector<record::Measurement> measured_rows(const MeasuredSource& source) {
   return stored_measurements(store, source.study).rows;
 }
 
-std::vector<predict::TableSeries> measured_series(const MeasuredSource& source) {
-  std::vector<record::Measurement> rows = measured_rows(source);
-  if (source.table.empty()) rows = configurations(std::move(rows));
-  std::vector<predict::TableSeries> all = predict::series_of(rows, source.series_column);
-  if (!source.series_column.empty()) return all;
+std::vector<predict::TableSeries> series_of_rows(std::vector<record::Measurement> rows, bool stored,
+                                                 const std::string& series_column) {
+  if (stored) rows = configurations(std::move(rows));
+  std::vector<predict::TableSeries> all = predict::series_of(rows, series_column);
+  if (!series_column.empty()) return all;
   std::map<std::string, int> best;
   for (const predict::TableSeries& one : all) {
     int& level = best.emplace(one.name, -1).first->second;
@@ -67,6 +67,10 @@ std::vector<predict::TableSeries> measured_series(const MeasuredSource& source) 
     return directness(one.metric) < best[one.name];
   });
   return all;
+}
+
+std::vector<predict::TableSeries> measured_series(const MeasuredSource& source) {
+  return series_of_rows(measured_rows(source), source.table.empty(), source.series_column);
 }
 
 }  // namespace lockstep::cli

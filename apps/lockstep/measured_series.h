@@ -19,6 +19,13 @@ struct MeasuredSource {
 /// The rows of the source, as they are. Throws kData.
 std::vector<record::Measurement> measured_rows(const MeasuredSource& source);
 
+/// The series of rows, one metric a configuration: where several were measured the most direct one
+/// (throughput, epoch time, step time, total time); with a series column, all metrics. `stored`:
+/// rows of a store, of which warm-up epochs and oversubscribed runs are left out. Throws kData when
+/// nothing is left.
+std::vector<predict::TableSeries> series_of_rows(std::vector<record::Measurement> rows, bool stored,
+                                                 const std::string& series_column = "");
+
 /// The series of the source, without warm-up epochs and oversubscribed runs, one metric a
 /// configuration: where several were measured the most direct one (throughput, epoch time, step
 /// time, total time). With a series column, all metrics.

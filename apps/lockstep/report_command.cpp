@@ -6,12 +6,17 @@
 #include <filesystem>
 #include <memory>
 
+#include "calibrated_links.h"
 #include "command.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
 #include "lockstep/import/measurements_table.h"
 #include "lockstep/report/measurements_csv.h"
+#include "lockstep/report/page/html.h"
 #include "lockstep/report/study_report.h"
 #include "output_file.h"
+#include "page_source.h"
+#include "quantities.h"
 #include "stored_measurements.h"
 #include "terminal.h"
 
@@ -28,6 +33,8 @@ struct ReportOptions {
   double link_gb_per_s = 0;
   bool definitions = false;
   std::string output;
+  std::string html;
+  std::vector<std::string> prices;
 };
 
 /// The rows to report on; what had to be interpreted or left out goes to stderr.
@@ -52,17 +59,39 @@ std::vector<record::Measurement> rows_for(const GlobalOptions& global,
   return std::move(measurements.rows);
 }
 
-report::StudyOptions study_options(const ReportOptions& options) {
+report::StudyOptions study_options(const GlobalOptions& global, const ReportOptions& options) {
   report::StudyOptions study;
   if (!options.scaling.empty()) {
     study.speedup.scaling = analyze::scaling_from_name(options.scaling);
   }
   if (options.baseline > 0) study.speedup.baseline_workers = options.baseline;
-  if (options.link_gb_per_s > 0) study.link_bytes_per_s = options.link_gb_per_s * 1e9;
+  if (options.link_gb_per_s > 0) {
+    study.links.any = options.link_gb_per_s * 1e9;
+  } else if (options.table.empty()) {
+    use_calibrated_links(global.store_path, options.study, study);
+  }
   return study;
 }
 
+void write_html(const GlobalOptions& global, const ReportOptions& options) {
+  const PageTerms terms{study_options(options), parse_prices(options.prices)};
+  report::PageSource source;
+  if (!options.table.empty()) {
+    source = table_page(options.table, terms);
+  } else {
+    store::Store store(global.store_path);
+    source = stored_page(store, {options.study, {}}, terms);
+  }
+  const std::string html = report::page_html(report::build_page(source));
+  write_result(options.html == "-" ? "" : options.html, [&](std::ostream& out) { out << html; });
+  if (options.html != "-") {
+    fmt::print(stderr, "{} ({}): opens in any browser\n", options.html,
+               format_bytes(Bytes{html.size()}));
+  }
+}
+
 void run_report(const GlobalOptions& global, const ReportOptions& options) {
+  if (!options.html.empty()) return write_html(global, options);
   report::Format format = report::format_from_name(options.format);
   if (global.json) format = report::Format::kJson;
   if (options.csv) format = report::Format::kCsv;
@@ -72,7 +101,7 @@ void run_report(const GlobalOptions& global, const ReportOptions& options) {
     text = report::measurements_csv(rows);
   } else {
     const std::size_t width = options.output.empty() ? terminal_width() : 0;
-    text = report::render_study(report::study_report(rows, study_options(options)), format,
+    text = report::render_study(report::study_report(rows, study_options(global, options)), format,
                                 {.width = width, .definitions = options.definitions});
   }
   write_result(options.output, [&](std::ostream& out) { out << text; });
@@ -88,7 +117,7 @@ void add_report_command(CLI::App& app, const GlobalOptions& global) {
       "table.",
       {"lockstep report", "lockstep report --from examples/studies/e-data-parallel-sweep.csv",
        "lockstep report my-study --format markdown -o study.md",
-       "lockstep report --csv > table.csv"});
+       "lockstep report my-study --html study.html", "lockstep report --csv > table.csv"});
   report.add_option("study", options->study, "Name of a study; all runs of the store without")
       ->type_name("STUDY");
   report.add_option("--from", options->table, "Read this measurements table instead of the store")
@@ -98,6 +127,14 @@ void add_report_command(CLI::App& app, const GlobalOptions& global) {
                   "text, markdown, csv (measurements table), json or latex")
       ->type_name("FORMAT")
       ->capture_default_str();
+  report
+      .add_option("--html", options->html,
+                  "Write one HTML file with charts and tables, to look at or to send around")
+      ->type_name("FILE");
+  report
+      .add_option("--price", options->prices,
+                  "Price of one device an hour, for the decision in --html: v100=2.48/h")
+      ->delimiter(',');
   report.add_flag("--csv", options->csv, "The measurements table, as --format csv");
   report
       .add_option("--scaling", options->scaling,
@@ -108,8 +145,10 @@ void add_report_command(CLI::App& app, const GlobalOptions& global) {
       ->type_name("N")
       ->check(CLI::PositiveNumber);
   report
-      .add_option("--link", options->link_gb_per_s,
-                  "Speed of the link, for its utilisation; as lockstep bench collectives gives it")
+      .add_option(
+          "--link", options->link_gb_per_s,
+          "Speed of the link, for its utilisation (default: what lockstep bench collectives "
+          "measured on the same machine)")
       ->type_name("GB/s")
       ->check(CLI::PositiveNumber);
   report.add_flag("--definitions", options->definitions, "Define every column below its table");

@@ -57,6 +57,12 @@ StoredMeasurements stored_measurements(store::Store& store, const std::string& s
   if (!study.empty()) filter.study = study;
   StoredMeasurements result;
   for (const store::RunSummary& summary : store.runs(filter)) {
+    if (store::ran_out_of_memory(summary)) {
+      result.rows.push_back(analyze::out_of_memory_row(
+          summary.spec, {summary.id, summary.label.study, summary.label.repeat}));
+      ++result.runs;
+      continue;
+    }
     if (summary.state != store::RunState::kDone) {
       ++result.left_out;
       continue;

@@ -10,11 +10,11 @@
 
 namespace lockstep::cli {
 
-enum class RunEnd { kDone, kFailed, kInterrupted };
+enum class RunEnd { kDone, kOutOfMemory, kFailed, kInterrupted };
 
 struct ExecutedRun {
   RunEnd end = RunEnd::kDone;
-  std::string problem;  ///< one sentence, of a run that failed
+  std::string problem;  ///< one sentence, of a run that failed or ran out of memory
 };
 
 /// Carries out runs of a study, each into the store before run() returns.

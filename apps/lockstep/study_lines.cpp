@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "lockstep/base/statistics.h"
 
@@ -74,6 +77,54 @@ std::string run_line(std::size_t at, std::size_t of, const study::PlannedRun& pl
                      planned.repeat, rate_text(figures), epoch_text(figures), status);
 }
 
+std::vector<std::string> ladder_sentences(std::span<const study::PlannedRun> plan,
+                                          std::span<const study::RunStanding> standings) {
+  struct Reach {
+    std::int64_t fits = 0;
+    std::int64_t too_large = 0;
+    std::int64_t failed = 0;
+  };
+  std::map<std::tuple<std::string, int, std::string>, Reach> ladders;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (plan[i].ladder.empty()) continue;
+    const study::Cell& cell = plan[i].cell;
+    Reach& reach = ladders[{plan[i].ladder, cell.workers, cell.strategy}];
+    const auto least = [&](std::int64_t& value) {
+      if (value == 0 || cell.batch_per_worker < value) value = cell.batch_per_worker;
+    };
+    switch (standings[i].standing) {
+      case study::Standing::kDone:
+        reach.fits = std::max(reach.fits, cell.batch_per_worker);
+        break;
+      case study::Standing::kOutOfMemory:
+        least(reach.too_large);
+        break;
+      case study::Standing::kFailed:
+        least(reach.failed);
+        break;
+      case study::Standing::kOpen:
+        break;
+    }
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [key, reach] : ladders) {
+    const auto& [ladder, workers, strategy] = key;
+    const auto batch = [n = workers](std::int64_t b) {
+      return fmt::format("b = {} (B = {})", format_count(b), format_count(b * n));
+    };
+    std::string text = fmt::format("ladder on {} worker{}{}: ", workers, workers == 1 ? "" : "s",
+                                   strategy.empty() ? "" : ", " + strategy);
+    text += reach.fits > 0 ? fmt::format("the largest batch that fits is {}", batch(reach.fits))
+                           : std::string("no batch fits");
+    if (reach.too_large > 0) text += fmt::format("; {} ran out of memory", batch(reach.too_large));
+    if (reach.failed > 0)
+      text += fmt::format("; {} failed for another reason", batch(reach.failed));
+    if (reach.too_large == 0 && reach.failed == 0) text += "; memory was not the limit";
+    sentences.push_back(text + ".");
+  }
+  return sentences;
+}
+
 report::Table plan_table(const std::vector<PlanRow>& rows) {
   using report::Align;
   report::Table table;
@@ -86,13 +137,14 @@ report::Table plan_table(const std::vector<PlanRow>& rows) {
       {"runs", "", "runs", Align::kRight, "repeats of this configuration"},
       {"done", "", "done", Align::kRight, "of them, already in the store"},
       {"failed", "", "failed", Align::kRight, "of them, tried without success"},
+      {"out of memory", "", "out_of_memory", Align::kRight, "of them, did not fit"},
       {"each about", "s", "estimate_s", Align::kRight, "estimated duration of one run"}};
   table.label_columns = 5;
   for (const PlanRow& row : rows) {
     table.rows.push_back(
         {row.title, report::count(row.cell.workers), report::count(row.cell.batch_per_worker),
          report::count(row.cell.global_batch()), row.cell.strategy, report::count(row.runs),
-         report::count(row.done), report::count(row.failed),
+         report::count(row.done), report::count(row.failed), report::count(row.out_of_memory),
          row.each ? report::significant(row.each->count()) : report::Cell()});
   }
   return table;

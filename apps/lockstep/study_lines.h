@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,15 @@ struct PlanRow {
   int runs = 0;
   int done = 0;
   int failed = 0;
+  int out_of_memory = 0;
   std::optional<Seconds> each;  ///< estimated duration of one run
 };
+
+/// How far each ladder of the plan came: "ladder on 2 workers: the largest batch that fits is b =
+/// 512 (B = 1,024); b = 2,048 ran out of memory". One sentence for each worker count, and strategy,
+/// over all repeats; none without ladders.
+std::vector<std::string> ladder_sentences(std::span<const study::PlannedRun> plan,
+                                          std::span<const study::RunStanding> standings);
 
 report::Table plan_table(const std::vector<PlanRow>& rows);
 

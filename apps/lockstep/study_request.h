@@ -15,9 +15,9 @@ namespace lockstep::cli {
 
 /// What `lockstep study` is asked for, as it was written.
 struct StudyRequest {
-  std::string what;     ///< a recipe; empty = the default
+  std::string what;     ///< a recipe, several with commas, or a plan file; empty = the default
   std::string workers;  ///< lists with commas; empty = the default
-  std::string batch;
+  std::string batch;    ///< or a ladder: "32..x4"
   std::string global_batch;
   std::string strategy;
   int repeat = 1;
@@ -25,18 +25,34 @@ struct StudyRequest {
   std::string name;
   bool dry_run = false;
   bool retry_failed = false;
+  std::string devices;               ///< with commas; empty = the trainer's own
+  std::vector<std::string> command;  ///< what followed "--"; empty = lockstep's own trainer
+  std::string pattern;               ///< how to read what the command writes
+  bool show_output = false;
+  bool wall_time = false;
+  double time_limit_s = 0;     ///< of each run of a command; 0 = none
   record::TrainRequest train;  ///< what all runs have in common
   LauncherOptions launcher;
 
   StudyRequest();
+
+  bool is_foreign() const { return !command.empty(); }
+  bool is_ladder() const { return study::is_ladder(batch); }
 };
 
 /// Adds the options of a study to `command`, those of a training run among them.
 void add_study_options(CLI::App& command, StudyRequest& request);
 
+/// One request for each recipe and device that the lists of `request` name.
+std::vector<StudyRequest> split_request(const StudyRequest& request);
+
 /// Fills in what was left open (worker counts, epochs, threads) and refuses what makes no sense:
 /// throws kUsage.
 void complete_study_request(StudyRequest& request);
+
+/// What all workers of a run may use together: --memory, or for a ladder without it what the
+/// machine has free now; 0 = no limit.
+std::uint64_t memory_budget(const StudyRequest& request);
 
 /// The grid of a completed request.
 study::Sweep sweep_of(const StudyRequest& request);

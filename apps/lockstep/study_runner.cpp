@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "calibrated_links.h"
 #include "lockstep/base/error.h"
 #include "lockstep/report/study_report.h"
 #include "lockstep/store/writer_lock.h"
@@ -44,7 +46,8 @@ void StudyRunner::load() {
 
 bool StudyRunner::is_due(std::size_t at) const {
   const Standing standing = standings_[at].standing;
-  return standing == Standing::kOpen || (standing == Standing::kFailed && options_.retry_failed);
+  if (standing == Standing::kFailed) return options_.retry_failed;
+  return standing == Standing::kOpen && !study::is_beyond_reach(plan_, standings_, at);
 }
 
 void StudyRunner::say(const std::string& text) {
@@ -79,7 +82,10 @@ std::string StudyRunner::time_left(std::size_t from) const {
     if (!entry->second) return "duration unknown until the first run is done";
     total += *entry->second;
   }
-  return due == 0 ? "" : fmt::format("about {} left", format_seconds(total));
+  if (due == 0) return "";
+  const bool ladder = std::any_of(plan_.begin() + static_cast<std::ptrdiff_t>(from), plan_.end(),
+                                  [](const study::PlannedRun& run) { return !run.ladder.empty(); });
+  return fmt::format("{} {} left", ladder ? "at most" : "about", format_seconds(total));
 }
 
 void StudyRunner::show_plan() {
@@ -89,18 +95,26 @@ void StudyRunner::show_plan() {
     const auto [place, fresh] = places.try_emplace(plan_[i].cell.name(), rows.size());
     if (fresh) {
       rows.push_back(
-          {plan_[i].cell, runs_[i].executor->title(), 0, 0, 0, estimate(runs_[i], stored_)});
+          {plan_[i].cell, runs_[i].executor->title(), 0, 0, 0, 0, estimate(runs_[i], stored_)});
     }
     PlanRow& row = rows[place->second];
     ++row.runs;
     row.done += standings_[i].standing == Standing::kDone;
     row.failed += standings_[i].standing == Standing::kFailed;
+    row.out_of_memory += standings_[i].standing == Standing::kOutOfMemory;
   }
   report::Table table = plan_table(rows);
   const Counts now = counts();
   table.title = fmt::format("study {}: {} runs, {} done", options_.name, runs_.size(), now.done);
   if (const std::string left = time_left(0); !left.empty()) table.title += ", " + left;
-  table.notes.push_back(options_.warm_up);
+  if (!options_.warm_up.empty()) table.notes.push_back(options_.warm_up);
+  if (!options_.memory.empty()) table.notes.push_back(options_.memory);
+  const bool ladder = std::any_of(plan_.begin(), plan_.end(),
+                                  [](const study::PlannedRun& run) { return !run.ladder.empty(); });
+  if (ladder) {
+    table.notes.push_back(
+        "ladder: batches are climbed until one does not fit; the rest is not run.");
+  }
   const bool json = global_.json && options_.dry_run;
   const std::string text = report::render(
       table, json ? report::Format::kJson : report::Format::kText, {.width = terminal_width()});
@@ -116,6 +130,7 @@ StudyRunner::Counts StudyRunner::counts() const {
   for (const study::RunStanding& one : standings_) {
     counts.done += one.standing == Standing::kDone;
     counts.failed += one.standing == Standing::kFailed;
+    counts.out_of_memory += one.standing == Standing::kOutOfMemory;
   }
   return counts;
 }
@@ -140,6 +155,9 @@ void StudyRunner::carry_out(std::size_t at) {
       say(line(at, "done" + (left.empty() ? "" : "; " + left)));
       return;
     }
+    case RunEnd::kOutOfMemory:
+      say(line(at, "out of memory: " + executed.problem));
+      return;
     case RunEnd::kFailed:
       say(line(at, "failed: " + executed.problem));
       return;
@@ -191,8 +209,15 @@ void StudyRunner::show_report() {
   }
   const auto rows = stored_measurements(store, options_.name).rows;
   const auto format = global_.json ? report::Format::kJson : report::Format::kText;
-  console_.out((global_.json ? "" : "\n") + report::render_study(report::study_report(rows), format,
-                                                                 {.width = terminal_width()}));
+  report::StudyOptions options;
+  use_calibrated_links(global_.store_path, options_.name, options);
+  console_.out((global_.json ? "" : "\n") +
+               report::render_study(report::study_report(rows, options), format,
+                                    {.width = terminal_width()}));
+}
+
+void StudyRunner::show_ladders() {
+  for (const std::string& sentence : ladder_sentences(plan_, standings_)) say(sentence);
 }
 
 void StudyRunner::show_queue() {
@@ -222,6 +247,7 @@ void StudyRunner::run() {
   carry_out();
   const Counts now = counts();
   if (now.done > 0) show_report();
+  show_ladders();
   show_queue();
   if (now.failed == 0) return;
   throw Error(

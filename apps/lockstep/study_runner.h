@@ -23,6 +23,7 @@ struct StudyOptions {
   bool dry_run = false;
   bool retry_failed = false;
   std::string warm_up;  ///< the rule by which the start of a run is left out, one sentence
+  std::string memory;   ///< what its runs may allocate, one sentence; empty = no limit
 };
 
 /// Shows the plan, carries out what of it is not yet in the store, a line a run, and ends with the
@@ -41,6 +42,7 @@ class StudyRunner {
   struct Counts {
     std::int64_t done = 0;
     std::int64_t failed = 0;
+    std::int64_t out_of_memory = 0;
   };
 
   void load();
@@ -53,6 +55,7 @@ class StudyRunner {
   [[noreturn]] void stop();
   std::string line(std::size_t at, const std::string& status);
   void show_report();
+  void show_ladders();
   void show_queue();
   Counts counts() const;
   /// Results that are not the report: beside it where stdout is for a program.

@@ -129,6 +129,7 @@ void StudySlurm::prepare(const std::vector<study::PlannedRun>& due, const std::s
   int found = 0;
   int fresh = 0;
   for (const study::PlannedRun& planned : due) {
+    if (!planned.ladder.empty()) continue;  // whether it is needed is known only later
     const launch::JobFiles files = files_of(planned, study);
     const bool known = launch::read_ticket(files).has_value();
     if (!known) submit(planned, files);

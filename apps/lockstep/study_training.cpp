@@ -64,12 +64,12 @@ record::TrainRequest request_of(const record::TrainRequest& common,
   return request;
 }
 
-StudyTraining::StudyTraining(record::TrainRequest request, std::string store_path, Console& console,
-                             launch::SignalInbox& signals, const Clock& clock)
+StudyTraining::StudyTraining(record::TrainRequest request, TrainingLauncher launcher,
+                             std::string store_path, Console& console, const Clock& clock)
     : request_(std::move(request)),
+      launcher_(std::move(launcher)),
       store_path_(std::move(store_path)),
       console_(console),
-      signals_(signals),
       clock_(clock) {
   require_worker_program();
 }
@@ -86,21 +86,20 @@ bool StudyTraining::resembles(const store::RunSummary& run) const {
 ExecutedRun StudyTraining::run(const study::PlannedRun& planned, const store::RunLabel& label,
                                const std::string& progress) {
   record::TrainRequest request = request_of(request_, planned);
-  plan_workers(request.spec);
   if (!machine_) machine_ = measure::describe_machine();
   StoreSink store(store_path_, console_, label);
   StatusSink status(progress, console_, clock_);
-  const TrainingOutcome outcome =
-      run_training(request, {}, *machine_, {&store, &status}, console_, signals_, clock_);
+  const TrainingOutcome outcome = launcher_(request, *machine_, {&store, &status});
   console_.clear_status();
   if (outcome.group.failure) {
     const launch::Failure& failure = *outcome.group.failure;
     // What is wrong with the command line is wrong for every run.
     if (failure.error.kind() == ErrorKind::kUsage && !outcome.began) throw failure.error;
-    show_last_lines(outcome.group, console_);
+    const bool out_of_memory = failure.error.kind() == ErrorKind::kMemory;
+    if (!out_of_memory) show_last_lines(outcome.group, console_);
     if (!outcome.began) keep_unstarted(store, request, *machine_, failure, clock_.wall());
     store.check();
-    return {RunEnd::kFailed, failure.error.what()};
+    return {out_of_memory ? RunEnd::kOutOfMemory : RunEnd::kFailed, failure.error.what()};
   }
   store.check();
   if (outcome.status != record::RunStatus::kDone) return {RunEnd::kInterrupted, ""};

@@ -3,6 +3,7 @@
 //
 //   FAKE_WORKER=rank:step:deed   which rank does what when; deeds are listed in misbehave()
 //   FAKE_WORKER_EARLY=deed       every rank does that before the run begins
+//   FAKE_WORKER_FITS=b           batches per worker above that run out of memory
 //   FAKE_WORKER_STEPS=n          steps an epoch (20)
 //   FAKE_WORKER_STEP_MS=n        duration of a step (1)
 //   FAKE_WORKER_PIDS=DIR         each rank leaves a file named after its process id there
@@ -90,6 +91,10 @@ class FakeRun {
       misbehave();
     }
     if (rank_ == 0) send(started());
+    const int fits = number("FAKE_WORKER_FITS", 0);
+    if (fits > 0 && request_.spec.batch_per_worker > fits) {
+      throw Error(ErrorKind::kMemory, "out of memory", "use a smaller batch");
+    }
     std::int64_t step = 0;
     record::RunEnded ended;
     for (int epoch = 1; epoch <= request_.spec.epochs && !stopped_; ++epoch) {
@@ -285,6 +290,11 @@ int main(int argc, char** argv) {
   CLI::App* train_command = app.add_subcommand("train");
   cli::add_train_options(*train_command, request);
   CLI::App* probe_command = app.add_subcommand("probe");
+  CLI::App* names_command = app.add_subcommand("names");
   CLI11_PARSE(app, argc, argv);
+  if (*names_command) {
+    fmt::print("{}\n", R"({"recipes":["fashion"],"schedules":["constant","cosine"]})");
+    return 0;
+  }
   return *probe_command ? probe() : train(request);
 }

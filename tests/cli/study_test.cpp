@@ -111,6 +111,37 @@ TEST_F(Study, RefusesWhatCannotBeRun) {
   refused({"study", "--strategy", "ring"}, "--strategy 'ring' is unknown");
 }
 
+TEST_F(Study, ChecksNamesBeforeTheFirstRun) {
+  for (const auto& arguments :
+       {std::vector<std::string>{"study", "fashionn", "--dry-run"},
+        std::vector<std::string>{"study", "--schedule", "cosinus", "--dry-run"}}) {
+    const auto captured = run(command(arguments));
+    EXPECT_EQ(captured.status.code, 2) << captured.errors;
+    EXPECT_TRUE(has(captured.errors, "there is no")) << captured.errors;
+  }
+}
+
+TEST_F(Study, ClimbsALadderUntilMemoryRunsOutAndCallsThatAResult) {
+  const std::vector<std::string> arguments{"--batch", "32..x4", "--memory", "8GB"};
+  const std::vector<std::string> small{"FAKE_WORKER_FITS=600"};
+  const auto captured = run(study(arguments, small));
+  EXPECT_EQ(captured.status.code, 0) << captured.errors;
+  EXPECT_TRUE(has(captured.output,
+                  "ladder on 2 workers, overlap: the largest batch that fits is b "
+                  "= 512 (B = 1,024); b = 2,048 (B = 4,096) ran out of memory."))
+      << captured.output;
+  EXPECT_TRUE(has(captured.output, "b = 2048 ran out of memory")) << captured.output;
+  EXPECT_EQ(runs(store::RunState::kDone).size(), 6u) << "32, 128 and 512 on one and two workers";
+  EXPECT_EQ(runs(store::RunState::kFailed).size(), 2u);
+  EXPECT_EQ(run(study(arguments, small)).status.code, 0);
+  EXPECT_EQ(runs().size(), 8u) << "what does not fit is not tried again";
+}
+
+TEST_F(Study, SaysWhenTimesContainTheWarmUp) {
+  const auto one = run(study({"--batch", "32", "--epochs", "1"}));
+  EXPECT_TRUE(has(one.output, "contain the warm-up")) << one.output;
+}
+
 TEST_F(Study, GoesOnAfterCtrlC) {
   const std::vector<std::string> slow{"FAKE_WORKER_STEP_MS=10"};
   auto process = launch::ChildProcess::start(study({"--batch", "32,64"}, slow));
@@ -163,6 +194,151 @@ TEST_F(Study, LetsOneProcessAtATimeCarryItOut) {
   const auto second = run(study({"--batch", "32"}));
   EXPECT_EQ(second.status.code, 2);
   EXPECT_TRUE(has(second.errors, "another process is carrying out study s")) << second.errors;
+}
+
+class StudyOfACommand : public Study {
+ protected:
+  /// A program of somebody else: tells two epochs the way PyTorch scripts do.
+  launch::ProcessSpec foreign(std::vector<std::string> options, const std::string& script) const {
+    options.insert(options.begin(),
+                   {"study", "--name", "s", "--workers", "1,2", "--batch", "32,64"});
+    options.insert(options.end(), {"--", "sh", "-c", script, "sh", "{workers}", "{batch}"});
+    return command(options);
+  }
+
+  static constexpr const char* kLog =
+      "for e in 1 2; do echo \"Epoch $e: loss 0.$e, time $(( 64 / $1 / ($2 / 32) )) s\"; done";
+};
+
+TEST_F(StudyOfACommand, ReadsItsOutputKeepsItAndReports) {
+  const auto captured = run(foreign(
+      {"--pattern", R"(Epoch (?<epoch>\d+): loss (?<loss>\S+), time (?<epoch_time>\S+) s)"}, kLog));
+  EXPECT_EQ(captured.status.code, 0) << captured.errors;
+  ASSERT_EQ(runs(store::RunState::kDone).size(), 4u) << captured.output;
+  for (const auto& run : runs()) {
+    EXPECT_TRUE(run.spec.workers == 1 || run.spec.workers == 2);
+    EXPECT_EQ(run.epochs_done, 2);
+  }
+  EXPECT_TRUE(has(captured.output, "Verdict")) << captured.output;
+  EXPECT_TRUE(has(captured.output, "64.00")) << captured.output;
+  std::size_t kept = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(store().string() + "-output/s")) {
+    std::ifstream file(entry.path());
+    std::string line;
+    std::getline(file, line);
+    kept += line.starts_with("Epoch 1: loss 0.1");
+  }
+  EXPECT_EQ(kept, 4u);
+}
+
+TEST_F(StudyOfACommand, RunsNothingTwiceEvenWhereOutputsAreEqual) {
+  const std::vector<std::string> options{"--repeat", "2", "--pattern",
+                                         R"(loss (?<loss>[0-9.]+), time (?<epoch_time>\S+) s)"};
+  ASSERT_EQ(run(foreign(options, kLog)).status.code, 0);
+  EXPECT_EQ(runs(store::RunState::kDone).size(), 8u);
+  ASSERT_EQ(run(foreign(options, kLog)).status.code, 0);
+  EXPECT_EQ(runs().size(), 8u);
+}
+
+TEST_F(StudyOfACommand, SaysThatNothingCanBeReadAndWhereTheOutputIs) {
+  const auto captured = run(foreign({}, "echo all went well"));
+  EXPECT_EQ(captured.status.code, 4) << captured.errors;
+  EXPECT_TRUE(has(captured.errors, "has no figure that lockstep can read")) << captured.errors;
+  EXPECT_TRUE(has(captured.errors, "--pattern")) << captured.errors;
+  EXPECT_TRUE(runs().empty());
+}
+
+TEST_F(StudyOfACommand, RecordsAFailureAndGoesOn) {
+  const auto captured =
+      run(foreign({"--pattern", R"(time (?<epoch_time>\S+) s)"},
+                  std::string("[ $1 = 2 ] && { echo no such device; exit 3; }; ") + kLog));
+  EXPECT_EQ(captured.status.code, 5) << captured.errors;
+  EXPECT_EQ(runs(store::RunState::kDone).size(), 2u);
+  EXPECT_EQ(runs(store::RunState::kFailed).size(), 2u);
+  EXPECT_TRUE(has(captured.output, "ended with exit code 3; its last line: no such device"))
+      << captured.output;
+}
+
+TEST_F(StudyOfACommand, TakesItsDurationWhereItPrintsNothing) {
+  const auto captured = run(foreign({"--wall-time"}, "true"));
+  EXPECT_EQ(captured.status.code, 0) << captured.errors;
+  EXPECT_EQ(runs(store::RunState::kDone).size(), 4u);
+  EXPECT_TRUE(has(captured.output, "total time")) << captured.output;
+}
+
+TEST_F(StudyOfACommand, CallsOutOfMemoryAResult) {
+  const auto captured = run(foreign(
+      {"--pattern", R"(time (?<epoch_time>\S+) s)"},
+      std::string("[ $2 = 64 ] && { echo RuntimeError: CUDA out of memory.; exit 1; }; ") + kLog));
+  EXPECT_EQ(captured.status.code, 0) << captured.errors;
+  EXPECT_EQ(runs(store::RunState::kDone).size(), 2u);
+  ASSERT_EQ(runs(store::RunState::kFailed).size(), 2u);
+  EXPECT_TRUE(store::ran_out_of_memory(runs(store::RunState::kFailed).front()));
+  EXPECT_TRUE(has(captured.output, "b = 64 ran out of memory")) << captured.output;
+}
+
+TEST_F(StudyOfACommand, EndsARunAtItsTimeLimit) {
+  const auto captured = run(foreign({"--time-limit", "0.1s"}, "sleep 600"));
+  EXPECT_EQ(captured.status.code, 5) << captured.errors;
+  EXPECT_TRUE(has(captured.output, "--time-limit")) << captured.output;
+}
+
+TEST_F(StudyOfACommand, RefusesACommandThatIgnoresWhatIsVaried) {
+  const auto captured = run(command({"study", "--workers", "1,2", "--", "true"}));
+  EXPECT_EQ(captured.status.code, 2);
+  EXPECT_TRUE(has(captured.errors, "write {workers}")) << captured.errors;
+}
+
+class StudyPlan : public Study {
+ protected:
+  launch::ProcessSpec plan(const std::string& text, std::vector<std::string> options = {}) const {
+    const std::string path = (folder_ / "plan.toml").string();
+    std::ofstream(path) << text;
+    options.insert(options.begin(), {"study", path});
+    return command(options);
+  }
+};
+
+TEST_F(StudyPlan, RunsSeveralSweepsOfOneFile) {
+  const std::string text = R"(
+name = "s"
+workers = [1, 2]
+threads = 1
+oversubscribe = true
+repeat = 2
+[[sweep]]
+recipe = "fashion"
+batch = [32, 64]
+[[sweep]]
+batch = 32
+command = ["sh", "-c", "echo epoch 1: loss 0.5, 3 s", "{workers}"]
+pattern = 'loss (?<loss>[0-9.]+), (?<epoch_time>\S+) s'
+)";
+  const auto shown = run(plan(text, {"--dry-run"}));
+  EXPECT_EQ(shown.status.code, 0) << shown.errors;
+  EXPECT_TRUE(has(shown.output, "study s: 12 runs, 0 done")) << shown.output;
+  const auto captured = run(plan(text));
+  EXPECT_EQ(captured.status.code, 0) << captured.errors << captured.output;
+  EXPECT_EQ(runs(store::RunState::kDone).size(), 12u);
+  // Round 1 of both sweeps comes before round 2 of either.
+  int last = 1;
+  for (const auto& run : runs()) {
+    EXPECT_GE(run.label.repeat, last);
+    last = run.label.repeat;
+  }
+}
+
+TEST_F(StudyPlan, NamesTheLineOfWhatItDoesNotUnderstand) {
+  for (const auto& [text, sentence] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"workers = [1,", "plan.toml:1"},
+           {"workers = 1\nbatches = 2\n", "has no option --batches"},
+           {"workers = [1, {}]\n", "plan.toml:1"},
+           {"workers = 'x'\n", "is not a list of numbers"}}) {
+    const auto captured = run(plan(text, {"--dry-run"}));
+    EXPECT_TRUE(captured.status.code == 2 || captured.status.code == 4) << captured.errors;
+    EXPECT_TRUE(has(captured.errors, sentence)) << captured.errors;
+    EXPECT_TRUE(has(captured.errors, "plan.toml")) << captured.errors;
+  }
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <tuple>
 
-#include "parameter_distance.h"
 #include "parallel_run.h"
+#include "parameter_distance.h"
 
 namespace lockstep {
 namespace {
@@ -28,20 +28,20 @@ TEST_P(Equality, NWorkersWithBatchBEqualOneWorkerWithBatchNB) {
   const auto one = parameters_after_20_steps(1, {});
   const auto many = parameters_after_20_steps(
       workers, {"--strategy", strategy, "--backend", backend, "--check-ranks"});
-  // Both add up the same products in another order: each gradient differs by a few units in the last
-  // place (6e-8), and 20 steps with momentum let that grow about a hundredfold.
+  // Both add up the same products in another order: each gradient differs by a few units in the
+  // last place (6e-8), and 20 steps with momentum let that grow about a hundredfold.
   EXPECT_LT(distance(one, many), 1e-5);
   EXPECT_GT(distance(one, many), 0) << "the two runs did not take different paths";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, Equality,
-    ::testing::Combine(::testing::Values(2, 4), ::testing::Values("overlap", "blocking", "central"),
-                       ::testing::Values("shm", "gloo")),
-    [](const ::testing::TestParamInfo<Case>& info) {
-      return std::to_string(std::get<0>(info.param)) + "Workers_" + std::get<1>(info.param) + "_" +
-             std::get<2>(info.param);
-    });
+INSTANTIATE_TEST_SUITE_P(All, Equality,
+                         ::testing::Combine(::testing::Values(2, 4),
+                                            ::testing::Values("overlap", "blocking", "central"),
+                                            ::testing::Values("shm", "gloo")),
+                         [](const ::testing::TestParamInfo<Case>& info) {
+                           return std::to_string(std::get<0>(info.param)) + "Workers_" +
+                                  std::get<1>(info.param) + "_" + std::get<2>(info.param);
+                         });
 
 TEST_F(ParallelRun, BucketSizeDoesNotChangeTheResult) {
   const auto large = run_to_success(train(2, 32, {"--steps", "10"}));

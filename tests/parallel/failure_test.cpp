@@ -113,8 +113,7 @@ TEST_P(FailureInAllReduce, ARankKilledThereEndsTheRun) {
 INSTANTIATE_TEST_SUITE_P(Backends, FailureInAllReduce, ::testing::Values("shm", "gloo"));
 
 TEST_F(Failure, ARankThatHangsIsNamedAtTheTimeout) {
-  auto launcher =
-      launch::ChildProcess::start(train(2, 32, {"--epochs", "50", "--timeout", "2"}));
+  auto launcher = launch::ChildProcess::start(train(2, 32, {"--epochs", "50", "--timeout", "2"}));
   std::string output;
   ASSERT_TRUE(eventually([&] {
     char buffer[65536];

@@ -27,7 +27,7 @@ class Options : public ParallelRun {
 
   train::Checkpoint resnet(const std::string& name, int workers, int batch,
                            std::vector<std::string> more) {
-    more.insert(more.end(), {"--data", "synthetic", "--steps", "2", "--lr", "0.01"});
+    more.insert(more.end(), {"--data", "synthetic", "--steps", "1", "--lr", "0.01"});
     auto spec = train(workers, batch, more);
     spec.arguments[4] = "cifar-resnet18";
     return parameters_after(spec, name);
@@ -83,13 +83,13 @@ INSTANTIATE_TEST_SUITE_P(All, WireOption,
                          });
 
 TEST_F(Options, SynchronousBatchNormsEqualOneBigBatch) {
-  const auto one = resnet("one", 1, 8, {});
-  const auto synchronous = resnet("synchronous", 2, 4, {"--sync-bn", "--check-ranks"});
-  const auto apart = resnet("apart", 2, 4, {});
-  // Rounding passes through 20 norms over few values each; what norms of half the batch do is far
-  // larger.
-  EXPECT_LT(distance(one, synchronous), 1e-4);
-  EXPECT_GT(distance(one, apart), 10 * distance(one, synchronous));
+  const auto one = resnet("one", 1, 16, {});
+  const auto synchronous = resnet("synchronous", 2, 8, {"--sync-bn", "--check-ranks"});
+  const auto apart = resnet("apart", 2, 8, {});
+  // Rounding passes through 20 norms, and each may turn a value around zero on or off (1e-6 was
+  // measured); what norms of half the batch do is far larger (2e-3).
+  EXPECT_LT(distance(one, synchronous), 1e-5);
+  EXPECT_GT(distance(one, apart), 100 * distance(one, synchronous));
 }
 
 TEST_F(Options, EveryDataParallelRunTellsItsNoiseScaleAndHowBusyItsRanksWere) {

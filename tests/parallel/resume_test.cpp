@@ -29,8 +29,10 @@ bool eventually(Condition&& holds) {
 
 class Resume : public ParallelRun {
  protected:
-  launch::ProcessSpec checkpointed(const std::string& name, std::vector<std::string> more = {}) const {
-    more.insert(more.end(), {"--steps", "60", "--checkpoint", folder(name), "--checkpoint-every", "7"});
+  launch::ProcessSpec checkpointed(const std::string& name,
+                                   std::vector<std::string> more = {}) const {
+    more.insert(more.end(),
+                {"--steps", "60", "--checkpoint", folder(name), "--checkpoint-every", "7"});
     return train(2, 32, more);
   }
 
@@ -88,8 +90,8 @@ TEST_F(Resume, StopsCleanlyOnInterruptAndGoesOnToTheSameEnd) {
 
 TEST_F(Resume, KeepsTheMemoryOfAnyOptimizer) {
   for (const std::string optimizer : {"adamw", "lamb"}) {
-    const std::vector<std::string> options{"--optimizer", optimizer, "--schedule", "constant",
-                                           "--warmup-epochs", "0"};
+    const std::vector<std::string> options{"--optimizer", optimizer,         "--schedule",
+                                           "constant",    "--warmup-epochs", "0"};
     auto first_part = options, resumed_options = options;
     first_part.insert(first_part.end(),
                       {"--steps", "21", "--checkpoint", folder("cut-" + optimizer)});

@@ -73,8 +73,13 @@ std::vector<TimeSplit> time_splits(const SpeedupGroup& group) {
   return splits;
 }
 
-std::vector<AllReduce> all_reduces(std::span<const TimeSplit> splits,
-                                   std::optional<double> link_bytes_per_s) {
+std::optional<double> LinkSpeeds::at(std::int64_t workers) const {
+  const auto found = by_workers.find(workers);
+  const double speed = found == by_workers.end() ? any : found->second;
+  return speed > 0 ? std::optional(speed) : std::nullopt;
+}
+
+std::vector<AllReduce> all_reduces(std::span<const TimeSplit> splits, const LinkSpeeds& links) {
   std::vector<AllReduce> results;
   for (const TimeSplit& split : splits) {
     const Configuration& c = split.configuration;
@@ -94,7 +99,7 @@ std::vector<AllReduce> all_reduces(std::span<const TimeSplit> splits,
     result.steps_per_epoch = steps.value_or(0);
     result.algbw = algorithm_bandwidth(result.bytes, seconds);
     result.busbw = bus_bandwidth(result.bytes, seconds, *c.workers);
-    if (link_bytes_per_s) result.utilisation = result.busbw / *link_bytes_per_s;
+    if (const auto link = links.at(*c.workers)) result.utilisation = result.busbw / *link;
     results.push_back(std::move(result));
   }
   return results;

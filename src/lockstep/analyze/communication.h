@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -59,9 +60,16 @@ struct AllReduce {
   std::optional<double> utilisation;  ///< busbw / calibrated link
 };
 
+/// Calibrated links, bytes/s: one for every worker count, or one for each. 0 = not known.
+struct LinkSpeeds {
+  double any = 0;
+  std::map<std::int64_t, double> by_workers{};
+
+  std::optional<double> at(std::int64_t workers) const;
+};
+
 /// For each split whose configuration tells parameters and steps. A communication time that is not
-/// above zero gives none. `link_bytes_per_s` is the calibrated link, where known.
-std::vector<AllReduce> all_reduces(std::span<const TimeSplit> splits,
-                                   std::optional<double> link_bytes_per_s = {});
+/// above zero gives none.
+std::vector<AllReduce> all_reduces(std::span<const TimeSplit> splits, const LinkSpeeds& links = {});
 
 }  // namespace lockstep::analyze

@@ -38,7 +38,7 @@ TEST(Communication, IsTakenFromPhasesWhereTheyWereMeasured) {
   ASSERT_EQ(splits.size(), 1u);
   EXPECT_EQ(splits[0].origin, Origin::kMeasured);
   EXPECT_DOUBLE_EQ(splits[0].compute_s, 0.028);
-  const auto reduced = all_reduces(splits, 2e9);
+  const auto reduced = all_reduces(splits, {.any = 2e9});
   ASSERT_EQ(reduced.size(), 1u);
   // 4 MB in the 6 ms of the transfer, not in the 10 ms that include the wait.
   EXPECT_NEAR(reduced[0].busbw, 4e6 / 0.006, 1);

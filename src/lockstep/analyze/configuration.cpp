@@ -15,11 +15,11 @@ using record::Measurement;
 
 bool is_bookkeeping(const std::string& name) {
   // "format", "workers_from" and "basis" say how an importer came to a figure, not what was run.
-  constexpr std::array<std::string_view, 18> kNames{
-      "study",      "run",          "repeat", "epoch",   "warm_up",
-      "unreliable", "parameters",   "seed",   "series",  "source",
-      "file",       "timestamp",    "cell",   "comment", "threads_per_worker",
-      "format",     "workers_from", "basis"};
+  constexpr std::array<std::string_view, 19> kNames{
+      "study",      "run",        "repeat",       "epoch",        "warm_up",
+      "unreliable", "parameters", "seed",         "series",       "source",
+      "file",       "timestamp",  "cell",         "comment",      "threads_per_worker",
+      "basis",      "format",     "workers_from", kContainsWarmUp};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
@@ -178,6 +178,7 @@ std::vector<Configuration> configurations(std::span<const Measurement> rows) {
     const Key key = key_of(started);
     Configuration& c = grouped.try_emplace(key, std::move(started)).first->second;
     c.unreliable |= row.notes.count("unreliable") > 0;
+    c.contains_warm_up |= row.notes.count(std::string(kContainsWarmUp)) > 0;
     Collected& metric = collected[key][row.metric];
     if (row.notes.count("warm_up") > 0) continue;
     const auto epoch = row.notes.find("epoch");

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,9 @@
 #include "lockstep/record/measurement.h"
 
 namespace lockstep::analyze {
+
+/// Note of a time that has its warm-up in it, because nothing was measured after that.
+inline constexpr std::string_view kContainsWarmUp = "contains_warm_up";
 
 /// Measured, or computed from measurements by a stated formula.
 enum class Origin { kMeasured, kDerived };
@@ -37,6 +41,7 @@ struct Configuration {
   bool gave_batch_per_worker = false;
   bool gave_global_batch = false;
   bool unreliable = false;                         ///< a source marked its timings so
+  bool contains_warm_up = false;                   ///< in some of its times
   std::optional<std::int64_t> threads_per_worker;  ///< of a CPU worker
   std::optional<std::int64_t> parameters;
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "lockstep/analyze/configuration.h"
+
 namespace lockstep::analyze {
 namespace {
 
@@ -15,7 +17,8 @@ record::Measurement configuration(const record::RunSpec& spec, const RunIdentity
   row.batch_per_worker = spec.batch_per_worker;
   row.global_batch = spec.global_batch();
   if (spec.data.train_examples > 0) row.examples = spec.data.train_examples;
-  row.epochs = spec.epochs;
+  // With a limit on steps the epochs asked for say nothing of the run.
+  if (spec.max_steps == 0) row.epochs = spec.epochs;
   row.notes["run"] = std::to_string(identity.run);
   row.notes["strategy"] = spec.strategy;
   if (spec.accumulate > 1) row.notes["accumulate"] = std::to_string(spec.accumulate);
@@ -38,14 +41,18 @@ class Rows {
  public:
   explicit Rows(record::Measurement configuration) : configuration_(std::move(configuration)) {}
 
-  void add(const char* metric, double value, const char* unit, int epoch, bool warm_up = false) {
+  enum class WarmUp { kNone, kIsOne, kContained };
+
+  void add(const char* metric, double value, const char* unit, int epoch,
+           WarmUp warm_up = WarmUp::kNone) {
     if (!std::isfinite(value)) return;
     record::Measurement row = configuration_;
     row.metric = metric;
     row.value = value;
     row.unit = unit;
     if (epoch > 0) row.notes["epoch"] = std::to_string(epoch);
-    if (warm_up) row.notes["warm_up"] = "yes";
+    if (warm_up == WarmUp::kIsOne) row.notes["warm_up"] = "yes";
+    if (warm_up == WarmUp::kContained) row.notes[std::string(kContainsWarmUp)] = "yes";
     rows_.push_back(std::move(row));
   }
 
@@ -80,6 +87,13 @@ double steady_rate(const record::RunSpec& spec, const StepBreakdown& steps) {
 
 }  // namespace
 
+record::Measurement out_of_memory_row(const record::RunSpec& spec, const RunIdentity& identity) {
+  record::Measurement row = configuration(spec, identity);
+  row.metric = "out_of_memory";
+  row.value = 1;
+  return row;
+}
+
 std::vector<record::Measurement> measurements_of(const record::RunStarted& started,
                                                  std::span<const record::EpochResult> epochs,
                                                  const std::optional<record::RunEnded>& ended,
@@ -90,12 +104,21 @@ std::vector<record::Measurement> measurements_of(const record::RunStarted& start
   const bool whole = started.spec.max_steps == 0;
   for (std::size_t i = 0; i < epochs.size(); ++i) {
     const record::EpochResult& epoch = epochs[i];
-    const bool warm_up = i == 0 && epochs.size() > 1;
+    const bool only_one = epochs.size() == 1;
+    const Rows::WarmUp warm_up = only_one ? Rows::WarmUp::kContained
+                                 : i == 0 ? Rows::WarmUp::kIsOne
+                                          : Rows::WarmUp::kNone;
     if (whole && epoch.train_s > 0)
       rows.add("epoch_time", epoch.train_s, "s", epoch.epoch, warm_up);
-    const bool first_steps_apart = !whole && epochs.size() == 1 && steps.warmup_steps > 0;
+    const bool first_steps_apart = !whole && only_one && steps.warmup_steps > 0;
     const double rate = first_steps_apart ? steady_rate(started.spec, steps) : epoch.examples_per_s;
-    if (rate > 0) rows.add("throughput", rate, "examples/s", epoch.epoch, warm_up);
+    if (rate > 0) {
+      rows.add("throughput", rate, "examples/s", epoch.epoch,
+               first_steps_apart ? Rows::WarmUp::kNone : warm_up);
+    }
+    // After a part of an epoch, runs of different batches have seen different amounts of data:
+    // their losses do not compare.
+    if (!whole && epoch.examples < started.spec.data.train_examples) continue;
     rows.add("train_loss", epoch.train_loss, "", epoch.epoch);
     rows.add("train_accuracy", epoch.train_accuracy, "", epoch.epoch);
     rows.add("val_loss", epoch.val_loss, "", epoch.epoch);

@@ -24,11 +24,15 @@ struct RunIdentity {
 /// once the run is done. Where there are several epochs, the times of the first are marked with the
 /// note "warm_up"; of a run that a limit on steps ended within its first epoch, the throughput is
 /// that of the steps after the warm-up, where `steps` has one. Values that are not finite give no
-/// row.
+/// row, nor do losses and accuracies of an epoch that a limit on steps cut short. The times of a
+/// run's only epoch have the note kContainsWarmUp.
 std::vector<record::Measurement> measurements_of(const record::RunStarted& started,
                                                  std::span<const record::EpochResult> epochs,
                                                  const std::optional<record::RunEnded>& ended,
                                                  const RunIdentity& identity,
                                                  const StepBreakdown& steps = {});
+
+/// What is known of a run that ran out of memory: that its configuration does not fit.
+record::Measurement out_of_memory_row(const record::RunSpec& spec, const RunIdentity& identity);
 
 }  // namespace lockstep::analyze

@@ -229,6 +229,18 @@ void remark_on_threads(SpeedupGroup& group) {
                   fmt::join(parts, ", ")));
 }
 
+void remark_on_warm_up(SpeedupGroup& group) {
+  std::int64_t count = 0;
+  for (const SpeedupPoint& point : group.points) count += point.configuration.contains_warm_up;
+  if (count == 0) return;
+  group.remarks.push_back(fmt::format(
+      "the times of {} contain the warm-up, because its runs had one epoch: train two for times "
+      "without it",
+      count == static_cast<std::int64_t>(group.points.size())
+          ? "every configuration"
+          : fmt::format("{} of {} configurations", count, group.points.size())));
+}
+
 void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
   const bool several_counts =
       std::any_of(group.points.begin(), group.points.end(), [&](const SpeedupPoint& point) {
@@ -299,6 +311,7 @@ SpeedupGroup make_group(std::span<const Configuration> members, TimeBasis basis,
   std::stable_sort(group.points.begin(), group.points.end(),
                    [&](const auto& a, const auto& b) { return place(a) < place(b); });
   add_speedups(group, options);
+  remark_on_warm_up(group);
   return group;
 }
 

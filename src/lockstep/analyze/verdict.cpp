@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "lockstep/analyze/verdict_parts.h"
 #include "lockstep/base/units.h"
@@ -14,16 +15,23 @@
 namespace lockstep::analyze {
 namespace {
 
-/// The largest batch per worker that ran and the smallest that ran out of memory, by device.
+std::string place(const std::string& device, std::optional<std::int64_t> workers) {
+  const std::string kind = device.empty() ? "worker" : device;
+  return workers ? fmt::format("{} {}{}", *workers, kind, *workers > 1 && device.empty() ? "s" : "")
+                 : kind;
+}
+
+/// The largest batch per worker that ran and the smallest that ran out of memory, by device and
+/// worker count: workers of one host share its memory.
 void judge_memory(std::span<const Configuration> configurations, std::vector<Finding>& findings) {
   struct Limits {
     std::int64_t largest = 0;
     std::int64_t failed = 0;
   };
-  std::map<std::pair<std::string, std::string>, Limits> limits;
+  std::map<std::tuple<std::string, std::string, std::optional<std::int64_t>>, Limits> limits;
   for (const Configuration& c : configurations) {
     if (!c.batch_per_worker) continue;
-    Limits& limit = limits[{c.model, c.device}];
+    Limits& limit = limits[{c.model, c.device, c.workers}];
     if (c.value("out_of_memory").value_or(0) > 0) {
       limit.failed =
           limit.failed == 0 ? *c.batch_per_worker : std::min(limit.failed, *c.batch_per_worker);
@@ -35,7 +43,8 @@ void judge_memory(std::span<const Configuration> configurations, std::vector<Fin
     if (limit.failed == 0) continue;
     findings.push_back(
         {Topic::kMemory,
-         fmt::format("{}: b = {} ran out of memory on {}{}.", key.first, limit.failed, key.second,
+         fmt::format("{}: b = {} ran out of memory on {}{}.", std::get<0>(key), limit.failed,
+                     place(std::get<1>(key), std::get<2>(key)),
                      limit.largest > 0
                          ? fmt::format("; the largest that was run is b = {}", limit.largest)
                          : "")});

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
+#include "lockstep/import/plain_number.h"
 #include "lockstep/import/text_scan.h"
 
 namespace lockstep::import {
 namespace {
+
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
 bool quotes_open(std::string_view text) {
   return std::count(text.begin(), text.end(), '"') % 2 == 1;
@@ -59,7 +63,10 @@ void split_csv(std::string& record, char delimiter, std::vector<std::string_view
 
 bool CsvRows::next(std::vector<std::string_view>& fields) {
   Line line;
-  if (!lines_.next(line)) return false;
+  return lines_.next(line) && fields_of(line, fields);
+}
+
+bool CsvRows::fields_of(Line& line, std::vector<std::string_view>& fields) {
   if (std::memchr(line.text.data(), '"', line.text.size()) == nullptr) {
     split_plain(line.text, delimiter_, fields);
     return true;
@@ -70,6 +77,28 @@ bool CsvRows::next(std::vector<std::string_view>& fields) {
     record_ += line.text;
   }
   split_csv(record_, delimiter_, fields);
+  return true;
+}
+
+bool CsvRows::next_numbers(std::vector<double>& values) {
+  Line line;
+  if (!lines_.next(line)) return false;
+  values.clear();
+  const char* end = line.text.data() + line.text.size();
+  for (const char* at = line.text.data();; ++at) {
+    double value = kNothing;
+    if (at != end && *at != delimiter_) {
+      at = plain_number(at, end, value);
+      // Anything but bare numbers: the slow way, for the whole record.
+      if (at == nullptr || (at != end && *at != delimiter_)) break;
+    }
+    values.push_back(value);
+    if (at == end) return true;
+  }
+  fields_of(line, fields_);
+  values.clear();
+  for (const std::string_view field : fields_)
+    values.push_back(parse_number(field).value_or(kNothing));
   return true;
 }
 

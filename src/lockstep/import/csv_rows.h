@@ -18,14 +18,20 @@ class CsvRows {
   /// Blanks around a field are dropped. The views hold until the next call. False at the end.
   bool next(std::vector<std::string_view>& fields);
 
+  /// The same for a table of numbers: NaN where a field is empty or holds none. Not half the cost.
+  bool next_numbers(std::vector<double>& values);
+
   /// Where the last record ended.
   std::uint64_t line() const { return lines_.number(); }
   const LineSource& lines() const { return lines_; }
 
  private:
   LineSource lines_;
+  bool fields_of(Line& line, std::vector<std::string_view>& fields);
+
   char delimiter_;
   std::string record_;
+  std::vector<std::string_view> fields_;
 };
 
 /// Cuts one record; `record` is changed in place and must outlive the views.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "lockstep/import/contains_any.h"
 #include "lockstep/import/epoch_table.h"
 #include "lockstep/import/figure_scan.h"
 #include "lockstep/import/text_scan.h"
@@ -12,6 +13,12 @@ namespace lockstep::import {
 namespace {
 
 constexpr std::size_t kLongestLine = 4096;
+
+/// Whether a line may have a figure of an epoch.
+bool may_tell(std::string_view text) {
+  return contains_any<"poch", "acc", "Acc", "oss", "/s", "/it", "ime", "hroughput", "lr", "top1">(
+      text);
+}
 
 struct EpochMark {
   std::int64_t epoch = 0;
@@ -78,7 +85,7 @@ class EpochLinesParser final : public LogParser {
  public:
   bool line(const Line& line) override {
     const std::string_view text = line.text;
-    if (text.size() > kLongestLine) return false;
+    if (text.size() > kLongestLine || !may_tell(text)) return false;
     if (text.find('<') != std::string_view::npos) {
       if (const auto bar = find_tqdm_bar(text)) return progress_bar(*bar);
     }
@@ -90,12 +97,10 @@ class EpochLinesParser final : public LogParser {
       return true;
     }
     if (!begun_) return false;
-    const bool validation =
-        contains(text, "Test set:") || contains(text, "alidation") || contains(text, "Eval");
-    if (!worth(text)) return false;
     EpochMark here;
     here.epoch = epoch_;
-    validation_line_ = validation;
+    validation_line_ =
+        contains(text, "Test set:") || contains(text, "alidation") || contains(text, "Eval");
     const bool taken = figures(text, here);
     validation_line_ = false;
     return taken;
@@ -107,12 +112,6 @@ class EpochLinesParser final : public LogParser {
   }
 
  private:
-  static bool worth(std::string_view text) {
-    return contains(text, "acc") || contains(text, "Acc") || contains(text, "oss") ||
-           contains(text, "/s") || contains(text, "time") || contains(text, "Time") ||
-           contains(text, "hroughput") || contains(text, "lr") || contains(text, "top1");
-  }
-
   void begin_epoch(const EpochMark& mark) {
     const bool back = begun_ && mark.epoch < epoch_ && mark.epoch <= 1;
     if (back && figures_ > 0) end_run();

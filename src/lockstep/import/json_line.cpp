@@ -68,9 +68,11 @@ bool JsonLine::take_text(std::string_view& text) {
 
 void JsonLine::put(std::string_view outer, std::string_view name, std::string_view raw,
                    bool is_text) {
-  if (raw == "null" && !is_text) return;
-  const bool word = raw == "true" || raw == "false";
-  fields_.push_back({outer, name, raw, is_text || word});
+  if (!is_text && is_letter(raw[0])) {
+    if (raw == "null") return;
+    is_text = raw == "true" || raw == "false";
+  }
+  fields_.push_back({outer, name, raw, is_text});
 }
 
 bool JsonLine::parse(std::string_view text) {

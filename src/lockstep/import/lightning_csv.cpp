@@ -33,31 +33,29 @@ class MetricsTable {
     for (const std::string& name : header_) columns_.push_back(EpochMeans::column(name));
   }
 
-  void row(const std::vector<std::string_view>& fields) {
+  /// `values` are NaN where a field is empty.
+  void row(const std::vector<double>& values) {
     ++rows_;
     const auto cell = [&](std::size_t i) -> std::optional<double> {
-      if (i >= fields.size() || fields[i].empty()) return std::nullopt;
-      std::string_view rest = fields[i];  // trimmed already
-      const auto value = take_number(rest);
-      return rest.empty() ? value : std::nullopt;
+      if (i >= values.size() || std::isnan(values[i])) return std::nullopt;
+      return values[i];
     };
-    const auto epoch = epoch_column_ == kNone ? std::nullopt : cell(epoch_column_);
+    const auto epoch = cell(epoch_column_);
     if (epoch) {
       epoch_ = epoch;
       if (*epoch == 0) zero_based_ = true;
     }
-    const auto step = step_column_ == kNone ? std::nullopt : cell(step_column_);
+    const auto step = cell(step_column_);
     if (step && std::abs(*step) < 9e15) step_ = static_cast<std::int64_t>(*step);
-    for (std::size_t i = 0; i < std::min(header_.size(), fields.size()); ++i) {
-      if (fields[i].empty() || i == epoch_column_ || i == step_column_) continue;
-      const auto value = cell(i);
-      if (!value) continue;
+    const std::size_t width = std::min(columns_.size(), values.size());
+    for (std::size_t i = 0; i < width; ++i) {
+      if (std::isnan(values[i]) || i == epoch_column_ || i == step_column_) continue;
       const bool rate = columns_[i].metric.metric == Metric::kLearningRate;
       if (rate && !epoch) {
-        pending_rate_ = {i, *value};
+        pending_rate_ = {i, values[i]};
         continue;
       }
-      means_.add(columns_[i], *value, epoch ? epoch : epoch_, step_, run_);
+      means_.add(columns_[i], values[i], epoch ? epoch : epoch_, step_, run_);
     }
     if (epoch && pending_rate_.first != kNone) {
       means_.add(columns_[pending_rate_.first], pending_rate_.second, epoch, step_, run_);
@@ -123,9 +121,10 @@ class LightningReader final : public Reader {
     const std::size_t columns = fields.size();
     MetricsTable table({fields.begin(), fields.end()});
     std::uint64_t short_line = 0;
-    while (rows.next(fields)) {
-      if (fields.size() != columns && short_line == 0) short_line = rows.line();
-      table.row(fields);
+    std::vector<double> values;
+    while (rows.next_numbers(values)) {
+      if (values.size() != columns && short_line == 0) short_line = rows.line();
+      table.row(values);
     }
     if (short_line != 0) {
       sink.warn(input.name() + " line " + std::to_string(short_line) + " does not have the " +

@@ -218,6 +218,7 @@ bool says_nothing(std::string_view name) {
       "log",     "logs",   "output",  "outputs",       "train",   "training", "main",
       "history", "run",    "runs",    "rank",          "version", "slurm",    "nohup",
       "console", "job",    "results", "result",        "tmp",     "worker",   "trace"};
+  while (!name.empty() && !is_letter(name.back())) name.remove_suffix(1);  // "rank-0"
   return among(lower(name), kGeneric);
 }
 

@@ -10,6 +10,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "lockstep/import/plain_number.h"
+
 namespace lockstep::import {
 namespace {
 
@@ -42,47 +44,6 @@ std::optional<double> take_grouped(std::string_view rest, std::string_view& text
   if (result.ec != std::errc()) return std::nullopt;
   text = rest.substr(end);
   return value;
-}
-
-constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                              1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                              1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-
-/// Short decimals, which is what logs hold: the digits as an integer, divided or multiplied once,
-/// is exact as long as both are (Clinger 1990). Null for what needs more care.
-const char* plain_number(const char* at, const char* end, double& value) {
-  const bool negative = *at == '-';
-  if (negative || *at == '+') ++at;
-  std::uint64_t digits = 0;
-  int count = 0;
-  int decimals = 0;
-  for (; at != end && is_digit(*at); ++at, ++count)
-    digits = digits * 10 + static_cast<std::uint64_t>(*at - '0');
-  if (at != end && *at == '.') {
-    const char* point = at;
-    for (++at; at != end && is_digit(*at); ++at, ++count, ++decimals) {
-      digits = digits * 10 + static_cast<std::uint64_t>(*at - '0');
-    }
-    if (decimals == 0) at = point + (count > 0 ? 1 : 0);
-  }
-  int exponent = 0;
-  if (at + 1 < end && (*at == 'e' || *at == 'E')) {
-    const char* sign = at + 1;
-    const bool minus = *sign == '-';
-    if (minus || *sign == '+') ++sign;
-    if (sign != end && is_digit(*sign)) {
-      for (; sign != end && is_digit(*sign) && exponent < 1000; ++sign)
-        exponent = exponent * 10 + (*sign - '0');
-      if (minus) exponent = -exponent;
-      at = sign;
-    }
-  }
-  exponent -= decimals;
-  if (count == 0 || count > 15 || exponent < -22 || exponent > 22) return nullptr;
-  value = static_cast<double>(digits);
-  value = exponent < 0 ? value / kPowers[-exponent] : value * kPowers[exponent];
-  if (negative) value = -value;
-  return at;
 }
 
 double scale_of(std::string_view unit) {

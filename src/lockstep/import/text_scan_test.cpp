@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <charconv>
+
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
 #include "lockstep/base/rng.h"
+#include "lockstep/import/contains_any.h"
 #include "lockstep/import/figure_scan.h"
 #include "lockstep/import/metric_names.h"
 #include "lockstep/import/name_facts.h"
@@ -69,6 +72,39 @@ TEST(TextScan, PrintableReplacesWhatIsNoText) {
                       "b\xff"
                       "c\xC3\xA9"),
             "a?b?c\xC3\xA9");
+}
+
+TEST(TextScan, NumbersOfAnyLengthAreReadAsTheStandardLibraryReadsThem) {
+  std::uint64_t state = 88172645463325252u;
+  const auto next = [&] {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+  };
+  for (int i = 0; i < 200'000; ++i) {
+    std::string text = std::to_string(next() % (1 + next() % 1'000'000));
+    const std::size_t decimals = next() % 22;
+    if (decimals > 0) text += '.';
+    while (text.size() < decimals + 2) text += static_cast<char>('0' + next() % 10);
+    if (next() % 4 == 0) text += "e-" + std::to_string(next() % 12);
+    double expected = 0;
+    std::from_chars(text.data(), text.data() + text.size(), expected);
+    ASSERT_EQ(parse_number(text), expected) << text;
+  }
+}
+
+TEST(TextScan, AnyOfSeveralPartsIsFoundWhereverItStands) {
+  const auto any = [](const std::string& text) {
+    return contains_any<"acc", "/s", "throughput">(text);
+  };
+  for (std::size_t before = 0; before < 40; ++before) {
+    for (const char* part : {"acc", "/s", "throughput"}) {
+      EXPECT_TRUE(any(std::string(before, 'a') + part));
+      EXPECT_TRUE(any(std::string(before, 't') + part + std::string(40 - before, '/')));
+    }
+    EXPECT_FALSE(any(std::string(before, 'a') + "throughpu"));
+  }
 }
 
 TEST(FigureScan, FindsNamedNumbers) {

@@ -8,6 +8,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
+#include "lockstep/predict/device_table.h"
 
 namespace lockstep::predict {
 namespace {
@@ -48,6 +49,12 @@ double price_of(const AdviceQuestion& question, const std::string& device) {
   if (question.price_per_hour.empty()) return 1;
   const auto found = question.price_per_hour.find(device);
   if (found != question.price_per_hour.end()) return found->second;
+  // "t4" is the price of "NVIDIA T4" too.
+  const auto known = find_device(device);
+  for (const auto& [name, price] : question.price_per_hour) {
+    const auto other = find_device(name);
+    if (known && other && known->name == other->name) return price;
+  }
   throw Error(ErrorKind::kUsage, fmt::format("no price was given for device '{}'", device),
               fmt::format("add --price {}=2.48/h, or leave all prices out", device));
 }
@@ -59,41 +66,67 @@ double global_batch_of(const TableSeries& table, double workers) {
   return static_cast<double>(table.batch_per_worker.value_or(0)) * workers;
 }
 
-/// Time of the whole job, by what is known; the shortest meaning all candidates share is set by the
-/// caller's question.
-std::optional<Estimate> time_of(const AdviceQuestion& question, const TableSeries& table,
-                                const JobPrediction& job) {
-  if (question.steps) {
-    const double batch = global_batch_of(table, job.scaling.workers);
-    if (batch <= 0) return std::nullopt;
-    const auto point = time_to_target(job, *question.steps, batch);
-    if (!point) return std::nullopt;
-    return mapped(point->hours, [](double hours) { return hours * 3600; });
-  }
-  if (job.total_s) return job.total_s;
-  if (question.epochs) return std::nullopt;
-  return job.epoch_s;
+enum class TimeOf { kTarget, kTotal, kEpoch };
+
+std::optional<Estimate> time_of(TimeOf what, const AdviceQuestion& question,
+                                const TableSeries& table, const JobPrediction& job) {
+  if (what == TimeOf::kTotal) return job.total_s;
+  if (what == TimeOf::kEpoch) return job.epoch_s;
+  const double batch = global_batch_of(table, job.scaling.workers);
+  if (batch <= 0) return std::nullopt;
+  const auto point = time_to_target(job, *question.steps, batch);
+  if (!point) return std::nullopt;
+  return mapped(point->hours, [](double hours) { return hours * 3600; });
 }
 
-std::vector<Candidate> make_candidates(const AdviceQuestion& question) {
+JobPrediction job_of(const AdviceQuestion& question, const TableSeries& table, double workers) {
+  JobQuestion asked;
+  asked.workers = workers;
+  asked.epochs = question.epochs;
+  asked.examples = question.examples;
+  return predict_job(table, asked);
+}
+
+/// What all series can be compared by: the whole job of as many epochs, else one epoch of it.
+TimeOf comparable(const AdviceQuestion& question, Advice& advice) {
+  if (question.steps) {
+    advice.time_means = "to the target";
+    return TimeOf::kTarget;
+  }
+  std::set<std::int64_t> epochs;
+  for (const TableSeries& table : question.measured) {
+    if (table.series.points.empty()) continue;
+    const JobPrediction job = job_of(question, table, table.series.points.front().workers);
+    epochs.insert(job.total_s ? job.epochs : -1);
+  }
+  if (question.epochs || (epochs.size() == 1 && *epochs.begin() >= 0)) {
+    const std::int64_t count = question.epochs.value_or(epochs.empty() ? 0 : *epochs.begin());
+    advice.time_means =
+        count > 0 ? fmt::format("{} epoch{}", count, count == 1 ? "" : "s") : "the whole run";
+    return TimeOf::kTotal;
+  }
+  advice.time_means = "one epoch";
+  return TimeOf::kEpoch;
+}
+
+std::vector<Candidate> make_candidates(const AdviceQuestion& question, TimeOf what) {
   std::vector<Candidate> all;
   for (std::size_t at = 0; at < question.measured.size(); ++at) {
     const TableSeries& table = question.measured[at];
     if (table.series.points.empty()) continue;
     for (const double workers : counts_of(table, question.max_workers)) {
-      JobQuestion asked;
-      asked.workers = workers;
-      asked.epochs = question.epochs;
-      asked.examples = question.examples;
       Candidate one;
       one.series = at;
       one.name = table.name;
       one.device = table.device;
       one.workers = workers;
-      one.job = predict_job(table, asked);
-      const std::optional<Estimate> time = time_of(question, table, one.job);
+      one.job = job_of(question, table, workers);
+      const std::optional<Estimate> time = time_of(what, question, table, one.job);
       if (!time) continue;
       one.time_s = *time;
+      one.measured = what == TimeOf::kTotal   ? one.job.total_measured
+                     : what == TimeOf::kEpoch ? one.job.scaling.measured
+                                              : false;
       const double price = price_of(question, table.device);
       one.cost = mapped(*time, [&](double s) { return s / 3600 * workers * price; });
       if (question.deadline_s) {
@@ -192,6 +225,19 @@ void explain(Advice& advice, const AdviceQuestion& question) {
                   larger->cost.value / chosen.cost.value, advice.cost_means));
 }
 
+/// Equal epochs are equal work, not equal accuracy.
+void add_caveats(Advice& advice, const AdviceQuestion& question) {
+  if (question.steps) return;
+  std::set<double> batches;
+  for (const Candidate& one : advice.candidates) {
+    batches.insert(global_batch_of(question.measured[one.series], one.workers));
+  }
+  if (batches.size() < 2) return;
+  advice.caveats.push_back(
+      "the choices differ in their global batch, and larger ones may need more epochs to the same "
+      "accuracy: give --target to count them");
+}
+
 /// Thresholds at which another candidate of the Pareto set would be chosen.
 void say_what_would_change(Advice& advice, const AdviceQuestion& question) {
   const Candidate& chosen = advice.candidates[advice.chosen];
@@ -269,10 +315,7 @@ std::optional<NextRun> find_next(const AdviceQuestion& question, const Advice& a
 Advice advise(const AdviceQuestion& question) {
   Advice advice;
   advice.cost_means = question.price_per_hour.empty() ? "device-hours" : "cost";
-  advice.time_means = question.steps    ? "to the target"
-                      : question.epochs ? fmt::format("{} epochs", *question.epochs)
-                                        : "as measured";
-  advice.candidates = make_candidates(question);
+  advice.candidates = make_candidates(question, comparable(question, advice));
   if (advice.candidates.empty()) {
     throw Error(ErrorKind::kData, "nothing to choose from: no time of a whole job is known",
                 "give --epochs and --examples, or measure epoch_time");
@@ -287,6 +330,7 @@ Advice advise(const AdviceQuestion& question) {
   advice.feasible = feasible(advice.candidates[advice.chosen]);
   explain(advice, question);
   say_what_would_change(advice, question);
+  add_caveats(advice, question);
   advice.next = find_next(question, advice);
   return advice;
 }

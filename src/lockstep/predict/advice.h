@@ -22,6 +22,7 @@ struct Candidate {
   double meets_deadline = 1;  ///< probability
   double meets_budget = 1;    ///< probability
   bool pareto = false;        ///< none is both faster and cheaper
+  bool measured = false;      ///< the time is that of a measured run, not a prediction
 };
 
 struct AdviceQuestion {
@@ -44,7 +45,7 @@ struct NextRun {
 };
 
 struct Advice {
-  std::string time_means;             ///< "20 epochs", "to the target", "one epoch"
+  std::string time_means;             ///< "20 epochs", "to the target", "one epoch"; of all
   std::string cost_means;             ///< "cost" or "device-hours"
   std::vector<Candidate> candidates;  ///< fastest first
   std::size_t chosen = 0;
@@ -54,7 +55,8 @@ struct Advice {
   std::vector<std::string> would_change;
   /// That the next larger count of the same series is slower; absent when there is none.
   std::optional<double> more_is_slower;
-  std::optional<NextRun> next;  ///< absent when nothing more is worth measuring
+  std::optional<NextRun> next;       ///< absent when nothing more is worth measuring
+  std::vector<std::string> caveats;  ///< what the comparison leaves out, a sentence each
 };
 
 /// With a deadline: the cheapest that keeps it. With a budget only: the fastest within it. With

@@ -74,6 +74,9 @@ Backtest summarize_backtest(const std::vector<HeldOut>& held_out) {
   for (const HeldOut& held : held_out) {
     const ScalingPrediction& p = held.predicted;
     ours.push_back(relative_error(p.rate, held.actual.rate));
+    const double whole = std::fabs(p.rate / held.actual.rate - 1);
+    backtest.uncapped_mean += whole / static_cast<double>(held_out.size());
+    backtest.above_twice += whole > 1;
     widths.push_back((p.high - p.low) / p.rate);
     covered += held.actual.rate >= p.low && held.actual.rate <= p.high;
   }

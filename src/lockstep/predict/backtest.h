@@ -32,6 +32,10 @@ struct Backtest {
   std::array<ErrorSummary, kClassicCount> classic;
   double coverage = 0;      ///< part of the series whose actual value lies in the interval
   double median_width = 0;  ///< of (high - low) / predicted
+  /// Mean error of ours with every error in full, and the series whose error is above 100 %: their
+  /// rate was less than half of the prediction.
+  double uncapped_mean = 0;
+  std::size_t above_twice = 0;
 };
 
 /// Series of fewer than two counts cannot hold one out: nothing.

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::int64_t kFirstPrediction = 12;
 constexpr std::size_t kMostBlocks = 1024;
+/// Fewer say nothing about how much they vary.
+constexpr std::size_t kFewestBlocks = 4;
 constexpr double kNormal90 = 1.645;
 /// Slow changes that the steps seen so far cannot show (thermal limits, neighbours, growing data):
 /// of the remaining time, at the start of the run.
@@ -39,13 +41,17 @@ double error_of_mean(const std::vector<double>& values) {
 EarlyTotal::EarlyTotal(std::int64_t total_steps)
     : total_steps_(std::max<std::int64_t>(total_steps, 1)) {}
 
-void EarlyTotal::add(double step_seconds) {
-  if (!std::isfinite(step_seconds) || step_seconds <= 0) return;
-  ++steps_;
-  elapsed_s_ += step_seconds;
+bool EarlyTotal::enough() const {
+  return steps_ >= kFirstPrediction && blocks_.size() >= kFewestBlocks;
+}
+
+void EarlyTotal::add(double seconds, std::int64_t steps) {
+  if (!std::isfinite(seconds) || seconds <= 0 || steps < 1) return;
+  steps_ += steps;
+  elapsed_s_ += seconds;
   if (blocks_.empty() || blocks_.back().steps >= block_steps_) blocks_.emplace_back();
-  blocks_.back().seconds += step_seconds;
-  ++blocks_.back().steps;
+  blocks_.back().seconds += seconds;
+  blocks_.back().steps += steps;
   if (blocks_.size() <= kMostBlocks) return;
   for (std::size_t i = 0; i + 1 < blocks_.size(); i += 2) {
     blocks_[i / 2] = {blocks_[i].seconds + blocks_[i + 1].seconds,
@@ -77,7 +83,7 @@ std::size_t EarlyTotal::first_steady_block() const {
 }
 
 std::int64_t EarlyTotal::warm_up_steps() const {
-  if (steps_ < kFirstPrediction) return 0;
+  if (!enough()) return 0;
   std::int64_t count = 0;
   const std::size_t first = first_steady_block();
   for (std::size_t i = 0; i < first; ++i) count += blocks_[i].steps;
@@ -85,7 +91,7 @@ std::int64_t EarlyTotal::warm_up_steps() const {
 }
 
 std::optional<double> EarlyTotal::steady_step_s() const {
-  if (steps_ < kFirstPrediction) return std::nullopt;
+  if (!enough()) return std::nullopt;
   Block steady;
   for (std::size_t i = first_steady_block(); i < blocks_.size(); ++i) {
     steady.seconds += blocks_[i].seconds;
@@ -112,14 +118,19 @@ std::optional<Estimate> EarlyTotal::total() const {
                   elapsed_s_ + rest + half};
 }
 
-Estimate total_from_first_epoch(double first_epoch_s, std::int64_t epochs) {
-  // Later epochs over the first: between these, most GPU runs nearer the lower end.
-  constexpr double kLow = 0.75;
-  constexpr double kMiddle = 0.9;
-  constexpr double kHigh = 1.04;
+Estimate total_from_first_epoch(const Estimate& first_epoch_s, std::int64_t epochs,
+                                FirstEpoch where) {
+  // A later epoch over the first, and how far that is from it either way.
+  constexpr Estimate kDevice{0.88, 0.75, 1.02};
+  constexpr Estimate kHost{1.0, 0.92, 1.06};
+  constexpr Estimate kEither{0.92, 0.75, 1.06};
+  const Estimate& ratio = where == FirstEpoch::kOnDevice ? kDevice
+                          : where == FirstEpoch::kOnHost ? kHost
+                                                         : kEither;
   const auto later = static_cast<double>(std::max<std::int64_t>(epochs, 1) - 1);
-  const auto total = [&](double ratio) { return first_epoch_s * (1 + later * ratio); };
-  return {total(kMiddle), total(kLow), total(kHigh)};
+  const auto total = [&](double first, double r) { return first * (1 + later * r); };
+  return {total(first_epoch_s.value, ratio.value), total(first_epoch_s.low, ratio.low),
+          total(first_epoch_s.high, ratio.high)};
 }
 
 }  // namespace lockstep::predict

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "lockstep/predict/job_prediction.h"
+#include "lockstep/predict/estimate.h"
 
 namespace lockstep::predict {
 
@@ -18,17 +18,19 @@ class EarlyTotal {
   explicit EarlyTotal(std::int64_t total_steps);
 
   /// One finished step. Values that are not finite and positive are ignored.
-  void add(double step_seconds);
+  void add(double step_seconds) { add(step_seconds, 1); }
+  /// `steps` finished steps that took `seconds` together, where they are not known one by one.
+  void add(double seconds, std::int64_t steps);
 
   std::int64_t steps() const { return steps_; }
   double elapsed_s() const { return elapsed_s_; }
 
   /// Steps at the start that were slower than the steady state.
   std::int64_t warm_up_steps() const;
-  /// Mean step after the warm-up; nothing before the twelfth step.
+  /// Mean step after the warm-up; nothing before the twelfth step or the fourth call of add().
   std::optional<double> steady_step_s() const;
-  /// Time of all steps, those to come included, with a 90 % interval; nothing before the twelfth
-  /// step.
+  /// Time of all steps, those to come included, with a 90 % interval; nothing as long as
+  /// steady_step_s() says nothing.
   std::optional<Estimate> total() const;
 
  private:
@@ -38,6 +40,7 @@ class EarlyTotal {
     double mean() const { return seconds / static_cast<double>(steps); }
   };
 
+  bool enough() const;
   std::size_t first_steady_block() const;
 
   std::int64_t total_steps_;
@@ -47,9 +50,14 @@ class EarlyTotal {
   std::vector<Block> blocks_;
 };
 
+/// Whether the first epoch holds work that later ones do not: devices of their own are set up,
+/// tuned and filled in it, processors of the host are not.
+enum class FirstEpoch { kOnHost, kOnDevice, kUnknown };
+
 /// The total of `epochs` from the first epoch alone, when no steps are known: how much of that
 /// epoch was warm-up cannot be told from one number, so the interval holds from a quarter of it
 /// (seen on GPUs) to none of it.
-Estimate total_from_first_epoch(double first_epoch_s, std::int64_t epochs);
+Estimate total_from_first_epoch(const Estimate& first_epoch_s, std::int64_t epochs,
+                                FirstEpoch where);
 
 }  // namespace lockstep::predict

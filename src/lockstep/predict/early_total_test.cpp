@@ -90,11 +90,27 @@ TEST(EarlyTotal, OneEpochOfTheGanStudyPredictsItsTwentyWithinTheInterval) {
   // First epoch and 20 epochs in seconds: 2 CPUs, 16 CPUs, T4, V100.
   const double study[4][2] = {{1486.7, 30522.1}, {499.8, 10313.0}, {86.5, 1528.2}, {33.4, 556.6}};
   for (const auto& [first, total] : study) {
-    const Estimate estimate = total_from_first_epoch(first, 20);
-    EXPECT_LT(estimate.low, total);
-    EXPECT_GT(estimate.high, total);
-    EXPECT_NEAR(estimate.value / total, 1, 0.13);
+    const FirstEpoch where = first > 100 ? FirstEpoch::kOnHost : FirstEpoch::kOnDevice;
+    for (const FirstEpoch known : {where, FirstEpoch::kUnknown}) {
+      const Estimate estimate = total_from_first_epoch({first, first, first}, 20, known);
+      EXPECT_LT(estimate.low, total);
+      EXPECT_GT(estimate.high, total);
+      EXPECT_NEAR(estimate.value / total, 1, 0.13);
+    }
   }
+}
+
+TEST(EarlyTotal, StepsThatComeInHandfulsCountAsManyAsTheyAre) {
+  EarlyTotal early(1000);
+  early.add(6.0, 20);  // warm-up: 0.3 s a step
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(early.total()) << i;
+    early.add(2.0, 20);
+  }
+  for (int i = 0; i < 6; ++i) early.add(2.0, 20);
+  EXPECT_EQ(early.steps(), 200);
+  EXPECT_EQ(early.warm_up_steps(), 20);
+  EXPECT_NEAR(early.total()->value, 6 + 98, 1e-9);
 }
 
 }  // namespace

@@ -9,53 +9,86 @@ Estimate rate_of(const ScalingPrediction& p) {
   return {p.rate, p.low, p.high};
 }
 
-/// Fills in times and throughput as far as the metric, the examples and the epochs allow.
-void add_times(JobPrediction& job, const TableSeries& table,
-               const std::optional<std::int64_t>& epochs,
-               const std::optional<std::int64_t>& examples) {
+void add_throughput(JobPrediction& job, const TableSeries& table,
+                    const std::optional<std::int64_t>& examples) {
   const auto count = static_cast<double>(examples.value_or(0));
   switch (table.metric) {
     case Metric::kThroughput:
       job.throughput = job.metric;
-      if (examples) job.epoch_s = mapped(job.metric, [&](double x) { return count / x; });
       break;
     case Metric::kStepTime: {
-      const auto batch =
-          table.scaling == Scaling::kStrong ? table.global_batch : table.batch_per_worker;
+      const bool strong = table.scaling == Scaling::kStrong;
+      const auto batch = strong ? table.global_batch : table.batch_per_worker;
       if (!batch) {
         job.unknowns.push_back("throughput: the table gives no batch to go with the step time");
         break;
       }
-      const double per_step = static_cast<double>(*batch) *
-                              (table.scaling == Scaling::kStrong ? 1 : job.scaling.workers);
+      const double per_step = static_cast<double>(*batch) * (strong ? 1 : job.scaling.workers);
       job.throughput = mapped(job.metric, [&](double x) { return per_step / x; });
-      if (examples)
-        job.epoch_s = mapped(job.metric, [&](double x) { return x * count / per_step; });
       break;
     }
     case Metric::kEpochTime:
-      job.epoch_s = job.metric;
       if (examples) job.throughput = mapped(job.metric, [&](double x) { return count / x; });
       break;
     case Metric::kTotalTime:
-      job.total_s = job.metric;
-      if (table.epochs && epochs && *epochs != *table.epochs) {
-        const double ratio = static_cast<double>(*epochs) / static_cast<double>(*table.epochs);
-        job.total_s = mapped(job.metric, [&](double x) { return x * ratio; });
-        job.unknowns.push_back(
-            "start-up time: only whole runs were measured, so it is scaled with the epochs");
-      }
       break;
-  }
-  if (!job.total_s && job.epoch_s && epochs) {
-    const auto n = static_cast<double>(*epochs);
-    job.total_s = mapped(*job.epoch_s, [&](double x) { return x * n; });
   }
   if (!examples && table.metric != Metric::kTotalTime) {
     job.unknowns.push_back(table.metric == Metric::kEpochTime
                                ? "throughput: the number of examples is not known"
                                : "epoch time: the number of examples is not known");
   }
+}
+
+FirstEpoch first_epoch_on(const std::string& device) {
+  if (device.find("cpu") != std::string::npos) return FirstEpoch::kOnHost;
+  return device.empty() ? FirstEpoch::kUnknown : FirstEpoch::kOnDevice;
+}
+
+void add_total(JobPrediction& job, const TableSeries& table, std::int64_t epochs) {
+  job.epochs = epochs;
+  TotalQuestion question;
+  question.workers = job.scaling.workers;
+  question.epochs = epochs;
+  question.epoch_s = job.epoch_s;
+  question.first_epoch_only = table.epochs == 1 && table.metric != Metric::kStepTime;
+  question.where = first_epoch_on(table.device);
+  question.overhead_grows = table.overhead_grows;
+  std::vector<WholeRun> runs = table.whole_runs;
+  if (table.metric == Metric::kTotalTime && table.epochs && !job.scaling.measured) {
+    // A count that no run had: the predicted total stands for one.
+    runs.push_back({job.scaling.workers, *table.epochs, job.metric.value});
+  }
+  const auto total = predict_total(runs, question);
+  if (!total) return;
+  job.total_s = total->seconds;
+  job.total_measured =
+      total->measured && (table.metric != Metric::kTotalTime || job.scaling.measured);
+  if (!total->because.empty()) job.scaling.width.push_back(total->because);
+  if (table.metric != Metric::kTotalTime || job.scaling.measured) return;
+  // Both uncertainties: of the count, and of the epochs.
+  const auto widen = [&](double bound, double of) { return bound / job.metric.value * of; };
+  job.total_s->low = widen(job.metric.low, job.total_s->low);
+  job.total_s->high = widen(job.metric.high, job.total_s->high);
+}
+
+/// Compute, input and the rest of a step stay what they were at the largest count, as the batch per
+/// worker does; what is left of the predicted step is communication.
+std::optional<StepParts> parts_of(const JobPrediction& job, const TableSeries& table) {
+  if (table.phases.empty() || table.scaling != Scaling::kWeak || !table.batch_per_worker ||
+      !job.throughput) {
+    return std::nullopt;
+  }
+  const MeasuredPhases& last = table.phases.back();
+  const double batch = static_cast<double>(*table.batch_per_worker) * job.scaling.workers;
+  StepParts parts;
+  parts.step_s = mapped(*job.throughput, [&](double rate) { return batch / rate; });
+  parts.compute_s = last.compute_s;
+  parts.input_wait_s = last.input_wait_s;
+  parts.other_s = last.other_s;
+  const double own = last.compute_s + last.input_wait_s + last.other_s;
+  parts.exposed_s = mapped(parts.step_s, [&](double s) { return s > own ? s - own : 0.0; });
+  return parts;
 }
 
 }  // namespace
@@ -72,8 +105,16 @@ JobPrediction predict_job(const TableSeries& table, const JobQuestion& question,
   job.speedup = mapped(rate, [&](double r) { return r / first.rate; });
   job.efficiency =
       mapped(*job.speedup, [&](double s) { return s * first.workers / question.workers; });
-  add_times(job, table, question.epochs ? question.epochs : table.epochs,
-            question.examples ? question.examples : table.examples);
+  const auto examples = question.examples ? question.examples : table.examples;
+  const auto epochs = question.epochs ? question.epochs : table.epochs;
+  add_throughput(job, table, examples);
+  if (epoch_seconds(table, question.workers, rate.value, examples)) {
+    job.epoch_s = mapped(
+        rate, [&](double r) { return *epoch_seconds(table, question.workers, r, examples); });
+  }
+  if (epochs) add_total(job, table, *epochs);
+  if (!epochs && table.metric == Metric::kTotalTime) job.total_s = job.metric;
+  job.parts = parts_of(job, table);
   if (first.workers > 1) {
     job.unknowns.push_back(fmt::format(
         "speedup against one worker: the smallest measured count is {:g}", first.workers));

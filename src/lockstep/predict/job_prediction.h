@@ -4,25 +4,20 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/predict/estimate.h"
 #include "lockstep/predict/scaling_prediction.h"
 #include "lockstep/predict/series_table.h"
 
 namespace lockstep::predict {
 
-/// A number with its 90 % interval; low <= value <= high.
-struct Estimate {
-  double value = 0;
-  double low = 0;
-  double high = 0;
+/// What a step on a worker count consists of, where phases were measured.
+struct StepParts {
+  Estimate step_s;
+  double compute_s = 0;     ///< as measured at the largest count
+  double input_wait_s = 0;  ///< as measured there
+  double other_s = 0;       ///< as measured there
+  Estimate exposed_s;       ///< communication that nothing hides: what is left of the step
 };
-
-/// The estimate of 1/x, of x scaled, ...: `f` must be monotone.
-template <class F>
-Estimate mapped(const Estimate& x, F f) {
-  const double a = f(x.low);
-  const double b = f(x.high);
-  return {f(x.value), a < b ? a : b, a < b ? b : a};
-}
 
 /// What a user wants to know of a worker count. Absent where the table does not say enough.
 struct JobPrediction {
@@ -30,9 +25,12 @@ struct JobPrediction {
   Estimate metric;                     ///< in the unit of the table's metric
   std::optional<Estimate> epoch_s;     ///< one pass over the data
   std::optional<Estimate> total_s;     ///< all epochs
+  bool total_measured = false;         ///< a run of as many epochs and workers was measured
+  std::int64_t epochs = 0;             ///< that total_s is of; 0 = not known
   std::optional<Estimate> throughput;  ///< examples/s of all workers
   std::optional<Estimate> speedup;     ///< against `baseline_workers`, same data in less time
   std::optional<Estimate> efficiency;  ///< speedup / (workers / baseline_workers)
+  std::optional<StepParts> parts;      ///< weak scaling only: compute stays with the batch
   double baseline_workers = 0;         ///< smallest measured count
   std::vector<std::string> unknowns;   ///< why something above is absent, one sentence each
 };

@@ -46,8 +46,8 @@ TrainingCost resnet18_cifar_cost();
 /// The network of the fashion recipe: two convolutions and two dense layers, 28 x 28 images, SGD.
 TrainingCost fashion_cost();
 
-/// By name ("dcgan" or "gan", "resnet18-cifar" or "cifar-resnet18", "fashion"); throws kUsage naming
-/// the known.
+/// By name ("dcgan" or "gan", "resnet18-cifar" or "cifar-resnet18", "fashion"); throws kUsage
+/// naming the known.
 TrainingCost training_cost(std::string_view model);
 
 }  // namespace lockstep::predict

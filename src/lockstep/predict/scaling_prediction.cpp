@@ -16,12 +16,14 @@ constexpr double kNormal90 = 1.645;
 /// What one unrepeated measurement is taken to be off by (log); benchmarks of this kind repeat to
 /// about that.
 constexpr double kUsualNoise = 0.01;
-constexpr double kLongestLog = 600;
+constexpr double kLongestLog = 280;
 
-/// A worker is not believed to do much better among many than it ever did: 30 % above the best
-/// efficiency that was measured bounds the interval, 10 % above bounds the prediction.
+/// A worker is not believed to do much better among many than it ever did: the best efficiency that
+/// was measured bounds the prediction, 30 % above it bounds the interval.
 constexpr double kHighestGain = 0.26;
-constexpr double kHighestPredictedGain = 0.095;
+/// More workers seldom make a job slower, and next to never by more than this factor of its rate:
+/// of the prior's largest counts 1 in 100. An interval that leaves out 1 in 20 stops here.
+constexpr double kLowestRate = 0.7;
 
 /// Rate, low and high from logs of the rate; guards against overflow at absurd distances.
 void set_rates(ScalingPrediction& prediction, double log_rate, double low, double high) {
@@ -38,7 +40,7 @@ double log_rate_at(double log_efficiency, const ScalingPoint& base, double worke
 }
 
 double noise_of(const ScalingSeries& series) {
-  return std::max(series.repeat_spread, kUsualNoise);
+  return std::max({series.repeat_spread, series.rounding, kUsualNoise});
 }
 
 ScalingPrediction at_measured(const ScalingSeries& series, const ScalingPoint& point) {
@@ -46,9 +48,10 @@ ScalingPrediction at_measured(const ScalingSeries& series, const ScalingPoint& p
   prediction.measured = true;
   const double half = kNormal90 * noise_of(series);
   set_rates(prediction, std::log(point.rate), -half, half);
-  prediction.width.push_back(series.repeat_spread > 0
-                                 ? "measured; the interval is the spread of its repeats"
-                                 : "measured once; the interval is the usual noise of 1 %");
+  prediction.width.push_back(
+      series.repeat_spread > series.rounding ? "measured; the interval is the spread of its repeats"
+      : series.rounding > kUsualNoise ? "measured once; the interval is the rounding of the value"
+                                      : "measured once; the interval is the usual noise of 1 %");
   return prediction;
 }
 
@@ -140,6 +143,11 @@ void explain(ScalingPrediction& prediction, const ScalingSeries& series, const S
     prediction.width.push_back(
         fmt::format("repeats differ by {:.1f} %", 100 * series.repeat_spread));
   }
+  if (series.rounding > kUsualNoise) {
+    prediction.width.push_back(
+        fmt::format("the values are rounded, at {:g} workers by up to {:.0f} %", last,
+                    100 * std::sqrt(3.0) * series.rounding));
+  }
   if (prediction.width.empty()) {
     prediction.width.push_back("the spread that series of this shape showed one step further on");
   }
@@ -171,16 +179,18 @@ ScalingPrediction beyond(const ScalingSeries& series, const ScalingPoint& target
   const double scale = scale_over_way(series, target, part, situation);
   // The prior's series are single runs: their noise is in its quantiles. Only what repeats show
   // beyond that is added.
-  const double noise = kNormal90 * std::max(0.0, series.repeat_spread - 0.02);
+  const double rounding = series.rounding * (1 + situation[Feature::kDoublings]);
+  const double noise = kNormal90 * std::hypot(std::max(0.0, series.repeat_spread - 0.02), rounding);
   const std::vector<double> logs = log_efficiencies(series.points);
   const double best = *std::max_element(logs.begin(), logs.end());
-  const double log_efficiency =
-      std::min(logs.back() + mixture.change, best + kHighestPredictedGain);
+  const double log_efficiency = std::min(logs.back() + mixture.change, best);
   const double room = best + kHighestGain - log_efficiency;
   ScalingPrediction prediction;
   set_rates(prediction, log_rate_at(log_efficiency, series.points.front(), target.workers),
             -std::hypot(part.spread.low_quantile * scale, noise),
             std::min(std::hypot(part.spread.high_quantile * scale, noise), room));
+  const double lowest = std::min(series.points.back().rate * std::exp(-noise), prediction.rate);
+  prediction.low = std::max(prediction.low, kLowestRate * lowest);
   for (std::size_t f = 0; f < part.gate.forms.size(); ++f) {
     prediction.shares.push_back({part.gate.forms[f], mixture.weights[f]});
   }

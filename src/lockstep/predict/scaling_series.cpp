@@ -29,7 +29,7 @@ double work(Metric metric, Scaling scaling, double workers) {
 
 bool usable(const ScalingPoint& point) {
   return std::isfinite(point.workers) && point.workers >= 1 && std::isfinite(point.rate) &&
-         point.rate > 1e-300 && point.rate < 1e300;
+         point.rate > 1e-100 && point.rate < 1e100;
 }
 
 }  // namespace

@@ -40,6 +40,8 @@ struct ScalingSeries {
   int devices_per_host = 0;  ///< 0 = not known; says where a host boundary lies without `nodes`
   /// Standard deviation of the logarithm between repeats of the same count; 0 without repeats.
   double repeat_spread = 0;
+  /// Relative standard deviation that rounded values leave at the last count; 0 = negligible.
+  double rounding = 0;
   std::vector<std::string> notes;  ///< what was left out or merged, one sentence each
 };
 

@@ -3,11 +3,21 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/predict/epoch_totals.h"
 #include "lockstep/predict/prior_fit.h"
 #include "lockstep/predict/scaling_series.h"
 #include "lockstep/record/measurement.h"
 
 namespace lockstep::predict {
+
+/// Where the time of a step went on one worker count, in seconds.
+struct MeasuredPhases {
+  double workers = 0;
+  double compute_s = 0;
+  double input_wait_s = 0;
+  double exposed_s = 0;
+  double other_s = 0;
+};
 
 /// One configuration of a measurements table: the rows that differ only in the number of workers.
 struct TableSeries {
@@ -22,8 +32,17 @@ struct TableSeries {
   std::optional<std::int64_t> global_batch;
   std::optional<std::int64_t> examples;
   std::optional<std::int64_t> epochs;
-  std::string source;  ///< the table's `source` column, for grouping
+  std::string source;                  ///< the table's `source` column, for grouping
+  std::vector<WholeRun> whole_runs;    ///< see most_direct()
+  std::vector<MeasuredPhases> phases;  ///< ascending counts; empty where none were measured
+  /// What whole runs take beyond their epochs recurs with each (validation), not once (start-up).
+  bool overhead_grows = false;
 };
+
+/// Seconds of one pass over the data at a rate of the series; nothing when the table does not say
+/// how many examples that is.
+std::optional<double> epoch_seconds(const TableSeries& table, double workers, double rate,
+                                    const std::optional<std::int64_t>& examples);
 
 /// Groups rows into series. With `series_column` (a column beyond the known ones) the rows of one
 /// value of it and one metric form a series; without, those that agree in all but workers, nodes
@@ -31,6 +50,10 @@ struct TableSeries {
 /// appearance. Throws kData when the column is absent or nothing is left.
 std::vector<TableSeries> series_of(const std::vector<record::Measurement>& rows,
                                    const std::string& series_column = "");
+
+/// One series a configuration: of several metrics of it the one that says most directly how fast it
+/// is (throughput, epoch time, step time, total time). The total times are kept as its whole runs.
+std::vector<TableSeries> most_direct(std::vector<TableSeries> all);
 
 /// The series to learn from or to backtest on; grouped by source, first word of the model, device.
 std::vector<LearningSeries> learning_series(const std::vector<TableSeries>& table);

@@ -11,14 +11,6 @@
 namespace lockstep::report {
 namespace {
 
-std::string rule_sentence() {
-  return fmt::format(
-      "A worker count pays while each step up to it gives at least {:.0f} % of the gain its "
-      "devices "
-      "could give; times within {:.0f} % of each other count as the same.",
-      100 * analyze::kPayingShare, 100 * analyze::kSameTime);
-}
-
 std::string verdict_text(const StudyReport& report, std::size_t width) {
   std::string out = "Verdict\n";
   const auto append = [&](const std::string& first, const std::string& text) {
@@ -32,7 +24,7 @@ std::string verdict_text(const StudyReport& report, std::size_t width) {
   for (const analyze::Finding& finding : report.verdict) {
     append(fmt::format("  {:<8}", analyze::topic_name(finding.topic)), finding.sentence);
   }
-  append("  ", rule_sentence());
+  append("  ", paying_rule());
   return out;
 }
 
@@ -45,7 +37,7 @@ std::string verdict_markup(const StudyReport& report, Format format) {
   for (const analyze::Finding& finding : report.verdict) {
     table.rows.push_back({std::string(analyze::topic_name(finding.topic)), finding.sentence});
   }
-  table.notes = {rule_sentence()};
+  table.notes = {paying_rule()};
   return render(table, format);
 }
 
@@ -60,7 +52,7 @@ std::string study_json(const StudyReport& report) {
     out["verdict"].push_back(
         {{"topic", analyze::topic_name(finding.topic)}, {"sentence", printable(finding.sentence)}});
   }
-  out["rule"] = rule_sentence();
+  out["rule"] = paying_rule();
   return out.dump(2) + "\n";
 }
 
@@ -70,13 +62,21 @@ void append_all(std::vector<Table>& to, std::vector<Table> from) {
 
 }  // namespace
 
+std::string paying_rule() {
+  return fmt::format(
+      "A worker count pays while each step up to it gives at least {:.0f} % of the gain its "
+      "devices "
+      "could give; times within {:.0f} % of each other count as the same.",
+      100 * analyze::kPayingShare, 100 * analyze::kSameTime);
+}
+
 StudyReport study_report(std::span<const record::Measurement> rows, const StudyOptions& options) {
   const auto configurations = analyze::configurations(rows);
   const auto groups = analyze::speedups(configurations, options.speedup);
   StudyReport report;
   append_all(report.tables, speedup_tables(groups));
   append_all(report.tables, split_tables(groups));
-  append_all(report.tables, all_reduce_tables(groups, options.link_bytes_per_s));
+  append_all(report.tables, all_reduce_tables(groups, options.links, options.link_note));
   append_all(report.tables, quality_tables(configurations, options.stability));
   report.verdict = analyze::verdict(configurations, groups);
   return report;

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "lockstep/analyze/communication.h"
 #include "lockstep/analyze/speedup.h"
 #include "lockstep/analyze/stability.h"
 #include "lockstep/analyze/verdict.h"
@@ -16,7 +16,8 @@ namespace lockstep::report {
 struct StudyOptions {
   analyze::SpeedupOptions speedup{};
   analyze::StabilityRule stability{};
-  std::optional<double> link_bytes_per_s{};  ///< calibrated, for the utilisation
+  analyze::LinkSpeeds links{};  ///< calibrated, for the utilisation
+  std::string link_note{};      ///< where they are from, one sentence
 };
 
 /// All that lockstep has to say about a set of measurements.
@@ -29,6 +30,9 @@ struct StudyReport {
 /// measured.
 StudyReport study_report(std::span<const record::Measurement> rows,
                          const StudyOptions& options = {});
+
+/// The sentence that says when a worker count pays.
+std::string paying_rule();
 
 /// Text, Markdown and LaTeX one after the other with the verdict at the end; JSON as one object
 /// with "tables" and "verdict". Not for CSV, whose form of a study is the measurements table.

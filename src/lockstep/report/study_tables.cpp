@@ -56,7 +56,8 @@ Column time_column(TimeBasis basis) {
     return {"total time", "s", "total_time_s", Align::kRight,
             "median of the whole run, start-up included; measured"};
   }
-  return {"epoch time", "s", "epoch_time_s", Align::kRight,
+  return {basis == TimeBasis::kEpochTime ? "epoch time" : "epoch time, derived", "s",
+          "epoch_time_s", Align::kRight,
           basis == TimeBasis::kEpochTime    ? "T(N): median over epochs and repeats; measured"
           : basis == TimeBasis::kThroughput ? "T(N) = examples / throughput; derived"
                                             : "T(N) = step time x ceil(examples / B); derived"};
@@ -225,7 +226,7 @@ std::vector<Table> split_tables(std::span<const SpeedupGroup> groups) {
 }
 
 std::vector<Table> all_reduce_tables(std::span<const SpeedupGroup> groups,
-                                     std::optional<double> link_bytes_per_s) {
+                                     const analyze::LinkSpeeds& links, const std::string& note) {
   using analyze::AllReduce;
   TableBuilder<AllReduce> builder;
   add_configuration_columns<AllReduce>(
@@ -257,13 +258,14 @@ std::vector<Table> all_reduce_tables(std::span<const SpeedupGroup> groups,
               [](const AllReduce& row) { return origin_cell(row.origin); });
   std::map<std::pair<std::string, std::string>, std::vector<AllReduce>> sorted;
   for (const SpeedupGroup& group : groups) {
-    for (AllReduce& row : analyze::all_reduces(analyze::time_splits(group), link_bytes_per_s)) {
+    for (AllReduce& row : analyze::all_reduces(analyze::time_splits(group), links)) {
       sorted[{group.model, group.dataset}].push_back(std::move(row));
     }
   }
   std::vector<Table> tables;
   for (const auto& [key, rows] : sorted) {
     tables.push_back(builder.build("All-reduce: " + subject(key.first, key.second), rows));
+    if (!note.empty()) tables.back().notes.push_back(note);
   }
   return tables;
 }

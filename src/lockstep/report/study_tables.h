@@ -21,9 +21,9 @@ std::vector<Table> speedup_tables(std::span<const analyze::SpeedupGroup> groups)
 /// Where the time goes: per epoch where derived, per step where measured.
 std::vector<Table> split_tables(std::span<const analyze::SpeedupGroup> groups);
 
-/// The all-reduce, against the calibrated link where that is known.
+/// The all-reduce, against the calibrated link where that is known; `note` says where it is from.
 std::vector<Table> all_reduce_tables(std::span<const analyze::SpeedupGroup> groups,
-                                     std::optional<double> link_bytes_per_s);
+                                     const analyze::LinkSpeeds& links, const std::string& note);
 
 /// Loss and accuracy against workers and batch.
 std::vector<Table> quality_tables(std::span<const analyze::Configuration> configurations,

@@ -18,7 +18,7 @@ torch::Tensor labels_of(const data::Batch& batch) {
 }
 
 std::int64_t count_correct(const torch::Tensor& scores, const data::Batch& batch) {
-  const auto dense = scores.detach().contiguous();
+  const auto dense = scores.detach().to(torch::kCPU, torch::kFloat).contiguous();
   const float* row = dense.data_ptr<float>();
   const std::int64_t classes = dense.size(1);
   std::int64_t correct = 0;

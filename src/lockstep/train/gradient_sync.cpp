@@ -75,8 +75,8 @@ void GradientSync::take(std::size_t parameter) {
   auto& grad = parameters_[parameter].mutable_grad();
   auto& slot = slots_[parameter];
   if (arrivals_[parameter] > 0) {
-    slot.add_(grad);
-  } else if (grad.is_contiguous() && slot.is_contiguous() && grad.scalar_type() == torch::kFloat) {
+    slot.add_(grad.to(slot.device()));
+  } else if (grad.is_cpu() && grad.is_contiguous() && slot.is_contiguous() && grad.scalar_type() == torch::kFloat) {
     std::memcpy(slot.data_ptr<float>(), grad.data_ptr<float>(),
                 static_cast<std::size_t>(grad.numel()) * sizeof(float));
   } else {

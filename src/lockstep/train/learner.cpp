@@ -61,7 +61,9 @@ void Learner::move(double learning_rate) {
 }
 
 bool Learner::share(bool last_of_epoch) {
-  return sharing_->after_step(parameters_->values(), sync_->tail(), last_of_epoch);
+  const bool agreed = sharing_->after_step(parameters_->values(), sync_->tail(), last_of_epoch);
+  parameters_->publish();
+  return agreed;
 }
 
 void Learner::settle() {
@@ -80,6 +82,7 @@ std::map<std::string, double> Learner::figures() const {
 }
 
 void Learner::restore(const Checkpoint& checkpoint) {
+  parameters_->fetch();
   copy_tensors(checkpoint.optimizer, optimizer_tensors());
   noise_.restore(checkpoint.figures);
   const auto steps = checkpoint.figures.find("optimizer_steps");

@@ -62,11 +62,14 @@ class Learner {
   void settle();
 
   std::span<float> parameters() { return parameters_->values(); }
+  /// After parameters() were written to from outside.
+  void publish() { parameters_->publish(); }
   std::optional<NoiseScale::Estimate> noise_scale() const { return noise_.estimate(); }
 
   /// What a checkpoint keeps besides parameters and buffers.
   std::vector<NamedTensor> optimizer_tensors();
   std::map<std::string, double> figures() const;
+  /// After the network's own tensors were restored.
   void restore(const Checkpoint& checkpoint);
 
  private:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "lockstep/base/digest.h"
 #include "lockstep/base/error.h"
@@ -18,18 +19,23 @@ using record::Phase;
 
 Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
                  comm::Communicator& communicator, const Clock& clock, EventSink emit,
-                 const std::atomic<bool>& stop)
+                 const std::atomic<bool>& stop, int local_rank)
     : request_(std::move(request)),
       recipe_(recipe_named(request_.spec.recipe)),
       communicator_(communicator),
       clock_(clock),
       emit_(std::move(emit)),
       stop_(stop),
+      device_(Device::open(request_.spec.device, local_rank, request_.spec.amp)),
       recorder_(clock, communicator.rank()) {
   data_ = recipe_.load_data(request_.spec.data.path);
   transform_ = recipe_.make_transform(request_.spec.augment);
   torch::manual_seed(static_cast<std::int64_t>(request_.spec.seed));
   network_ = recipe_.make_network();
+  network_->to(device_.torch());
+  if (!device_.is_cpu()) {
+    gpu_ = measure::physical_gpu(local_rank, std::getenv("CUDA_VISIBLE_DEVICES"));
+  }
   resolve_spec();
 
   auto& spec = request_.spec;
@@ -75,12 +81,13 @@ void Trainer::resolve_spec() {
 /// Parameters and buffers become those of rank 0.
 void Trainer::agree_on_start() {
   communicator_.broadcast(std::as_writable_bytes(learner_->parameters()), 0);
+  learner_->publish();
   share_buffers();
 }
 
 void Trainer::share_buffers() {
   for (auto& buffer : network_->buffers()) {
-    auto dense = buffer.contiguous();
+    auto dense = buffer.contiguous().cpu();
     communicator_.broadcast({static_cast<std::byte*>(dense.data_ptr()), dense.nbytes()}, 0);
     if (!dense.is_same(buffer)) buffer.copy_(dense);
   }
@@ -93,7 +100,7 @@ void Trainer::run() {
   started_.first_epoch = position_.epoch;
   if (communicator_.rank() == 0) emit_(started_);
 
-  sampler_.emplace(clock_, communicator_.rank(), std::nullopt);
+  sampler_.emplace(clock_, communicator_.rank(), gpu_);
   network_->train();
   bool go_on = true;
   while (go_on && position_.total < total_steps_) go_on = train_epoch(position_.epoch);
@@ -190,12 +197,16 @@ bool Trainer::everyone_has_examples(std::int64_t global) const {
 /// The batch's part of the mean loss over the global batch, ready for backward. Gradients are
 /// summed over ranks and micro-steps, so each batch is weighted by its share.
 torch::Tensor Trainer::forward(const data::Batch& batch, StepShare& share) {
-  const auto images = images_of(batch, transform_->output_shape(), transform_->output_order());
+  const auto images =
+      device_.take(images_of(batch, transform_->output_shape(), transform_->output_order()));
+  const auto labels = device_.take(labels_of(batch));
+  recorder_.end_phase(Phase::kHostToDevice);
+  const Device::MixedPrecision precision(device_);
   const auto scores = network_->forward(images);
   const auto count = static_cast<double>(batch.count());
   const double weight = count / static_cast<double>(batch.global_count()) *
                         learner_->loss_factor(batch.step_count(), batch.global_count());
-  auto loss = torch::nn::functional::cross_entropy(scores, labels_of(batch));
+  auto loss = torch::nn::functional::cross_entropy(scores, labels);
   share.loss_sum += loss.item<double>() * count;
   share.correct += static_cast<double>(count_correct(scores, batch));
   return weight != 1 ? loss * weight : loss;

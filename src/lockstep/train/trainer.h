@@ -15,6 +15,7 @@
 #include "lockstep/record/train_request.h"
 #include "lockstep/train/checkpoint.h"
 #include "lockstep/train/checkpoint_writer.h"
+#include "lockstep/train/device.h"
 #include "lockstep/train/learner.h"
 #include "lockstep/train/rank_moments.h"
 #include "lockstep/train/recipe.h"
@@ -32,11 +33,11 @@ inline constexpr std::uint64_t kDefaultBucketBytes = 4'000'000;
 class Trainer {
  public:
   /// `started` carries what the program knows (machine, build); the trainer completes the spec in
-  /// it. Only rank 0 calls `emit`. `stop` may be set from a signal handler at any time. Collective;
+  /// it. `local_rank` chooses the GPU. Only rank 0 calls `emit`. `stop` may be set from a signal handler at any time. Collective;
   /// blocks while data is read and ranks agree. Throws kData for bad data or an unfit checkpoint.
   Trainer(record::TrainRequest request, record::RunStarted started,
           comm::Communicator& communicator, const Clock& clock, EventSink emit,
-          const std::atomic<bool>& stop);
+          const std::atomic<bool>& stop, int local_rank = 0);
 
   /// Trains; emits RunStarted first and RunEnded last. Returns normally when done or stopped.
   /// Throws kPeer when another rank is lost and kData when a loss is not finite.
@@ -73,6 +74,8 @@ class Trainer {
   EventSink emit_;
   const std::atomic<bool>& stop_;
 
+  Device device_;
+  std::optional<int> gpu_;  ///< index among those of the host
   record::RunStarted started_;
   Schedule schedule_;
   std::optional<Plateau> plateau_;

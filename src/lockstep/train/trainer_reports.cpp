@@ -46,7 +46,7 @@ void Trainer::finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_b
   share_buffers();
   if (validation_) {
     const Nanoseconds validation_began = clock_.monotonic();
-    const auto validated = validation_->run(*network_);
+    const auto validated = validation_->run(*network_, device_);
     result.val_loss = validated.loss;
     result.val_accuracy = validated.accuracy;
     result.val_s = seconds(clock_.monotonic() - validation_began);

@@ -17,7 +17,7 @@ Validation::Validation(std::shared_ptr<const data::Dataset> dataset,
               {.threads = loader_threads}),
       communicator_(communicator) {}
 
-ValidationResult Validation::run(nets::Network& network) {
+ValidationResult Validation::run(nets::Network& network, Device& device) {
   struct Sums {
     double loss = 0;
     double correct = 0;
@@ -28,10 +28,10 @@ ValidationResult Validation::run(nets::Network& network) {
   loader_.start_epoch(1);
   while (auto batch = loader_.next()) {
     if (batch->count() == 0) continue;
-    const auto scores =
-        network.forward(images_of(*batch, transform_->output_shape(), transform_->output_order()));
+    const auto scores = network.forward(
+        device.take(images_of(*batch, transform_->output_shape(), transform_->output_order())));
     const auto loss = torch::nn::functional::cross_entropy(
-        scores, labels_of(*batch),
+        scores, device.take(labels_of(*batch)),
         torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum));
     sums.loss += loss.item<double>();
     sums.correct += static_cast<double>(count_correct(scores, *batch));

@@ -6,6 +6,7 @@
 #include "lockstep/comm/communicator.h"
 #include "lockstep/data/loader.h"
 #include "lockstep/nets/network.h"
+#include "lockstep/train/device.h"
 
 namespace lockstep::train {
 
@@ -18,11 +19,11 @@ struct ValidationResult {
 class Validation {
  public:
   Validation(std::shared_ptr<const data::Dataset> dataset,
-             std::shared_ptr<const data::Transform> transform, std::int64_t batch, int loader_threads,
-             comm::Communicator& communicator);
+             std::shared_ptr<const data::Transform> transform, std::int64_t batch,
+             int loader_threads, comm::Communicator& communicator);
 
   /// Collective; blocks. Leaves the network in training mode.
-  ValidationResult run(nets::Network& network);
+  ValidationResult run(nets::Network& network, Device& device);
 
  private:
   std::shared_ptr<const data::Transform> transform_;

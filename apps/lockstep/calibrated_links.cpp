@@ -1,0 +1,55 @@
+#include "calibrated_links.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+#include <vector>
+
+#include "lockstep/base/units.h"
+#include "lockstep/store/calibrations.h"
+#include "lockstep/store/store.h"
+
+namespace lockstep::cli {
+namespace {
+
+std::string described(const record::LinkCalibration& link) {
+  return fmt::format("{} workers over {}: {:.2f} GB/s ({})", link.workers, link.backend,
+                     link.peak_bus_per_s / 1e9, format_local_time(link.measured_wall_ns));
+}
+
+}  // namespace
+
+void use_calibrated_links(const std::string& store_path, const std::string& study,
+                          report::StudyOptions& options) {
+  const store::Calibrations known = store::calibrations(store_path);
+  store::Store store(store_path);
+  store::RunFilter filter;
+  if (!study.empty()) filter.study = study;
+  filter.state = store::RunState::kDone;
+  std::set<int> seen;
+  std::vector<std::string> found;
+  bool ours = false;
+  for (const store::RunSummary& run : store.runs(filter)) {
+    // The link of somebody's own program is not known to be ours.
+    if (run.spec.workers < 2 || !run.spec.command.empty()) continue;
+    ours = true;
+    if (!seen.insert(run.spec.workers).second) continue;
+    const std::string host = store.load(run.id).started.machine.host;
+    const auto* link = known.link(host, run.spec.backend, run.spec.workers);
+    if (link == nullptr) continue;
+    options.links.by_workers[run.spec.workers] = link->peak_bus_per_s;
+    found.push_back(described(*link));
+  }
+  if (!found.empty()) {
+    options.link_note = fmt::format(
+        "utilisation is against the largest bus bandwidth of lockstep bench collectives: {}",
+        fmt::join(found, "; "));
+  } else if (ours) {
+    options.link_note =
+        "the link is not calibrated: lockstep bench collectives measures it, and its utilisation "
+        "is then shown";
+  }
+}
+
+}  // namespace lockstep::cli

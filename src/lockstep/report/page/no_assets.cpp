@@ -1,0 +1,9 @@
+#include "lockstep/report/page/assets.h"
+
+namespace lockstep::report {
+
+std::optional<PageAssets> page_assets() {
+  return std::nullopt;
+}
+
+}  // namespace lockstep::report

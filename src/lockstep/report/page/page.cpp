@@ -1,0 +1,80 @@
+#include "lockstep/report/page/page.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "lockstep/base/units.h"
+#include "lockstep/report/page/views.h"
+
+namespace lockstep::report {
+namespace {
+
+std::string headline_of(const Page& page) {
+  if (!page.advice.empty()) {
+    std::vector<std::string> sentences;
+    for (const JobAdvice& job : page.advice) {
+      sentences.push_back(page.advice.size() > 1 ? fmt::format("{}: {}", job.job, job.sentence())
+                                                 : job.sentence());
+    }
+    std::string text = fmt::format("{}.", fmt::join(sentences, "; "));
+    if (!text.empty() && text.front() == 'u') text.front() = 'U';
+    return text;
+  }
+  return page.findings.empty() ? "" : page.findings.front().sentence;
+}
+
+/// What the page stands on: how many runs, of what, where.
+std::vector<std::pair<std::string, std::string>> facts_of(const PageSource& source,
+                                                          std::size_t configurations) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  if (!source.listed.empty()) {
+    std::size_t done = 0;
+    for (const store::RunSummary& run : source.listed) done += run.state == store::RunState::kDone;
+    facts.emplace_back("runs", fmt::format("{} ({} done)", source.listed.size(), done));
+  }
+  facts.emplace_back("configurations", std::to_string(configurations));
+  facts.emplace_back("measurements", format_count(static_cast<std::int64_t>(source.rows.size())));
+  std::set<std::string> machines;
+  std::set<std::string> builds;
+  bool synthetic = false;
+  for (const RunDigest& digest : source.runs) {
+    const record::Machine& m = digest.run.started.machine;
+    if (!m.cpu.empty()) machines.insert(fmt::format("{}: {}, {} cores", m.host, m.cpu, m.cores));
+    const record::Build& b = digest.run.started.build;
+    if (!b.version.empty()) {
+      builds.insert(
+          fmt::format("lockstep {}{}{}", b.version, b.torch.empty() ? "" : ", torch ", b.torch));
+    }
+    synthetic |= digest.run.started.spec.data.synthetic;
+  }
+  if (!machines.empty())
+    facts.emplace_back("machine", fmt::format("{}", fmt::join(machines, "; ")));
+  if (!builds.empty()) facts.emplace_back("made by", fmt::format("{}", fmt::join(builds, "; ")));
+  if (synthetic) facts.emplace_back("data", "synthetic in part or in all");
+  return facts;
+}
+
+}  // namespace
+
+Page build_page(const PageSource& source) {
+  PageContext context{source, analyze::configurations(source.rows), {}, {}};
+  context.groups = analyze::speedups(context.configurations, source.options.speedup);
+  context.advice = job_advice(source);
+  Page page;
+  page.title = source.title;
+  page.made_wall_ns = source.made_wall_ns;
+  page.notices = source.notices;
+  page.findings = analyze::verdict(context.configurations, context.groups);
+  page.rule = paying_rule();
+  page.facts = facts_of(source, context.configurations.size());
+  page.views = {decision_view(context), scaling_view(context),   time_view(context),
+                batch_view(context),    bandwidth_view(context), learning_view(context),
+                steps_view(context),    backtest_view(context),  runs_view(context)};
+  page.advice = std::move(context.advice);
+  page.headline = headline_of(page);
+  return page;
+}
+
+}  // namespace lockstep::report

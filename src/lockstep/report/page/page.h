@@ -1,0 +1,80 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/predict/advice.h"
+#include "lockstep/predict/phase_model.h"
+#include "lockstep/predict/series_table.h"
+#include "lockstep/record/measurement.h"
+#include "lockstep/report/page/chart.h"
+#include "lockstep/report/page/step_digest.h"
+#include "lockstep/report/study_report.h"
+#include "lockstep/store/store.h"
+
+namespace lockstep::report {
+
+/// A run of the store, its steps summed up in one pass.
+struct RunDigest {
+  store::StoredRun run;
+  analyze::StepBreakdown breakdown;
+  StepDigest steps;
+};
+
+/// All-reduces of many sizes that were timed on one link.
+struct LinkCurve {
+  std::string name;  ///< "shm, 2 workers"
+  int workers = 2;
+  std::vector<predict::CollectiveTime> points;
+};
+
+/// What a page is made from.
+struct PageSource {
+  std::string title;
+  std::vector<record::Measurement> rows;
+  std::vector<predict::TableSeries> series;  ///< of the rows, ready to be predicted; may be empty
+  std::vector<RunDigest> runs;               ///< empty for a page about a table
+  std::vector<store::RunSummary> listed;     ///< runs that the page lists, unfinished ones included
+  std::vector<LinkCurve> links;
+  StudyOptions options{};
+  std::map<std::string, double> price_per_hour{};
+  std::int64_t made_wall_ns = 0;
+  std::vector<std::string> notices{};  ///< what was left out or interpreted, one sentence each
+};
+
+/// What to use for one job: a model and its data.
+struct JobAdvice {
+  std::string job;                  ///< "fashion on fashion-mnist"
+  std::vector<std::string> labels;  ///< of the series that the candidates name by index
+  std::vector<predict::TableSeries> series;
+  predict::Advice advice;
+
+  const predict::Candidate& chosen() const { return advice.candidates[advice.chosen]; }
+  /// "use 2 workers, B = 512: 11.1 s an epoch (measured), 0.0062 device-hours".
+  std::string sentence() const;
+};
+
+struct Page {
+  std::string title;
+  std::string headline;  ///< the verdict in one sentence
+  std::vector<analyze::Finding> findings;
+  std::string rule;  ///< by which a worker count pays
+  std::vector<JobAdvice> advice;
+  std::vector<std::pair<std::string, std::string>> facts;  ///< a name and a value each
+  std::vector<View> views;
+  std::vector<std::string> notices;
+  std::int64_t made_wall_ns = 0;
+};
+
+/// Every number of the page is computed here; whoever draws it only draws. Views without data stay
+/// in, and say what they lack. Throws kUsage for a baseline that was not measured.
+Page build_page(const PageSource& source);
+
+/// The document that docs/formats/page.md describes.
+nlohmann::json page_json(const Page& page);
+
+}  // namespace lockstep::report

@@ -1,0 +1,180 @@
+#include "lockstep/report/page/page.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lockstep/analyze/measurement_rows.h"
+#include "lockstep/report/page/series_labels.h"
+
+namespace lockstep::report {
+namespace {
+
+using nlohmann::json;
+
+PageSource study() {
+  analyze::MeasurementRows rows;
+  for (const std::int64_t batch : {32, 512}) {
+    rows.at_global(1, batch, "epoch_time", 40)
+        .at_global(2, batch, "epoch_time", batch == 32 ? 38 : 22)
+        .at_global(4, batch, "epoch_time", batch == 32 ? 37 : 20);
+  }
+  rows.at_global(1, 8192, "out_of_memory", 1);
+  PageSource source;
+  source.title = "a study";
+  source.rows = rows.rows;
+  source.series = predict::series_of(rows.rows);
+  return source;
+}
+
+const json& view(const json& page, const std::string& id) {
+  for (const json& one : page["views"]) {
+    if (one["id"] == id) return one;
+  }
+  throw std::runtime_error("no view " + id);
+}
+
+TEST(Page, OfAStudyHasDecisionSpeedupAndTime) {
+  const json page = page_json(build_page(study()));
+  EXPECT_EQ(page["format"], "lockstep-page");
+  EXPECT_EQ(page["version"], 1);
+  EXPECT_FALSE(page["headline"].get<std::string>().empty());
+  EXPECT_EQ(page["advice"][0]["workers"], 2);
+  EXPECT_EQ(page["advice"][0]["series"], "B = 512");
+  for (const char* id : {"decision", "scaling", "time", "batch", "backtest"}) {
+    EXPECT_FALSE(view(page, id)["charts"].empty()) << id;
+  }
+}
+
+TEST(Page, DecisionTellsMeasuredPredictedAndIdealApartAndMarksTheAdvisedCount) {
+  const json page = page_json(build_page(study()));
+  const json& chart = view(page, "decision")["charts"][0];
+  std::set<std::string> roles;
+  for (const json& series : chart["series"]) {
+    roles.insert(series["role"]);
+    if (series["role"] == "measured" && series["name"] == "B = 512") {
+      EXPECT_EQ(series["points"], json::parse("[[1,40],[2,22],[4,20]]"));
+    }
+    if (series["role"] == "predicted" && series["name"] == "B = 512") {
+      const json& last = series["points"].back();
+      EXPECT_EQ(last[0], 8);
+      EXPECT_LT(last[2].get<double>(), last[1].get<double>());
+      EXPECT_GT(last[3].get<double>(), last[1].get<double>());
+    }
+    if (series["role"] == "ideal") {
+      EXPECT_EQ(series["points"][2], json::parse("[4,10]"));
+    }
+  }
+  EXPECT_EQ(roles, (std::set<std::string>{"ideal", "limit", "measured", "predicted"}));
+  EXPECT_EQ(chart["marks"][0]["at"], 2);
+}
+
+TEST(Page, MarksTheBatchThatDidNotFit) {
+  const json page = page_json(build_page(study()));
+  const json& chart = view(page, "batch")["charts"][0];
+  ASSERT_EQ(chart["marks"].size(), 1u);
+  EXPECT_EQ(chart["marks"][0]["at"], 8192);
+}
+
+TEST(Page, GivesErrorBarsWhereThereAreRepeats) {
+  analyze::MeasurementRows rows;
+  rows.at_local(1, 32, "throughput", 100).at_local(1, 32, "throughput", 110);
+  rows.at_local(2, 32, "throughput", 200).at_local(2, 32, "throughput", 180);
+  PageSource source;
+  source.rows = rows.rows;
+  const json page = page_json(build_page(source));
+  const json& chart = view(page, "scaling")["charts"][0];
+  for (const json& series : chart["series"]) {
+    if (series["role"] != "measured") continue;
+    const json& two = series["points"][1];
+    EXPECT_LT(two[2].get<double>(), two[1].get<double>());
+    EXPECT_GT(two[3].get<double>(), two[1].get<double>());
+  }
+}
+
+TEST(Page, WithoutAnyDataSaysInEveryViewWhatWouldFillIt) {
+  const json page = page_json(build_page(PageSource{}));
+  EXPECT_EQ(page["views"].size(), 9u);
+  for (const json& one : page["views"]) {
+    EXPECT_TRUE(one["charts"].empty()) << one["id"];
+    EXPECT_FALSE(one["missing"].get<std::string>().empty()) << one["id"];
+  }
+}
+
+TEST(Page, GivesEveryChartAnIdOfItsOwn) {
+  const json page = page_json(build_page(study()));
+  std::set<std::string> ids;
+  for (const json& one : page["views"]) {
+    EXPECT_TRUE(ids.insert(one["id"]).second || one["id"] == "backtest");
+    for (const json& chart : one["charts"]) {
+      EXPECT_TRUE(ids.insert("chart " + chart["id"].get<std::string>()).second) << chart["id"];
+    }
+  }
+}
+
+TEST(Page, AdvisesEachJobOnItsOwn) {
+  PageSource source = study();
+  analyze::MeasurementRows other;
+  other.model = "another";
+  other.at_global(1, 32, "epoch_time", 1).at_global(2, 32, "epoch_time", 0.99);
+  source.rows.insert(source.rows.end(), other.rows.begin(), other.rows.end());
+  source.series = predict::series_of(source.rows);
+  const json page = page_json(build_page(source));
+  ASSERT_EQ(page["advice"].size(), 2u);
+  EXPECT_EQ(page["advice"][0]["workers"], 2);
+  EXPECT_EQ(page["advice"][1]["workers"], 1);
+}
+
+TEST(Page, ShowsTheStepsOfARunRankByRank) {
+  PageSource source;
+  RunDigest digest;
+  digest.run.summary.id = 7;
+  digest.run.summary.spec.workers = 2;
+  digest.run.started.spec.workers = 2;
+  StepDigestBuilder steps(200, 2);
+  analyze::StepBreakdownBuilder breakdown(2);
+  for (std::int64_t s = 0; s < 100; ++s) {
+    for (int rank = 0; rank < 2; ++rank) {
+      record::StepTimes one;
+      one.step = s;
+      one.rank = rank;
+      one.start_ns = 1'000'000'000 + s * 20'000'000;
+      one.ready_ns = one.start_ns + (rank + 1) * 5'000'000;
+      one.total_s = 0.012;
+      one[record::Phase::kForward] = 0.005 * (rank + 1);
+      one[record::Phase::kWait] = 0.012 - 0.005 * (rank + 1);
+      steps.add(one);
+      breakdown.add({{one}});
+    }
+  }
+  digest.steps = steps.finish();
+  digest.breakdown = breakdown.result();
+  source.runs.push_back(digest);
+  const json page = page_json(build_page(source));
+  const json& ranks = view(page, "time")["charts"][0];
+  EXPECT_EQ(ranks["categories"], json::parse(R"(["rank 0","rank 1"])"));
+  EXPECT_NE(ranks["caption"].get<std::string>().find("Slowest: rank 1"), std::string::npos);
+  std::set<std::string> families;
+  for (const json& chart : view(page, "steps")["charts"]) families.insert(chart["family"]);
+  EXPECT_EQ(families, (std::set<std::string>{"steps", "timeline", "utilisation"}));
+}
+
+TEST(Page, TextFromElsewhereCannotBreakTheDocument) {
+  PageSource source = study();
+  for (record::Measurement& row : source.rows) row.device = "gpu\xff</script>\x1b[2J";
+  source.series = predict::series_of(source.rows);
+  source.title = "\xc3(</script>";
+  EXPECT_NO_THROW(page_json(build_page(source)).dump());
+}
+
+TEST(SeriesLabels, LeaveOutWhatAllHaveInCommon) {
+  EXPECT_EQ(short_labels({{"v100", "", "B = 32"}, {"v100", "", "B = 64"}}),
+            (std::vector<std::string>{"B = 32", "B = 64"}));
+  EXPECT_EQ(short_labels({{"v100", "", "B = 32"}}), (std::vector<std::string>{"v100, B = 32"}));
+  EXPECT_EQ(short_labels({{"a", "", "B = 1"}, {"b", "", "B = 1"}, {"b", "", "B = 1"}}),
+            (std::vector<std::string>{"a", "b", "b (2)"}));
+}
+
+}  // namespace
+}  // namespace lockstep::report

@@ -1,0 +1,46 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lockstep/report/page/views.h"
+#include "lockstep/report/run_tables.h"
+
+namespace lockstep::report {
+
+std::string run_title(const store::RunSummary& run) {
+  std::string title = fmt::format("run {}: {}, {} x {}", run.id, run.spec.recipe, run.spec.workers,
+                                  run.spec.batch_per_worker);
+  if (!run.spec.strategy.empty() && run.spec.workers > 1) title += ", " + run.spec.strategy;
+  return title;
+}
+
+std::vector<const RunDigest*> shown_runs(std::span<const RunDigest> runs, std::size_t most) {
+  std::vector<const RunDigest*> newest;
+  std::set<std::string> seen;
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    const record::RunSpec& spec = run->run.started.spec;
+    const std::string key = fmt::format("{}|{}|{}|{}|{}", spec.recipe, spec.device, spec.workers,
+                                        spec.batch_per_worker, spec.strategy);
+    if (run->steps.steps > 0 && seen.insert(key).second) newest.push_back(&*run);
+  }
+  std::stable_sort(newest.begin(), newest.end(), [](const RunDigest* a, const RunDigest* b) {
+    return a->run.started.spec.workers > b->run.started.spec.workers;
+  });
+  if (newest.size() > most) newest.resize(most);
+  return newest;
+}
+
+View runs_view(const PageContext& context) {
+  View view{"runs", "Runs", "The page is about a table of measurements, not about runs."};
+  if (!context.source.listed.empty()) view.tables.push_back(runs_table(context.source.listed));
+  if (context.source.listed.size() == 1 && !context.source.runs.empty()) {
+    const store::StoredRun& run = context.source.runs.front().run;
+    view.tables.push_back(run_facts_table(run));
+    if (!run.epochs.empty()) view.tables.push_back(epochs_table(run.epochs));
+    if (!run.errors.empty()) view.tables.push_back(errors_table(run.errors));
+  }
+  return view;
+}
+
+}  // namespace lockstep::report

@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "lockstep/analyze/verdict_parts.h"
+#include "lockstep/report/page/series_labels.h"
+#include "lockstep/report/page/views.h"
+#include "lockstep/report/study_tables.h"
+
+namespace lockstep::report {
+namespace {
+
+using analyze::PointSeries;
+using analyze::Scaling;
+using analyze::SpeedupGroup;
+using analyze::SpeedupPoint;
+
+struct Line {
+  const SpeedupGroup* group;
+  PointSeries points;
+};
+
+/// Relative deviation of a quotient of two measured values.
+double quotient_spread(const SpeedupPoint& a, const SpeedupPoint& b) {
+  const double x = a.value > 0 ? a.deviation / a.value : 0;
+  const double y = b.value > 0 ? b.deviation / b.value : 0;
+  return std::sqrt(x * x + y * y);
+}
+
+Series measured_line(const std::string& name, const Line& line, bool efficiency) {
+  Series series{name, Role::kMeasured, true, {}};
+  for (const SpeedupPoint* point : line.points) {
+    const double y = efficiency ? point->efficiency.value_or(0) : *point->speedup;
+    Point drawn{static_cast<double>(*point->configuration.workers), y, {}, {}, ""};
+    const double spread = quotient_spread(*point, *line.points.front());
+    if (spread > 0 && !point->baseline) {
+      drawn.low = y * (1 - spread);
+      drawn.high = y * (1 + spread);
+    }
+    drawn.note = fmt::format("n = {}", point->count);
+    series.points.push_back(std::move(drawn));
+  }
+  return series;
+}
+
+/// What comes after the last measured count of the series that is drawn under `name`.
+Series predicted_line(const std::string& name, const JobAdvice& job, std::size_t at,
+                      bool efficiency) {
+  Series series{name, Role::kPredicted, true, {}};
+  std::vector<const predict::Candidate*> found;
+  for (const predict::Candidate& one : job.advice.candidates) {
+    if (one.series == at) found.push_back(&one);
+  }
+  std::sort(found.begin(), found.end(),
+            [](const auto* a, const auto* b) { return a->workers < b->workers; });
+  double last_measured = 0;
+  for (const auto* one : found) {
+    if (one->job.scaling.measured) last_measured = std::max(last_measured, one->workers);
+  }
+  for (const auto* one : found) {
+    const auto& value = efficiency ? one->job.efficiency : one->job.speedup;
+    if (one->workers < last_measured || !value) continue;
+    series.points.push_back({one->workers, value->value, value->low, value->high, ""});
+  }
+  if (series.points.size() < 2) series.points.clear();
+  return series;
+}
+
+Series ideal_line(const LineChart& chart, double baseline, bool efficiency) {
+  std::set<double> counts;
+  for (const Series& series : chart.series) {
+    for (const Point& point : series.points) counts.insert(point.x);
+  }
+  Series ideal{"ideal", Role::kIdeal, true, {}};
+  for (const double n : counts) {
+    ideal.points.push_back({n, efficiency ? 1 : n / baseline, {}, {}, ""});
+  }
+  return ideal;
+}
+
+/// Whether the advice's series is the one that `line` draws.
+bool same_series(const predict::TableSeries& series, const Line& line) {
+  const analyze::Configuration& c = line.points.front()->configuration;
+  const bool strong = line.group->scaling == Scaling::kStrong;
+  return series.model == line.group->model && series.device == line.group->device &&
+         (series.scaling == predict::Scaling::kStrong) == strong &&
+         (strong ? series.global_batch == c.global_batch
+                 : series.batch_per_worker == c.batch_per_worker);
+}
+
+void add_predictions(LineChart& chart, const PageContext& context, const Line& line,
+                     const std::string& name, bool efficiency) {
+  for (const JobAdvice& job : context.advice) {
+    for (std::size_t s = 0; s < job.series.size(); ++s) {
+      if (!same_series(job.series[s], line)) continue;
+      chart.series.push_back(predicted_line(name, job, s, efficiency));
+      return;
+    }
+  }
+}
+
+Chart scaling_chart(const PageContext& context, const std::vector<Line>& lines,
+                    const std::string& job, const std::string& id, bool efficiency) {
+  std::vector<LabelParts> parts;
+  for (const Line& line : lines) parts.push_back(label_parts(*line.group, *line.points.front()));
+  const std::vector<std::string> names = short_labels(parts);
+  const bool strong = lines.front().group->scaling == Scaling::kStrong;
+  LineChart chart;
+  chart.x = {"workers", "", Scale::kLog, false};
+  chart.y = {efficiency ? "efficiency" : "speedup", "", Scale::kLinear, true};
+  const std::size_t shown = std::min(lines.size(), kMostLines);
+  for (std::size_t i = 0; i < shown; ++i) {
+    add_predictions(chart, context, lines[i], names[i], efficiency);
+    chart.series.push_back(measured_line(names[i], lines[i], efficiency));
+  }
+  const double baseline = static_cast<double>(lines.front().group->baseline_workers.value_or(1));
+  chart.series.push_back(ideal_line(chart, baseline, efficiency));
+  std::string caption = fmt::format(
+      "{} scaling: {}. {} over {} worker{}. Solid: measured, bars are one standard deviation where "
+      "n > 1; dashed with a band: predicted, 90 %; dotted: ideal.",
+      strong ? "Strong" : "Weak", strong ? "B fixed, b = B/N" : "b fixed, B = N b",
+      efficiency ? "Efficiency S N0/N" : "Speedup T(N0)/T(N)", baseline, baseline == 1 ? "" : "s");
+  if (shown < lines.size()) {
+    caption += fmt::format(" {} of {} series are drawn; the table has all.", shown, lines.size());
+  }
+  Chart result{id,
+               fmt::format("{}: {} under {} scaling", job, efficiency ? "efficiency" : "speedup",
+                           strong ? "strong" : "weak"),
+               caption,
+               "scaling",
+               fmt::format("{}, {}, {}", job, strong ? "strong" : "weak",
+                           efficiency ? "efficiency" : "speedup"),
+               chart};
+  result.tables = {points_table("Drawn above", chart)};
+  return result;
+}
+
+}  // namespace
+
+View scaling_view(const PageContext& context) {
+  View view{"scaling", "Speedup and efficiency",
+            "A speedup needs two worker counts with the same batch: per worker for weak scaling, "
+            "in all for strong."};
+  std::map<std::pair<std::string, Scaling>, std::vector<Line>> jobs;
+  for (const SpeedupGroup& group : context.groups) {
+    if (!group.scaling) continue;
+    for (PointSeries& points : analyze::series_of(group)) {
+      jobs[{job_name(group.model, group.dataset), *group.scaling}].push_back(
+          {&group, std::move(points)});
+    }
+  }
+  std::size_t at = 0;
+  for (const auto& [key, lines] : jobs) {
+    ++at;
+    view.add(scaling_chart(context, lines, key.first, fmt::format("speedup-{}", at), false));
+    view.add(scaling_chart(context, lines, key.first, fmt::format("efficiency-{}", at), true));
+  }
+  view.tables = speedup_tables(context.groups);
+  return view;
+}
+
+}  // namespace lockstep::report

@@ -1,0 +1,69 @@
+#include "lockstep/report/page/series_labels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace lockstep::report {
+namespace {
+
+std::string batch_part(bool strong, const std::optional<std::int64_t>& local,
+                       const std::optional<std::int64_t>& global) {
+  if (strong && global) return fmt::format("B = {}", *global);
+  if (!strong && local) return fmt::format("b = {}", *local);
+  if (global) return fmt::format("B = {}", *global);
+  if (local) return fmt::format("b = {}", *local);
+  return "";
+}
+
+std::string joined(const LabelParts& parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
+  }
+  return text;
+}
+
+}  // namespace
+
+LabelParts label_parts(const predict::TableSeries& series) {
+  return {series.device, "",
+          batch_part(series.scaling == predict::Scaling::kStrong, series.batch_per_worker,
+                     series.global_batch)};
+}
+
+LabelParts label_parts(const analyze::SpeedupGroup& group, const analyze::SpeedupPoint& point) {
+  const analyze::Configuration& c = point.configuration;
+  return {group.device, group.variant,
+          batch_part(group.scaling != analyze::Scaling::kWeak, c.batch_per_worker, c.global_batch)};
+}
+
+std::vector<std::string> short_labels(const std::vector<LabelParts>& parts) {
+  std::vector<bool> differs(3, false);
+  for (const LabelParts& one : parts) {
+    for (std::size_t p = 0; p < differs.size(); ++p) {
+      if (one[p] != parts.front()[p]) differs[p] = true;
+    }
+  }
+  const bool all_alike = std::none_of(differs.begin(), differs.end(), [](bool d) { return d; });
+  std::map<std::string, int> seen;
+  std::vector<std::string> labels;
+  for (LabelParts one : parts) {
+    for (std::size_t p = 0; p < differs.size() && !all_alike; ++p) {
+      if (!differs[p]) one[p].clear();
+    }
+    std::string label = joined(one);
+    if (label.empty()) label = "all";
+    const int number = ++seen[label];
+    labels.push_back(number == 1 ? label : fmt::format("{} ({})", label, number));
+  }
+  return labels;
+}
+
+std::string job_name(const std::string& model, const std::string& dataset) {
+  const std::string name = model.empty() ? "unnamed model" : model;
+  return dataset.empty() ? name : name + " on " + dataset;
+}
+
+}  // namespace lockstep::report

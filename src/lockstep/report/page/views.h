@@ -1,0 +1,43 @@
+#pragma once
+
+#include <span>
+
+#include "lockstep/analyze/configuration.h"
+#include "lockstep/analyze/speedup.h"
+#include "lockstep/report/page/page.h"
+
+namespace lockstep::report {
+
+/// What the views share, computed once.
+struct PageContext {
+  const PageSource& source;
+  std::vector<analyze::Configuration> configurations;
+  std::vector<analyze::SpeedupGroup> groups;
+  std::vector<JobAdvice> advice;  ///< one a model and data set that can be predicted
+};
+
+// The sections of a page, one file each.
+View decision_view(const PageContext& context);
+View scaling_view(const PageContext& context);
+View time_view(const PageContext& context);
+View batch_view(const PageContext& context);
+View bandwidth_view(const PageContext& context);
+View learning_view(const PageContext& context);
+View steps_view(const PageContext& context);
+View backtest_view(const PageContext& context);
+View runs_view(const PageContext& context);
+
+/// Which worker count to use for each job of the page, by time and cost.
+std::vector<JobAdvice> job_advice(const PageSource& source);
+
+/// Runs whose steps are shown one by one: the newest of each configuration, those of most workers
+/// first, at most `most`.
+std::vector<const RunDigest*> shown_runs(std::span<const RunDigest> runs, std::size_t most);
+
+/// "run 7: fashion, 2 x 128, overlap".
+std::string run_title(const store::RunSummary& run);
+
+/// Lines beyond this many make a chart unreadable; the table below it still has all.
+inline constexpr std::size_t kMostLines = 12;
+
+}  // namespace lockstep::report

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace lockstep::serve {
+
+/// Who may ask: anyone on this machine when the server listens on loopback, else whoever has the
+/// token.
+class Access {
+ public:
+  /// `host` is the address to listen on. Any but loopback needs a token: throws kUsage without.
+  Access(std::string host, std::string token);
+
+  const std::string& host() const { return host_; }
+  const std::string& token() const { return token_; }
+  bool needs_token() const { return !token_.empty(); }
+
+  /// Whether a request may have come from our own page. On loopback only names of loopback are
+  /// taken: a page elsewhere whose name was made to point here (DNS rebinding) carries its own
+  /// name.
+  bool host_allowed(std::string_view host_header) const;
+
+  /// Compares in a time that does not tell how much of it was right.
+  bool token_matches(std::string_view given) const;
+
+ private:
+  std::string host_;
+  std::string token_;
+};
+
+bool is_loopback(std::string_view host);
+
+/// "example:8080" -> "example", "[::1]:80" -> "::1"; nothing for what is no host.
+std::optional<std::string> host_of(std::string_view host_header);
+
+/// The value of a cookie; nothing when it is not there.
+std::optional<std::string> cookie(std::string_view header, std::string_view name);
+
+/// 128 random bits as 32 hexadecimal digits, from the system's generator.
+std::string fresh_token();
+
+}  // namespace lockstep::serve

@@ -1,0 +1,238 @@
+#include "lockstep/serve/run_watch.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "lockstep/base/units.h"
+
+namespace lockstep::serve {
+namespace {
+
+using nlohmann::json;
+using store::RunState;
+using store::RunSummary;
+
+/// A killed run is noticed by its lock, which no change of the file tells.
+constexpr Nanoseconds kLookAnyway = 5'000'000'000;
+/// Samples of a live curve; beyond that every other one is dropped.
+constexpr std::size_t kMostSamples = 400;
+
+json number(double value) {
+  return std::isfinite(value) ? json(value) : json();
+}
+
+json epochs_json(const std::vector<record::EpochResult>& epochs) {
+  json out = json::array();
+  double elapsed = 0;
+  for (const record::EpochResult& epoch : epochs) {
+    elapsed += epoch.train_s + (std::isfinite(epoch.val_s) ? epoch.val_s : 0);
+    out.push_back({epoch.epoch, number(epoch.train_loss), number(epoch.train_accuracy),
+                   number(epoch.val_loss), number(epoch.val_accuracy), number(elapsed),
+                   number(epoch.examples_per_s)});
+  }
+  return out;
+}
+
+json studies_json(const std::vector<RunSummary>& runs) {
+  struct Counts {
+    std::int64_t runs = 0;
+    std::int64_t done = 0;
+    std::int64_t running = 0;
+    std::int64_t failed = 0;
+    std::int64_t last_ns = 0;
+  };
+  std::map<std::string, Counts> studies;
+  for (const RunSummary& run : runs) {
+    if (run.label.study.empty()) continue;
+    Counts& counts = studies[run.label.study];
+    ++counts.runs;
+    counts.done += run.state == RunState::kDone;
+    counts.running += run.state == RunState::kRunning;
+    counts.failed += run.state == RunState::kFailed || run.state == RunState::kKilled;
+    counts.last_ns = std::max(counts.last_ns, run.started_wall_ns);
+  }
+  std::vector<std::pair<std::string, Counts>> order(studies.begin(), studies.end());
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.second.last_ns > b.second.last_ns;
+  });
+  json out = json::array();
+  for (const auto& [name, counts] : order) {
+    out.push_back({{"name", name},
+                   {"runs", counts.runs},
+                   {"done", counts.done},
+                   {"running", counts.running},
+                   {"failed", counts.failed}});
+  }
+  return out;
+}
+
+std::string dumped(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::vector<RunSummary> runs_of(const std::string& path, std::optional<store::Store>& store) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return {};
+  store.emplace(path);
+  return store->runs();
+}
+
+}  // namespace
+
+struct RunWatch::Known {
+  std::string told;  ///< what was last sent of it
+  int epochs_done = -1;
+  json epochs;
+  std::vector<std::array<double, 3>> samples;  ///< epochs so far, loss, examples/s
+  std::size_t keep_every = 1;
+  std::size_t seen = 0;
+};
+
+RunWatch::RunWatch(std::string store_path, const Clock& clock)
+    : store_path_(std::move(store_path)), clock_(clock) {}
+RunWatch::~RunWatch() = default;
+
+std::optional<Outlook> outlook(const RunSummary& run) {
+  if (run.state != RunState::kRunning || !run.progress) return std::nullopt;
+  const record::Progress& now = *run.progress;
+  std::int64_t all = now.steps_per_epoch * run.spec.epochs;
+  if (run.spec.max_steps > 0) all = std::min(all, run.spec.max_steps);
+  if (all <= 0) return std::nullopt;
+  const std::int64_t done = (now.epoch - 1) * now.steps_per_epoch + now.step;
+  Outlook outlook;
+  outlook.fraction = std::clamp(static_cast<double>(done) / static_cast<double>(all), 0.0, 1.0);
+  if (now.examples_per_s > 0) {
+    outlook.remaining_s = static_cast<double>(std::max<std::int64_t>(0, all - done)) *
+                          static_cast<double>(run.spec.global_batch()) / now.examples_per_s;
+  }
+  return outlook;
+}
+
+void RunWatch::take_sample(const RunSummary& run, Known& known) {
+  if (!run.progress || !std::isfinite(run.progress->loss)) return;
+  const record::Progress& now = *run.progress;
+  const double at = now.epoch - 1 +
+                    (now.steps_per_epoch > 0
+                         ? static_cast<double>(now.step) / static_cast<double>(now.steps_per_epoch)
+                         : 0.0);
+  if (!known.samples.empty() && known.samples.back()[0] >= at) return;
+  if (known.seen++ % known.keep_every != 0) return;
+  known.samples.push_back({at, now.loss, now.examples_per_s});
+  if (known.samples.size() <= kMostSamples) return;
+  std::vector<std::array<double, 3>> half;
+  for (std::size_t i = 0; i < known.samples.size(); i += 2) half.push_back(known.samples[i]);
+  known.samples = std::move(half);
+  known.keep_every *= 2;
+}
+
+json RunWatch::run_json(store::Store& store, const RunSummary& run, bool with_samples) {
+  Known& known = known_[run.id];
+  json out{{"id", run.id},
+           {"study", run.label.study},
+           {"cell", run.label.cell},
+           {"repeat", run.label.repeat},
+           {"state", store::state_name(run.state)},
+           {"recipe", run.spec.recipe},
+           {"data", run.spec.data.name},
+           {"synthetic", run.spec.data.synthetic},
+           {"device", run.spec.device},
+           {"workers", run.spec.workers},
+           {"batch", run.spec.batch_per_worker},
+           {"global_batch", run.spec.global_batch()},
+           {"strategy", run.spec.strategy},
+           {"started", format_local_time(run.started_wall_ns)},
+           {"epochs", run.spec.epochs},
+           {"epochs_done", run.epochs_done},
+           {"examples_per_s",
+            run.train_s > 0 ? json(static_cast<double>(run.examples) / run.train_s) : json()},
+           {"val_accuracy", number(run.last_val_accuracy)},
+           {"total_s", number(run.total_s)}};
+  if (run.state != RunState::kRunning) return out;
+  if (const auto ahead = outlook(run)) {
+    out["fraction"] = ahead->fraction;
+    if (ahead->remaining_s) out["remaining_s"] = *ahead->remaining_s;
+  }
+  if (run.progress) {
+    out["examples_per_s"] = number(run.progress->examples_per_s);
+    out["loss"] = number(run.progress->loss);
+  }
+  if (known.epochs_done != run.epochs_done) {
+    known.epochs = epochs_json(store.load(run.id).epochs);
+    known.epochs_done = run.epochs_done;
+  }
+  out["curve"] = known.epochs;
+  take_sample(run, known);
+  if (with_samples) {
+    out["samples"] = known.samples;
+  } else if (!known.samples.empty()) {
+    out["sample"] = known.samples.back();
+  }
+  return out;
+}
+
+std::string RunWatch::snapshot() {
+  const std::lock_guard lock(mutex_);
+  std::optional<store::Store> store;
+  const std::vector<RunSummary> runs = runs_of(store_path_, store);
+  json list = json::array();
+  for (const RunSummary& run : runs) list.push_back(run_json(*store, run, true));
+  return dumped({{"store", std::filesystem::path(store_path_).filename().string()},
+                 {"runs", std::move(list)},
+                 {"studies", studies_json(runs)}});
+}
+
+std::optional<std::string> RunWatch::changes() {
+  const std::lock_guard lock(mutex_);
+  std::string stamp = store_stamp(store_path_);
+  const Nanoseconds now = clock_.monotonic();
+  if (stamp == stamp_ && now - looked_at_ < kLookAnyway) return std::nullopt;
+  std::optional<store::Store> store;
+  const std::vector<RunSummary> runs = runs_of(store_path_, store);
+  stamp_ = std::move(stamp);
+  looked_at_ = now;
+  json changed = json::array();
+  std::set<std::int64_t> there;
+  for (const RunSummary& run : runs) {
+    there.insert(run.id);
+    json one = run_json(*store, run, false);
+    std::string text = dumped(one);
+    Known& known = known_[run.id];
+    if (text == known.told) continue;
+    known.told = std::move(text);
+    changed.push_back(std::move(one));
+  }
+  json removed = json::array();
+  std::erase_if(known_, [&](const auto& entry) {
+    const bool gone = there.count(entry.first) == 0;
+    if (gone) removed.push_back(entry.first);
+    return gone;
+  });
+  json studies = studies_json(runs);
+  std::string studies_text = dumped(studies);
+  if (changed.empty() && removed.empty() && studies_text == studies_) return std::nullopt;
+  studies_ = std::move(studies_text);
+  return dumped({{"runs", std::move(changed)},
+                 {"removed", std::move(removed)},
+                 {"studies", std::move(studies)}});
+}
+
+std::string store_stamp(const std::string& store_path) {
+  std::string stamp;
+  for (const char* suffix : {"", "-wal"}) {
+    struct stat facts {};
+    if (::stat((store_path + suffix).c_str(), &facts) != 0) continue;
+    stamp += fmt::format("{} {} {}.{};", facts.st_ino, facts.st_size, facts.st_mtim.tv_sec,
+                         facts.st_mtim.tv_nsec);
+  }
+  return stamp;
+}
+
+}  // namespace lockstep::serve

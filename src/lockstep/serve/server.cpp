@@ -1,0 +1,319 @@
+#include "lockstep/serve/server.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "lockstep/base/error.h"
+#include "lockstep/serve/bounded_server.h"
+#include "lockstep/serve/live_feed.h"
+#include "lockstep/serve/page_cache.h"
+#include "lockstep/serve/run_watch.h"
+#include "lockstep/serve/upload.h"
+
+namespace lockstep::serve {
+namespace {
+
+using httplib::Request;
+using httplib::Response;
+using namespace std::chrono_literals;
+using HandlerResponse = httplib::Server::HandlerResponse;
+
+constexpr const char* kCookie = "lockstep_token";
+constexpr auto kLookEvery = 500ms;
+constexpr auto kHeartbeat = 15s;
+
+int http_status(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kUsage:
+      return 400;
+    case ErrorKind::kData:
+      return 404;
+    case ErrorKind::kEnvironment:
+      return 503;
+    default:
+      return 500;
+  }
+}
+
+void answer_error(Response& response, int status, const std::string& message,
+                  const std::string& hint = "") {
+  response.status = status;
+  const nlohmann::json body{{"error", message}, {"hint", hint}};
+  response.set_content(body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                       "application/json");
+}
+
+/// The same for every answer: nothing is guessed, framed, cached or told to others.
+void set_safe_headers(Response& response) {
+  response.set_header("X-Content-Type-Options", "nosniff");
+  response.set_header("X-Frame-Options", "DENY");
+  response.set_header("Referrer-Policy", "no-referrer");
+  response.set_header("Cross-Origin-Resource-Policy", "same-origin");
+  response.set_header("Cache-Control", "no-store");
+}
+
+}  // namespace
+
+class Server::State {
+ public:
+  State(std::string store_path, Access access, ServerOptions options, Site site, const Clock& clock)
+      : store_path_(std::move(store_path)),
+        access_(std::move(access)),
+        options_(options),
+        site_(std::move(site)),
+        watch_(store_path_, clock),
+        pages_(clock),
+        http_(ConnectionLimits{}) {
+    http_.new_task_queue = [most = options.most_live + 128] {
+      return new ThreadsOnDemand(most);  // httplib deletes it
+    };
+    http_.set_payload_max_length(options.most_upload);
+    http_.set_tcp_nodelay(true);
+    set_rules();
+    set_routes();
+  }
+
+  ~State() { stop(); }
+
+  int start() {
+    const bool any = options_.port == 0;
+    const int port = any ? http_.bind_to_any_port(access_.host())
+                         : (http_.bind_to_port(access_.host(), options_.port) ? options_.port : -1);
+    if (port <= 0) {
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("cannot listen on {}:{}", access_.host(), options_.port),
+                  "another program may have the port; try --port 0");
+    }
+    listener_ = std::thread([this] { http_.listen_after_bind(); });
+    watcher_ = std::thread([this] { look(); });
+    return port;
+  }
+
+  void stop() {
+    feed_.close();
+    if (stopping_.exchange(true)) return;
+    // A server that has not begun to listen yet would not hear.
+    for (int i = 0; i < 200 && listener_.joinable() && !http_.is_running(); ++i) {
+      std::this_thread::sleep_for(10ms);
+    }
+    http_.stop();
+    if (listener_.joinable()) listener_.join();
+    if (watcher_.joinable()) watcher_.join();
+  }
+
+ private:
+  /// Before any route: who asks, and whether it may.
+  void set_rules() {
+    http_.set_pre_routing_handler([this](const Request& request, Response& response) {
+      set_safe_headers(response);
+      return allowed(request, response) ? HandlerResponse::Unhandled : HandlerResponse::Handled;
+    });
+    const httplib::Server::Handler explain = [](const Request&, Response& response) {
+      set_safe_headers(response);
+      if (!response.body.empty()) return;
+      answer_error(response, response.status,
+                   response.status == 404 ? "there is nothing here" : "the request is wrong");
+    };
+    http_.set_error_handler(explain);
+    http_.set_exception_handler([](const Request&, Response& response, std::exception_ptr thrown) {
+      set_safe_headers(response);
+      try {
+        std::rethrow_exception(thrown);
+      } catch (const Error& error) {
+        answer_error(response, http_status(error.kind()), error.what(), error.hint());
+      } catch (const std::exception& problem) {
+        answer_error(response, 500, problem.what());
+      } catch (...) {
+        answer_error(response, 500, "something went wrong");
+      }
+    });
+  }
+
+  bool allowed(const Request& request, Response& response) {
+    if (!access_.host_allowed(request.get_header_value("Host"))) {
+      answer_error(response, 421, "this server does not answer to that name",
+                   "use http://localhost");
+      return false;
+    }
+    if (request.method != "GET" && request.method != "POST" && request.method != "HEAD") {
+      answer_error(response, 405, "only GET and POST are understood");
+      return false;
+    }
+    if (access_.needs_token() && !has_token(request, response)) return false;
+    if (request.method == "POST" && !from_our_page(request)) {
+      answer_error(response, 403, "only this server's own page may send files");
+      return false;
+    }
+    return true;
+  }
+
+  bool has_token(const Request& request, Response& response) {
+    const std::string bearer = request.get_header_value("Authorization");
+    if (bearer.starts_with("Bearer ") && access_.token_matches(bearer.substr(7))) return true;
+    if (const auto kept = cookie(request.get_header_value("Cookie"), kCookie);
+        kept && access_.token_matches(*kept)) {
+      return true;
+    }
+    if (request.path == "/" && access_.token_matches(request.get_param_value("token"))) {
+      // Kept out of the address, where histories and screenshots would show it.
+      response.set_header("Set-Cookie", fmt::format("{}={}; HttpOnly; SameSite=Strict; Path=/",
+                                                    kCookie, access_.token()));
+      response.set_redirect("/", 303);
+      return false;
+    }
+    answer_error(response, 401, "this server asks for its token",
+                 "open the address that lockstep serve printed");
+    return false;
+  }
+
+  /// A page elsewhere can neither set this header without asking first nor hide its origin.
+  static bool from_our_page(const Request& request) {
+    if (request.get_header_value("X-Lockstep") != "1") return false;
+    const std::string origin = request.get_header_value("Origin");
+    const std::string host = request.get_header_value("Host");
+    return origin.empty() || origin == "http://" + host || origin == "https://" + host;
+  }
+
+  void set_routes() {
+    http_.Get("/", [this](const Request&, Response& response) {
+      response.set_header("Content-Security-Policy", site_.policy);
+      response.set_content(site_.html, "text/html; charset=utf-8");
+    });
+    http_.Get("/api/runs", [this](const Request&, Response& response) {
+      response.set_content(watch_.snapshot(), "application/json");
+    });
+    http_.Get("/api/page", [this](const Request& request, Response& response) {
+      const std::string runs = request.get_param_value("runs");
+      PageQuestion question{request.get_param_value("study"), {}};
+      if (!runs.empty()) question.runs = parse_run_ids(runs);
+      const auto text = pages_.get(runs + "/" + question.study, store_stamp(store_path_),
+                                   [&] { return site_.page(question); });
+      response.set_content(*text, "application/json");
+    });
+    http_.Get("/api/live", [this](const Request&, Response& response) { begin_stream(response); });
+    http_.Post("/api/import", [this](const Request& request, Response& response,
+                                     const httplib::ContentReader& content) {
+      take_file(request, response, content);
+    });
+  }
+
+  void begin_stream(Response& response) {
+    if (live_.fetch_add(1) >= options_.most_live) {
+      --live_;
+      response.set_header("Retry-After", "30");
+      answer_error(response, 503, "too many clients watch already");
+      return;
+    }
+    auto seen = std::make_shared<std::uint64_t>(feed_.last());
+    response.set_chunked_content_provider(
+        "text/event-stream",
+        [this, seen, begun = false](std::size_t, httplib::DataSink& sink) mutable {
+          if (!begun) {
+            begun = true;
+            static constexpr std::string_view kHello = "retry: 3000\nevent: hello\ndata: {}\n\n";
+            return sink.write(kHello.data(), kHello.size());
+          }
+          return pass_on(*seen, sink);
+        },
+        [this](bool) { --live_; });
+  }
+
+  /// One round of a stream: what is new, or a sign of life.
+  bool pass_on(std::uint64_t& seen, httplib::DataSink& sink) {
+    const LiveFeed::News news = feed_.wait(seen, kHeartbeat);
+    seen = news.last;
+    if (news.closed) {
+      sink.done();
+      return false;
+    }
+    std::string text;
+    if (news.lost) {
+      text = "event: lost\ndata: {}\n\n";
+    } else if (news.messages.empty()) {
+      text = ": still here\n\n";
+    }
+    for (const auto& message : news.lost ? std::vector<LiveFeed::Message>{} : news.messages) {
+      text += "event: runs\ndata: " + *message + "\n\n";
+    }
+    return sink.write(text.data(), text.size());
+  }
+
+  void take_file(const Request& request, Response& response,
+                 const httplib::ContentReader& content) {
+    if (request.is_multipart_form_data()) {
+      answer_error(response, 415, "send the file itself, not a form");
+      return;
+    }
+    Upload upload(safe_file_name(request.get_param_value("name")), options_.most_upload);
+    content([&](const char* data, std::size_t size) { return upload.write(data, size); });
+    upload.finish();
+    response.set_content(site_.import_file(upload.name(), upload.path()), "application/json");
+  }
+
+  /// Looks at the store for everyone, and only while someone watches.
+  void look() {
+    while (!stopping_) {
+      if (live_ > 0) {
+        try {
+          if (auto news = watch_.changes()) feed_.publish(std::move(*news));
+        } catch (const Error&) {
+          // A store that is being replaced or moved; the next look may find it again.
+        }
+      }
+      const LiveFeed::News closed = feed_.wait(feed_.last(), kLookEvery);
+      if (closed.closed) return;
+    }
+  }
+
+  const std::string store_path_;
+  const Access access_;
+  const ServerOptions options_;
+  const Site site_;
+  RunWatch watch_;
+  PageCache pages_;
+  LiveFeed feed_;
+  BoundedServer http_;
+  std::atomic<std::size_t> live_ = 0;
+  std::atomic<bool> stopping_ = false;
+  std::thread listener_;
+  std::thread watcher_;
+};
+
+Server::Server(std::string store_path, Access access, ServerOptions options, Site site,
+               const Clock& clock)
+    : state_(std::make_unique<State>(std::move(store_path), std::move(access), options,
+                                     std::move(site), clock)) {}
+Server::~Server() = default;
+
+int Server::start() {
+  return state_->start();
+}
+void Server::stop() {
+  state_->stop();
+}
+
+std::vector<std::int64_t> parse_run_ids(const std::string& text) {
+  constexpr std::size_t kMost = 500;
+  std::vector<std::int64_t> ids;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end && ids.size() < kMost) {
+    std::int64_t id = 0;
+    const auto [stop, problem] = std::from_chars(at, end, id);
+    if (problem != std::errc{} || id <= 0) break;
+    ids.push_back(id);
+    at = stop;
+    if (at == end) return ids;
+    if (*at++ != ',') break;
+  }
+  throw Error(ErrorKind::kUsage, "runs must be run numbers with commas, at most 500",
+              "ask for runs=1,2,3");
+}
+
+}  // namespace lockstep::serve

@@ -1,0 +1,103 @@
+// `lockstep serve` in a real browser: runs that appear and move, import, compare, copy.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { RUNS_WRITER, STUDIES, launch, liveRun, openPage, run, scratch, serve } from "./browser.mjs";
+
+let browser;
+let place;
+let store;
+let server;
+
+before(async () => {
+  place = scratch();
+  store = join(place.folder, "lockstep.db");
+  server = await serve(store);
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  const code = await server?.stop();
+  place?.remove();
+  assert.equal(code, 0, "lockstep serve ends well when asked to");
+});
+
+test("without a store it says that there is nothing yet, and a run that begins appears and moves", async () => {
+  const { page, problems, context } = await openPage(browser, server.url);
+  await page.locator("#running .missing").waitFor();
+  assert.match(await page.locator("#runs .missing").innerText(), /no runs yet/);
+  await page.locator("#running .status.good").waitFor();
+  const live = liveRun(store);
+  await live.advance(2);
+  const bar = page.locator("#running .job[data-run] progress");
+  await bar.waitFor();
+  const value = () => bar.evaluate((node) => node.value);
+  await page.waitForFunction(() => document.querySelector("#running .job[data-run] progress")?.value > 0);
+  const before = await value();
+  await live.advance(6);
+  await page.waitForFunction((old) => document.querySelector("#running .job[data-run] progress")?.value > old, before);
+  assert.match(await page.locator("#running .job[data-run] .told").innerText(), /examples\/s.*loss.*left/);
+  await live.advance(4);
+  await page.locator("#live-loss svg").first().waitFor();
+  await live.advance(8);
+  await live.end();
+  await page.locator("#running .missing").waitFor();
+  await page.locator("#runs td", { hasText: "done" }).first().waitFor();
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("a table that is dropped on the page is imported", async () => {
+  const { page, context } = await openPage(browser, server.url);
+  const text = readFileSync(join(STUDIES, "c-data-parallel-resnet18.csv"), "utf8");
+  const files = await page.evaluateHandle((content) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([content], "sweep.csv", { type: "text/csv" }));
+    return transfer;
+  }, text);
+  await page.locator("#drop").waitFor();
+  await page.dispatchEvent("#drop", "drop", { dataTransfer: files });
+  await page.waitForFunction(() => /sweep\.csv: [1-9]\d* runs? added/.test(document.getElementById("import-status").textContent));
+  await page.locator("#runs td", { hasText: "measurements" }).first().waitFor();
+  const nonsense = await page.evaluateHandle(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(["nothing of use"], "notes.txt"));
+    return transfer;
+  });
+  await page.dispatchEvent("#drop", "drop", { dataTransfer: nonsense });
+  await page.waitForFunction(() => /notes\.txt: (?!0 runs)/.test(document.getElementById("import-status").textContent));
+  await context.close();
+});
+
+test("runs are filtered and compared, and tables copied", async () => {
+  run(RUNS_WRITER, "finished", store, "sweep", "4", "60");
+  const { page, problems, context } = await openPage(browser, server.url);
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.locator("#filter").fill("sweep done");
+  await page.waitForFunction(() => document.querySelectorAll("#runs tbody tr").length === 4);
+  for (const box of await page.locator("#runs tbody input[type=checkbox]").all()) await box.check();
+  assert.equal(await page.locator("#compare").innerText(), "Compare 4 runs");
+  await page.locator("#compare").click();
+  await page.locator("#scaling .plot svg").first().waitFor();
+  const table = page.locator("#scaling details.folded", { hasText: "Time and speedup" }).first();
+  await table.evaluate((node) => { node.open = true; });
+  await table.locator("button[data-copy=CSV]").click();
+  const csv = await page.evaluate(() => navigator.clipboard.readText());
+  assert.match(csv.split("\n")[0], /workers,batch_per_worker,global_batch/);
+  assert.ok(csv.trim().split("\n").length > 2);
+  await table.locator("button[data-copy=Markdown]").click();
+  await page.waitForFunction(async () => (await navigator.clipboard.readText()).startsWith("| "));
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("a study has its page, and an unknown one says so", async () => {
+  const { page, context } = await openPage(browser, `${server.url}?study=sweep`);
+  await page.locator("#verdict .headline").waitFor();
+  await page.goto(`${server.url}?study=nosuch`);
+  await page.locator("[role=alert]").waitFor();
+  assert.match(await page.locator("[role=alert]").innerText(), /no study 'nosuch'/);
+  await context.close();
+});

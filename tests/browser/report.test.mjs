@@ -1,0 +1,152 @@
+// The file that `lockstep report --html` writes, in a real browser, from disk.
+import assert from "node:assert/strict";
+import { statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { LOCKSTEP, RUNS_WRITER, STUDIES, drawAll, launch, openPage, run, scratch } from "./browser.mjs";
+
+const VIEWS = ["decision", "scaling", "time", "batch", "bandwidth", "learning", "steps", "backtest", "runs"];
+let browser;
+let place;
+let full;
+let study;
+
+before(async () => {
+  place = scratch();
+  const store = join(place.folder, "lockstep.db");
+  run(RUNS_WRITER, "finished", store, "sweep", "12", "120");
+  full = join(place.folder, "full.html");
+  run(LOCKSTEP, "report", "sweep", "--store", store, "--html", full);
+  study = join(place.folder, "study.html");
+  run(LOCKSTEP, "report", "--from", join(STUDIES, "c-data-parallel-resnet18.csv"), "--html", study);
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  place?.remove();
+});
+
+test("every view draws its charts, asks nobody for anything, and breaks no rule of its policy", async () => {
+  const { page, problems, context } = await openPage(browser, `file://${full}`);
+  await drawAll(page);
+  for (const view of VIEWS) {
+    const drawn = await page.locator(`#${view} .plot svg`).count();
+    const tables = await page.locator(`#${view} details.folded`).count();
+    assert.ok(view === "runs" ? tables > 0 : drawn > 0, `${view} has nothing to see`);
+    assert.equal(await page.locator(`section#${view} > .missing`).count(), 0, `${view} says it has nothing`);
+  }
+  assert.match(await page.locator(".headline").innerText(), /Use \d+ worker/);
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("views without data say what would fill them", async () => {
+  const table = join(place.folder, "little.csv");
+  writeFileSync(table, "model,workers,metric,value,unit\nnet,1,val_accuracy,0.5,\n");
+  const empty = join(place.folder, "empty.html");
+  run(LOCKSTEP, "report", "--from", table, "--html", empty);
+  const { page, problems, context } = await openPage(browser, `file://${empty}`);
+  for (const view of VIEWS.filter((name) => name !== "learning")) {
+    assert.match(await page.locator(`section#${view} > .missing`).innerText(), /Nothing to show yet/, view);
+  }
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("a table sorts by any column, both ways, unknown cells last", async () => {
+  const { page, context } = await openPage(browser, `file://${study}`);
+  const table = page.locator("#scaling details[open] table").first();
+  const head = table.locator("th", { hasText: "epoch time" });
+  const column = await head.evaluate((cell) => cell.cellIndex);
+  const values = async () => (await table.locator(`tbody td:nth-child(${column + 1})`).allInnerTexts()).map(Number);
+  await head.locator("button").click();
+  assert.equal(await head.getAttribute("aria-sort"), "ascending");
+  const up = await values();
+  assert.deepEqual(up, [...up].sort((a, b) => a - b));
+  await head.locator("button").press("Enter");
+  assert.equal(await head.getAttribute("aria-sort"), "descending");
+  const down = await values();
+  assert.deepEqual(down, [...up].reverse());
+  await context.close();
+});
+
+test("the theme changes by button and key, and is kept", async () => {
+  const { page, context } = await openPage(browser, `file://${study}`, { colorScheme: "light" });
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await paper();
+  await page.keyboard.press("t");
+  await page.keyboard.press("t");
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  assert.notEqual(await paper(), light);
+  await page.reload();
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await page.locator("[data-action=theme]").click();
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), undefined);
+  await context.close();
+});
+
+test("keys go from view to view, and hide a series", async () => {
+  const { page, context } = await openPage(browser, `file://${study}`);
+  await page.keyboard.press("j");
+  const first = await page.evaluate(() => document.activeElement.id);
+  await page.keyboard.press("j");
+  const second = await page.evaluate(() => document.activeElement.id);
+  assert.deepEqual([first, second], ["decision", "scaling"]);
+  await page.keyboard.press("k");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "decision");
+  const series = page.locator("#decision .legend button").first();
+  const shapes = () => page.locator("#decision .plot svg path").count();
+  await page.locator("#decision .plot svg").first().waitFor();
+  const all = await shapes();
+  await series.focus();
+  await page.keyboard.press("Space");
+  assert.equal(await series.getAttribute("aria-pressed"), "false");
+  assert.ok((await shapes()) < all);
+  await context.close();
+});
+
+test("a link leads to a chart, also to one that is behind another", async () => {
+  const { page, context } = await openPage(browser, `file://${study}#efficiency-1`);
+  assert.equal(await page.locator("select[data-family=scaling]").inputValue(), "efficiency-1");
+  await page.locator("#efficiency-1 .plot svg").waitFor();
+  assert.ok(await page.locator("#efficiency-1").isVisible());
+  await context.close();
+});
+
+test("hovering gives exact values", async () => {
+  const { page, context } = await openPage(browser, `file://${study}`);
+  const plot = page.locator("#decision .plot svg").first();
+  await plot.waitFor();
+  await plot.scrollIntoViewIfNeeded();
+  const box = await plot.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.waitForFunction(() => /workers: \d/.test(document.querySelector('#decision g[aria-label="tip"]')?.textContent ?? ""));
+  await context.close();
+});
+
+test("a screen reader finds names for charts, tables and controls", async () => {
+  const { page, context } = await openPage(browser, `file://${full}`);
+  await drawAll(page);
+  const nameless = await page.evaluate(() => {
+    const named = (node) => node.getAttribute("aria-label") || node.getAttribute("aria-labelledby") || node.textContent.trim() ||
+      (node.id && document.querySelector(`label[for="${node.id}"]`)) || node.getAttribute("title");
+    return [...document.querySelectorAll("button, a, select, input, figure, .plot, nav, section, .scroller")]
+      .filter((node) => !named(node)).map((node) => node.outerHTML.slice(0, 80));
+  });
+  assert.deepEqual(nameless, []);
+  assert.equal(await page.locator("h1").count(), 1);
+  assert.equal(await page.locator("main").count(), 1);
+  await context.close();
+});
+
+test("a phone sees all of it without scrolling sideways", async () => {
+  const { page, context } = await openPage(browser, `file://${full}`, { viewport: { width: 390, height: 844 } });
+  await drawAll(page);
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+  await context.close();
+});
+
+test("the file is small", () => {
+  assert.ok(statSync(study).size < 450_000, `${statSync(study).size} bytes`);
+});

@@ -1,0 +1,68 @@
+import { readDocument } from "../document";
+import { element, replace } from "../dom";
+import { Choices } from "../page/figure";
+import { followAddress } from "../page/navigation";
+import { pageBody } from "../page/page";
+import { shell } from "../shell";
+import type { Feed } from "./feed";
+import { runningPanel } from "./running";
+
+/** New epochs and ended runs change the page; steps do not, so that a reader is left in peace. */
+function signature(feed: Feed, wanted: (study: string, id: number) => boolean): string {
+  return [...feed.runs.values()]
+    .filter((run) => wanted(run.study, run.id))
+    .map((run) => `${run.id}:${run.state}:${run.epochs_done}`)
+    .join(" ");
+}
+
+/** The page of a study or of some runs, made anew by the server whenever its runs got further. */
+export function showSelection(feed: Feed, query: URLSearchParams): void {
+  const study = query.get("study") ?? "";
+  const ids = (query.get("runs") ?? "").split(",").filter((id) => id).map(Number);
+  const parameters = new URLSearchParams();
+  if (study) parameters.set("study", study);
+  if (ids.length > 0) parameters.set("runs", ids.join(","));
+  const back = element("a", { href: "/", class: "button" }, "All runs");
+  const title = ids.length > 1 ? `Runs ${ids.join(", ")}` : ids.length === 1 ? `Run ${ids[0]}` : study ? `Study ${study}` : "All runs";
+  const content = shell(title, "", back);
+  const running = element("div", { class: "live" });
+  const place = element("div", {}, element("p", { class: "live missing" }, "Reading the store…"));
+  content.append(running, place);
+  const choices = new Choices();
+  const wanted = (of: string, id: number): boolean => (ids.length > 0 ? ids.includes(id) : study ? of === study : true);
+  let drawn: string | null = null;
+  const refresh = async (): Promise<void> => {
+    const answer = await fetch(`/api/page?${parameters.toString()}`);
+    const text = await answer.text();
+    if (!answer.ok) {
+      const said = JSON.parse(text) as { error?: string; hint?: string };
+      replace(place, element("p", { class: "live missing", role: "alert" }, `${said.error ?? answer.status} ${said.hint ?? ""}`));
+      return;
+    }
+    const first = drawn === null;
+    const scroll = window.scrollY;
+    const open = [...place.querySelectorAll("details[open] > summary")].map((node) => node.textContent);
+    replace(place, pageBody(readDocument(text), choices));
+    for (const summary of place.querySelectorAll("details > summary")) {
+      if (open.includes(summary.textContent)) (summary.parentElement as HTMLDetailsElement).open = true;
+    }
+    if (first) followAddress(false);
+    else window.scrollTo({ top: scroll, behavior: "instant" });
+  };
+  let waiting = false;
+  feed.onChange(() => {
+    const some = [...feed.runs.values()].some((run) => run.state === "running" && wanted(run.study, run.id));
+    if (some && running.childElementCount === 0) running.append(runningPanel(feed));
+    if (!some) running.replaceChildren();
+    const now = signature(feed, wanted);
+    if (now === drawn || waiting) return;
+    waiting = true;
+    setTimeout(() => {
+      waiting = false;
+      void refresh().then(() => {
+        drawn = now;
+      });
+    }, drawn === null ? 0 : 2500);
+  });
+  window.addEventListener("hashchange", () => followAddress(true));
+}
