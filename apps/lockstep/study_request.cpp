@@ -64,6 +64,7 @@ std::string fixed_text(const StudyRequest& request) {
   common.spec.strategy = defaults.spec.strategy;
   common.spec.oversubscribed = false;
   common.timeout_s = defaults.timeout_s;
+  common.heartbeat_s = defaults.heartbeat_s;
   // A limit decides which rungs of a ladder fit; of other runs only whether they fail.
   if (!request.is_ladder()) common.memory_bytes = 0;
   std::string text = joined(train_arguments(common));
