@@ -27,6 +27,41 @@ struct Range {
   bool holds(T value) const { return least <= value && value <= most; }
 };
 
+/// Options that only some recipes take; the worker refuses those that its recipe does not know.
+template <class Visitor, class Options>
+void visit_recipe_options(Visitor& visit, Options& options) {
+  visit.group("Recipes with images: transfer, steering, gan, script");
+  visit.flag("--strict", options.strict, true,
+             "An image that cannot be used is an error (default: skipped and named)");
+  visit.real("--validation", options.validation, {0, 0.99},
+             "Part held back where there is no val/ folder (default 0.2)");
+  visit.text("--image-size", options.image_size, "SIZE",
+             "Size images are brought to, as 224 or 66x200 (default: the recipe's)");
+  visit.text("--classes", options.classes, "auto|N",
+             "transfer, script: classes are the folders; N: there must be N (default auto)");
+  visit.real("--rotate", options.rotate, {0, 180}, "Rotate by up to X degrees to either side");
+  visit.real("--zoom", options.zoom, {0, 0.95}, "Enlarge by a factor from 1-X to 1+X");
+  visit.real("--shift-x", options.shift_x, {0, 1}, "Move by up to X of the width");
+  visit.real("--shift-y", options.shift_y, {0, 1}, "Move by up to X of the height");
+  visit.real("--flip", options.flip, {0, 1}, "Mirror left and right with probability X");
+
+  visit.group("Recipe transfer");
+  visit.text("--backbone", options.backbone, "FILE",
+             "Weights: a state file or TorchScript module as torchvision writes them, or a "
+             "checkpoint; mobilenet_v2 or vgg16 to train one from nothing");
+  visit.flag("--fine-tune", options.fine_tune, true, "Train the backbone too, at a lower rate");
+  visit.real("--backbone-rate", options.backbone_rate, {1e-9, 1},
+             "With --fine-tune: rate of the backbone as a part of the head's (default 0.1)");
+
+  visit.group("Recipes gan and script");
+  visit.text("--samples", options.samples, "DIR", "gan: a sheet of samples after each epoch");
+  visit.text("--model", options.model, "FILE", "script: the TorchScript module to train");
+  visit.choice("--loss", options.loss, {"cross_entropy", "mse"},
+                       "script: what to minimise (default cross_entropy)");
+  visit.text("--save", options.save, "FILE",
+             "script: the trained module, written after each epoch (default: none)");
+}
+
 /// Every option, once; a visitor either adds it to a parser or writes it as an argument.
 template <class Visitor, class Request>
 void visit_options(Visitor& visit, Request& request) {
@@ -35,7 +70,7 @@ void visit_options(Visitor& visit, Request& request) {
 
   visit.group("Training");
   visit.integer("-b,--batch", spec.batch_per_worker, {1, 1 << 24},
-                "Examples per worker and step, b");
+                "Examples per worker and step, b (default: the recipe's, mostly 128)");
   visit.integer("-e,--epochs", spec.epochs, {1, 1'000'000}, "Passes over the training set");
   visit.integer("--steps", spec.max_steps, {1, std::int64_t{1} << 40},
                 "Stop after that many steps in all");
@@ -116,6 +151,8 @@ void visit_options(Visitor& visit, Request& request) {
              "Do not keep the times of each step");
   visit.flag("--check-ranks", request.check_ranks, true,
              "Compare the parameters of all ranks after every step");
+
+  visit_recipe_options(visit, spec.options);
 }
 
 /// The last of "-n,--workers": the name that messages and arguments use.
@@ -172,7 +209,9 @@ class Binder {
   void group(const std::string& title) { group_ = title; }
 
   void recipe(std::string& field) {
-    command_.add_option("RECIPE", field, "What to train: fashion, cifar-resnet18, ...")
+    command_
+        .add_option("RECIPE", field,
+                    "What to train: fashion, cifar-resnet18, gan, transfer, steering, script")
         ->capture_default_str();
   }
 

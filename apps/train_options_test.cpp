@@ -82,6 +82,18 @@ record::TrainRequest random_request(Rng& rng) {
   r.spec.seed = maybe() ? rng.next() : rng.below(5);
   r.spec.augment = maybe();
   r.spec.oversubscribed = maybe();
+  auto& options = r.spec.options;
+  for (std::string* text : {&options.image_size, &options.classes, &options.backbone,
+                            &options.model, &options.save, &options.samples}) {
+    if (maybe()) *text = random_text(rng);
+  }
+  for (double* part : {&options.validation, &options.rotate, &options.zoom, &options.shift_x,
+                       &options.shift_y, &options.flip, &options.backbone_rate}) {
+    if (maybe()) *part = 1e-9 + rng.uniform() * 0.9;
+  }
+  options.strict = maybe();
+  options.fine_tune = maybe();
+  if (maybe()) options.loss = maybe() ? "mse" : "cross_entropy";
   if (maybe()) r.checkpoint_dir = random_text(rng);
   r.resume = maybe();
   if (maybe()) r.checkpoint_every = 1 + static_cast<std::int64_t>(rng.below(1000));

@@ -1,14 +1,17 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
-#include "all_reduce_bench.h"
+#include "collectives_bench.h"
+#include "device_bench.h"
 #include "event_channel.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/log.h"
 #include "lockstep/base/version.h"
+#include "lockstep/comm/network_address.h"
 #include "lockstep/comm/placement.h"
 #include "lockstep/measure/machine.h"
 #include "lockstep/train/trainer.h"
@@ -24,11 +27,32 @@ namespace {
 struct Command {
   record::TrainRequest request;
   std::string record_path;
-  AllReduceBench bench;
+  CollectivesOptions collectives;
+  double device_seconds = 1;
   CLI::App* training = nullptr;
-  CLI::App* benching = nullptr;
   CLI::App* probing = nullptr;
+  CLI::App* naming = nullptr;
+  CLI::App* link = nullptr;
+  CLI::App* device = nullptr;
 };
+
+void add_bench_commands(CLI::App& app, Command& command) {
+  record::TrainRequest& request = command.request;
+  command.link = app.add_subcommand(
+      "collectives", "Time all-reduces over all ranks; rank 0 prints a line of JSON for each size");
+  command.link->add_option("--backend", request.spec.backend, "How workers exchange data");
+  command.link->add_option("--least", command.collectives.least_bytes, "Smallest size, bytes");
+  command.link->add_option("--most", command.collectives.most_bytes, "Largest size, bytes");
+  command.link->add_option("--seconds", command.collectives.seconds_per_size, "Time for each size");
+  command.link->add_flag("--oversubscribe", request.spec.oversubscribed, "Workers share cores");
+  command.link->add_option("--interface", request.interface,
+                           "Network between hosts: a name or an address");
+  command.link->add_option("--timeout", request.timeout_s,
+                           "Longest wait for another rank, seconds");
+  command.device = app.add_subcommand("device", "Measure this device, a line of JSON");
+  command.device->add_option("--threads", request.spec.threads_per_worker, "Threads to use");
+  command.device->add_option("--seconds", command.device_seconds, "Time for each figure");
+}
 
 void add_commands(CLI::App& app, Command& command) {
   app.set_version_flag("--version", kVersion);
@@ -40,10 +64,9 @@ void add_commands(CLI::App& app, Command& command) {
       ->add_option("--record", command.record_path,
                    "File for the record of the run, which rank 0 writes (default: standard output)")
       ->type_name("FILE");
-  command.benching =
-      app.add_subcommand("all-reduce", "Time sums over all ranks, checked; rank 0 prints a table");
-  add_bench_options(*command.benching, command.request, command.bench);
   command.probing = app.add_subcommand("probe", "Print what this program offers here, as JSON");
+  command.naming = app.add_subcommand("names", "Print the recipes and schedules, as JSON");
+  add_bench_commands(app, command);
 }
 
 record::RunStarted describe_program() {
@@ -56,14 +79,27 @@ record::RunStarted describe_program() {
   return started;
 }
 
+/// Lines on standard output, for `lockstep bench`; the record is closed as that of a run is.
+void bench_link(Command& command, RankConnection& connection, EventChannel& events) {
+  comm::Communicator& communicator = connection.communicator();
+  command.collectives.nodes = command.request.spec.nodes;
+  command.collectives.host = comm::host_name();
+  bench_collectives(command.collectives, communicator, connection.clock(),
+                    [](const std::string& line) {
+                      fmt::print("{}\n", line);
+                      std::fflush(stdout);
+                    });
+  if (communicator.rank() == 0) events.send(record::RunEnded{});
+}
+
 /// The rest of the process as one rank of a run; every error ends it in here.
 void take_part(Command& command, const comm::Placement& place, EventChannel& events) {
   record::TrainRequest& request = command.request;
-  set_up_process(request.spec.threads_per_worker);
+  set_up_process(command.link->parsed() ? 1 : request.spec.threads_per_worker);
   RankConnection connection(place, request, events);
   try {
-    if (command.benching->parsed()) {
-      run_all_reduce_bench(command.bench, connection.communicator(), request.spec.nodes);
+    if (command.link->parsed()) {
+      bench_link(command, connection, events);
     } else {
       train::Trainer trainer(
           request, describe_program(), connection.communicator(), connection.clock(),
@@ -76,6 +112,21 @@ void take_part(Command& command, const comm::Placement& place, EventChannel& eve
   } catch (const std::exception& problem) {
     connection.fail(Error(ErrorKind::kInternal, problem.what()));
   }
+}
+
+/// Answers questions about this program and its machine; false where none was asked.
+bool answer(const Command& command) {
+  if (command.probing->parsed()) {
+    fmt::print("{}\n", probe());
+  } else if (command.naming->parsed()) {
+    fmt::print("{}\n", known_names());
+  } else if (command.device->parsed()) {
+    set_up_process(command.request.spec.threads_per_worker);
+    fmt::print("{}\n", bench_device(SystemClock(), command.device_seconds));
+  } else {
+    return false;
+  }
+  return true;
 }
 
 int parse(CLI::App& app, int argc, char** argv, bool& over) {
@@ -100,6 +151,7 @@ int run(int argc, char** argv) {
     tie_to_starter(place);
     set_up_log(place.size > 1 ? fmt::format("[rank {}/{}]", place.rank, place.size) : "", false);
     Command command;
+    command.request.spec.batch_per_worker = 0;  // unless told otherwise, the recipe's own
     command.request.spec.threads_per_worker = threads_by_default(place);
     command.request.spec.oversubscribed = is_oversubscribed(place);
     CLI::App app{
@@ -108,10 +160,7 @@ int run(int argc, char** argv) {
     bool over = false;
     const int code = parse(app, argc, argv, over);
     if (over) return code;
-    if (command.probing->parsed()) {
-      fmt::print("{}\n", probe());
-      return 0;
-    }
+    if (answer(command)) return 0;
     // Of several ranks, only rank 0 has a record to write.
     events = std::make_unique<EventChannel>(place.rank == 0 ? command.record_path : "");
     cli::check_train_request(command.request);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gemm.h"
+#include "lockstep/train/recipe.h"
 
 namespace lockstep::worker {
 
@@ -14,6 +15,14 @@ std::string torch_version() { return TORCH_VERSION; }
 std::string blas_description() {
   const GemmFacts facts = gemm_facts();
   return facts.onednn ? fmt::format("oneDNN instead of {}", facts.blas) : facts.blas;
+}
+
+std::string known_names() {
+  std::vector<std::string> recipes;
+  for (const train::Recipe& recipe : train::all_recipes()) recipes.push_back(recipe.name);
+  const nlohmann::json answer{{"recipes", recipes},
+                              {"schedules", {"constant", "linear", "cosine"}}};
+  return answer.dump();
 }
 
 std::string probe() {

@@ -1,12 +1,15 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "command.h"
+#include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
 #include "lockstep/predict/advice.h"
 #include "measured_series.h"
@@ -38,12 +41,22 @@ nlohmann::json candidate_json(const Advice& advice, const Candidate& one) {
   return {{"series", one.name},
           {"device", one.device},
           {"workers", one.workers},
-          {"kind", one.job.scaling.measured ? "measured" : "predicted"},
+          {"kind", one.measured ? "measured" : "predicted"},
           {"time_s", estimate_json(one.time_s)},
           {cost, estimate_json(one.cost)},
           {"meets_deadline", one.meets_deadline},
           {"meets_budget", one.meets_budget},
           {"pareto", one.pareto}};
+}
+
+/// Of the choice's interval; of total times only where those are compared.
+std::vector<std::string> reasons_for_width(const Advice& advice) {
+  std::vector<std::string> reasons = advice.candidates[advice.chosen].job.scaling.width;
+  const bool total = advice.time_means != "to the target" && advice.time_means != "one epoch";
+  std::erase_if(reasons, [&](const std::string& reason) {
+    return !total && reason.rfind("total time: ", 0) == 0;
+  });
+  return reasons;
 }
 
 nlohmann::json next_json(const Advice& advice) {
@@ -63,6 +76,8 @@ void print_json(const Advice& advice, const std::vector<std::string>& notes) {
                       {"would_change", advice.would_change},
                       {"next_run", next_json(advice)},
                       {"notes", notes},
+                      {"caveats", advice.caveats},
+                      {"interval_because", reasons_for_width(advice)},
                       {"candidates", nlohmann::json::array()}};
   json["next_best"] = advice.next_best
                           ? candidate_json(advice, advice.candidates[*advice.next_best])
@@ -83,7 +98,9 @@ report::Table candidates_table(const Advice& advice, const predict::AdviceQuesti
                    {"series", "", "series", Align::kLeft, ""},
                    {"workers", "", "workers", Align::kRight, ""},
                    {"time", "", "time_s", Align::kRight, ""},
-                   {advice.cost_means, "", "cost", Align::kRight, ""}};
+                   {advice.cost_means, "", "cost", Align::kRight, ""},
+                   {"kind", "", "kind", Align::kLeft, ""},
+                   {"Pareto", "", "pareto", Align::kLeft, "none is both faster and cheaper"}};
   if (question.deadline_s) {
     table.columns.push_back({"in time", "%", "meets_deadline_percent", Align::kRight,
                              "probability of keeping the deadline"});
@@ -95,14 +112,14 @@ report::Table candidates_table(const Advice& advice, const predict::AdviceQuesti
   table.label_columns = 3;
   for (std::size_t i = 0; i < advice.candidates.size(); ++i) {
     const Candidate& one = advice.candidates[i];
-    const std::string mark = i == advice.chosen      ? "use"
-                             : advice.next_best == i ? "next best"
-                             : one.pareto            ? "pareto"
-                                                     : "";
-    std::vector<report::Cell> row{mark.empty() ? report::Cell(" ") : report::Cell(mark), one.name,
+    const std::string mark = i == advice.chosen ? "use" : advice.next_best == i ? "next best" : " ";
+    std::vector<report::Cell> row{mark,
+                                  one.name,
                                   report::decimal(one.workers, 0),
                                   report::Cell(time_with_interval(one.time_s), one.time_s.value),
-                                  report::Cell(with_interval(one.cost, 2), one.cost.value)};
+                                  report::Cell(significant_with_interval(one.cost), one.cost.value),
+                                  one.measured ? "measured" : "predicted",
+                                  one.pareto ? "yes" : " "};
     if (question.deadline_s) row.push_back(report::decimal(100 * one.meets_deadline, 0));
     if (question.budget) row.push_back(report::decimal(100 * one.meets_budget, 0));
     table.rows.push_back(std::move(row));
@@ -116,18 +133,24 @@ void print_next(const Advice& advice) {
     return;
   }
   const predict::NextRun& next = *advice.next;
-  fmt::print("next run: {:g} workers of {}{}; {:.0f} % that it changes the decision\n",
-             next.workers, next.series,
-             next.epoch_s ? ", an epoch of about " + time_with_interval(*next.epoch_s) : "",
+  std::string duration;
+  if (next.epoch_s) {
+    duration =
+        fmt::format(", an epoch of about {}, {:.2g} device-hours",
+                    time_with_interval(*next.epoch_s), next.epoch_s->value * next.workers / 3600);
+  }
+  fmt::print("next run: {:g} worker{} of {}{}; {:.0f} % that it changes the decision\n",
+             next.workers, next.workers == 1 ? "" : "s", next.series, duration,
              100 * next.changes_decision);
 }
 
 void print_text(const Advice& advice, const predict::AdviceQuestion& question,
                 const std::vector<std::string>& notes) {
   const Candidate& chosen = advice.candidates[advice.chosen];
-  fmt::print("use {:g} worker{} of {}: {}, {} {}\n", chosen.workers, chosen.workers == 1 ? "" : "s",
-             chosen.name, time_with_interval(chosen.time_s), with_interval(chosen.cost, 2),
-             advice.cost_means);
+  fmt::print("use {:g} worker{} of {}: {} ({}, {}), {} {}\n", chosen.workers,
+             chosen.workers == 1 ? "" : "s", chosen.name, time_with_interval(chosen.time_s),
+             advice.time_means, chosen.measured ? "measured" : "predicted",
+             significant_with_interval(chosen.cost), advice.cost_means);
   for (const std::string& reason : advice.why) fmt::print("  because: {}\n", reason);
   if (advice.more_is_slower) {
     fmt::print("  more workers would be slower with probability {:.0f} %\n",
@@ -138,13 +161,29 @@ void print_text(const Advice& advice, const predict::AdviceQuestion& question,
   print_next(advice);
   fmt::print("\n{}", report::render(candidates_table(advice, question), report::Format::kText,
                                     {.width = terminal_width()}));
+  for (const std::string& note : advice.caveats) fmt::print("note: {}\n", note);
   for (const std::string& note : notes) fmt::print("note: {}\n", note);
+  for (const std::string& reason : reasons_for_width(advice)) {
+    fmt::print("note: interval of the choice: {}\n", reason);
+  }
+  fmt::print("note: in brackets: 90 % intervals\n");
+}
+
+/// Only ways to do the same job can be compared.
+void check_one_job(const std::vector<predict::TableSeries>& measured) {
+  std::set<std::string> models;
+  for (const predict::TableSeries& one : measured) models.insert(one.model);
+  if (models.size() < 2) return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{} models were measured: {}", models.size(), fmt::join(models, ", ")),
+              fmt::format("name one: --model {}", *models.begin()));
 }
 
 void run(const GlobalOptions& global, AdviseOptions& options) {
   options.source.store_path = global.store_path;
   predict::AdviceQuestion question;
   question.measured = measured_series(options.source);
+  check_one_job(question.measured);
   question.max_workers = static_cast<double>(options.max_workers);
   if (!options.deadline.empty())
     question.deadline_s = parse_duration(options.deadline, "--deadline");
@@ -194,6 +233,7 @@ void add_advise_command(CLI::App& app, const GlobalOptions& global) {
   command.add_option("--examples", options->examples, "Examples of one epoch")
       ->check(CLI::PositiveNumber);
   command.add_option("--from", options->source.table, "Measurements table; default: the store");
+  command.add_option("--model", options->source.model, "Only measurements of this model or recipe");
   command.add_option("--study", options->source.study, "Only runs of this study of the store");
   command.add_option("--series-column", options->source.series_column,
                      "Column of the table that names the series");

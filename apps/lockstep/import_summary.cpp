@@ -153,7 +153,9 @@ std::string summary_text(const FileOutcome& outcome) {
     if (!file.runs[i].has_figures()) {
       ++empty;
     } else if (shown++ < kShownRuns) {
-      text += run_line(file.runs[i], outcome.stored[i]);
+      // A dry run stores nothing, so there is no place to tell.
+      text += run_line(file.runs[i],
+                       i < outcome.stored.size() ? outcome.stored[i] : store::AddedImport{});
     }
     for (const std::string& what : file.runs[i].missing) ++missing[what];
     for (const std::string& what : file.runs[i].warnings) ++warnings[what];

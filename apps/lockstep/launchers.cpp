@@ -23,25 +23,25 @@ void require(const std::string& program, const char* package) {
               fmt::format("install it (Debian: {}) or choose another --launcher", package));
 }
 
-Launch launch_locally(const record::TrainRequest& request) {
-  record::TrainRequest planned = request;
-  const launch::CorePlan plan = plan_workers(planned.spec);
+Launch launch_locally(const WorkerCommand& command) {
+  record::RunSpec spec = command.spec;
+  const launch::CorePlan plan = plan_workers(spec);
   auto local = std::make_shared<launch::LocalWorkers>();
   Launch launch;
   launch.specs =
-      local->specs(require_worker_program(), worker_arguments(planned), plan, worker_environment());
+      local->specs(require_worker_program(), command.arguments, plan, worker_environment());
   launch.kept = std::move(local);
   return launch;
 }
 
-launch::WorkerJob job_of(const record::TrainRequest& request) {
+launch::WorkerJob job_of(const WorkerCommand& command) {
   launch::WorkerJob job;
   job.program = require_worker_program();
-  job.arguments = worker_arguments(request);
-  job.workers = request.spec.workers;
-  job.oversubscribe = request.spec.oversubscribed;
-  job.uses_mpi = request.spec.backend == "mpi";
-  job.name = "lockstep-" + request.spec.recipe;
+  job.arguments = command.arguments;
+  job.workers = command.spec.workers;
+  job.oversubscribe = command.spec.oversubscribed;
+  job.uses_mpi = command.spec.backend == "mpi";
+  job.name = command.name;
   job.environment = {"LOCKSTEP_SECRET=" + launch::make_secret()};
   return job;
 }
@@ -92,23 +92,45 @@ void check_launcher_options(const LauncherOptions& options) {
   if (cluster.nodes < 0) throw Error(ErrorKind::kUsage, "--nodes must not be negative");
 }
 
-Launch make_launch(const record::TrainRequest& request, const LauncherOptions& options) {
-  if (options.local()) return launch_locally(request);
+Launch make_launch(const WorkerCommand& command, const LauncherOptions& options) {
+  if (options.local()) return launch_locally(command);
   if (options.launcher == "mpi") {
     require("mpirun", "openmpi-bin");
-    return {{launch::mpirun_command(job_of(request), options.cluster)}, nullptr};
+    launch::WorkerJob job = job_of(command);
+    if (!options.cluster.hostfile.empty()) {
+      // There rank 0 runs; mpirun itself tells its workers only where mpirun runs.
+      const auto hosts = launch::read_host_file(options.cluster.hostfile);
+      job.environment.push_back("LOCKSTEP_RENDEZVOUS=" + hosts.front().address());
+    }
+    return {{launch::mpirun_command(job, options.cluster)}, nullptr};
   }
   if (options.launcher == "slurm") {
     require("srun", "slurm-client");
-    return {{launch::srun_command(job_of(request), options.cluster)}, nullptr};
+    return {{launch::srun_command(job_of(command), options.cluster)}, nullptr};
   }
   // Another remote shell with ssh's way of calling it may stand in.
   const char* shell = std::getenv("LOCKSTEP_SSH");
   const std::string ssh = shell != nullptr ? shell : "ssh";
   require(ssh, "openssh-client");
   return {
-      launch::ssh_commands(job_of(request), launch::read_host_file(options.cluster.hostfile), ssh),
+      launch::ssh_commands(job_of(command), launch::read_host_file(options.cluster.hostfile), ssh),
       nullptr};
+}
+
+Launch make_launch(const record::TrainRequest& request, const LauncherOptions& options) {
+  record::TrainRequest planned = request;
+  if (options.local()) {
+    plan_workers(planned.spec);
+    planned.memory_bytes = 0;  // set below, so that it holds from a worker's first allocation on
+  }
+  Launch launch = make_launch(
+      WorkerCommand{planned.spec, worker_arguments(planned), "lockstep-" + request.spec.recipe},
+      options);
+  if (!options.local()) return launch;
+  for (launch::ProcessSpec& spec : launch.specs) {
+    spec.data_limit = request.memory_bytes / launch.specs.size();
+  }
+  return launch;
 }
 
 std::string launch_text(const Launch& launch) {

@@ -19,6 +19,10 @@ std::vector<record::Measurement> configurations(std::vector<record::Measurement>
   std::erase_if(rows, [](const record::Measurement& row) {
     return row.notes.count("warm_up") != 0 || row.notes.count("unreliable") != 0;
   });
+  if (rows.empty()) {
+    throw Error(ErrorKind::kData, "all runs were oversubscribed: their timings are unreliable",
+                "train with no more workers x threads than there are cores");
+  }
   for (record::Measurement& row : rows) {
     newest_epochs[row.model] = row.epochs;
     std::erase_if(row.notes, [](const auto& note) {
@@ -31,26 +35,23 @@ std::vector<record::Measurement> configurations(std::vector<record::Measurement>
   return rows;
 }
 
-int directness(predict::Metric metric) {
-  switch (metric) {
-    case predict::Metric::kThroughput:
-      return 3;
-    case predict::Metric::kEpochTime:
-      return 2;
-    case predict::Metric::kStepTime:
-      return 1;
-    case predict::Metric::kTotalTime:
-      return 0;
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::vector<record::Measurement> measured_rows(const MeasuredSource& source) {
-  if (!source.table.empty()) return import::read_measurements_file(source.table).rows;
-  store::Store store(source.store_path);
-  return stored_measurements(store, source.study).rows;
+  std::vector<record::Measurement> rows;
+  if (source.table.empty()) {
+    store::Store store(source.store_path);
+    rows = stored_measurements(store, source.study).rows;
+  } else {
+    rows = import::read_measurements_file(source.table).rows;
+  }
+  if (source.model.empty()) return rows;
+  std::erase_if(rows, [&](const record::Measurement& row) { return row.model != source.model; });
+  if (rows.empty()) {
+    throw Error(ErrorKind::kData, "nothing was measured of model '" + source.model + "'",
+                "name a model as it stands in the measurements");
+  }
+  return rows;
 }
 
 std::vector<predict::TableSeries> series_of_rows(std::vector<record::Measurement> rows, bool stored,
@@ -58,15 +59,8 @@ std::vector<predict::TableSeries> series_of_rows(std::vector<record::Measurement
   if (stored) rows = configurations(std::move(rows));
   std::vector<predict::TableSeries> all = predict::series_of(rows, series_column);
   if (!series_column.empty()) return all;
-  std::map<std::string, int> best;
-  for (const predict::TableSeries& one : all) {
-    int& level = best.emplace(one.name, -1).first->second;
-    level = std::max(level, directness(one.metric));
-  }
-  std::erase_if(all, [&](const predict::TableSeries& one) {
-    return directness(one.metric) < best[one.name];
-  });
-  return all;
+  for (predict::TableSeries& one : all) one.overhead_grows = stored;
+  return predict::most_direct(std::move(all));
 }
 
 std::vector<predict::TableSeries> measured_series(const MeasuredSource& source) {

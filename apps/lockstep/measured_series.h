@@ -13,6 +13,7 @@ struct MeasuredSource {
   std::string table;          ///< a measurements table; empty = the store
   std::string store_path;     ///< used when `table` is empty
   std::string study;          ///< of the store; empty = all runs
+  std::string model;          ///< only rows of this model; empty = all
   std::string series_column;  ///< column of the table that names the series; empty = by content
 };
 

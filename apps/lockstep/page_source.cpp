@@ -10,6 +10,7 @@
 #include "lockstep/base/clock.h"
 #include "lockstep/base/error.h"
 #include "lockstep/import/measurements_table.h"
+#include "lockstep/store/calibrations.h"
 #include "lockstep/store/imports.h"
 #include "measured_series.h"
 
@@ -51,6 +52,25 @@ std::vector<store::RunSummary> selected_runs(store::Store& store, const PageSele
                 "lockstep runs lists what there is");
   }
   return runs;
+}
+
+/// Links of the machines that the runs were made on, the newest calibration of each.
+std::vector<report::LinkCurve> calibrated_links(const std::string& store_path) {
+  std::vector<report::LinkCurve> links;
+  std::set<std::string> seen;
+  for (const record::LinkCalibration& one : store::calibrations(store_path).links) {
+    report::LinkCurve link{
+        fmt::format("{}, {} workers, {}", one.backend, one.workers,
+                    one.nodes > 1 ? fmt::format("{} hosts", one.nodes) : one.machine.host),
+        one.workers,
+        {}};
+    if (!seen.insert(link.name).second) continue;
+    for (const record::CollectivePoint& point : one.points) {
+      link.points.push_back({static_cast<double>(point.bytes), point.seconds, one.workers});
+    }
+    links.push_back(std::move(link));
+  }
+  return links;
 }
 
 std::string title_of(const store::Store& store, const PageSelection& selection) {
@@ -110,6 +130,7 @@ report::PageSource stored_page(store::Store& store, const PageSelection& selecti
     source.notices.push_back(fmt::format("{} run{} not finished and left out of the figures.", left,
                                          left == 1 ? " is" : "s are"));
   }
+  source.links = calibrated_links(store.path());
   finish(source, terms, true);
   return source;
 }

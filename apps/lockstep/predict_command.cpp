@@ -11,6 +11,7 @@
 #include "lockstep/predict/batch_transfer.h"
 #include "measured_series.h"
 #include "predict_device.h"
+#include "predict_epochs.h"
 #include "predict_output.h"
 #include "predict_phases.h"
 #include "terminal.h"
@@ -150,6 +151,7 @@ void predict_workers(const GlobalOptions& global, const PredictOptions& options)
 void run(const GlobalOptions& global, PredictOptions& options) {
   options.source.store_path = global.store_path;
   if (options.backtest) return run_backtest(global, options);
+  if (options.hold_out == "epochs") return predict_held_out_epochs(global, options.source);
   if (!options.hold_out.empty()) return predict_held_out(global, options);
   if (!options.device.measured.empty()) {
     if (options.device.target.empty()) {
@@ -162,9 +164,8 @@ void run(const GlobalOptions& global, PredictOptions& options) {
     return predict_across_devices(global, options.source, options.device);
   }
   if (options.phases.run > 0) {
-    if (options.phases.collectives.empty() || options.workers.empty()) {
-      throw Error(ErrorKind::kUsage, "--phases needs --collectives and --workers",
-                  "add --workers 2 --collectives collectives.csv");
+    if (options.workers.empty()) {
+      throw Error(ErrorKind::kUsage, "--phases needs --workers", "add --workers 2");
     }
     options.phases.workers = options.workers.front();
     return predict_from_phases(global, options.phases);
@@ -184,6 +185,7 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
                   {"lockstep predict --workers 4,8,16 --epochs 20",
                    "lockstep predict --from table.csv --workers 16 --batch 128 --json",
                    "lockstep predict --from table.csv --series-column series --hold-out largest",
+                   "lockstep predict --from table.csv --hold-out epochs",
                    "lockstep predict --device t4 --measured v100 --network dcgan --batch 256",
                    "lockstep predict --backtest table.csv"});
   auto options = std::make_shared<PredictOptions>();
@@ -208,19 +210,27 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
   command.add_flag("--layers", options->device.layers, "List the roofline of each layer");
   command.add_option("--phases", options->phases.run,
                      "Predict from the phases of this one-worker run of the store");
-  command.add_option("--collectives", options->phases.collectives,
-                     "Calibration of the link for --phases (CSV: bytes, seconds, workers)");
+  command.add_option(
+      "--collectives", options->phases.collectives,
+      "Calibration of the link for --phases (CSV: bytes, seconds, workers); default: what "
+      "lockstep bench collectives kept in the store");
+  command.add_option("--link", options->phases.link,
+                     "Latency and bandwidth in place of a calibration: 30us,4GB/s");
   command
       .add_option("--contention", options->phases.contention,
-                  "Slowdown of compute when all workers compute at once, for --phases")
-      ->capture_default_str()
+                  "Slowdown of compute when all workers compute at once, for --phases (default: by "
+                  "lockstep bench device, else none)")
       ->check(CLI::Range(0.1, 100.0));
+  command.add_option("--model", options->source.model, "Only measurements of this model or recipe");
   command.add_option("--study", options->source.study, "Only runs of this study of the store");
   command.add_option("--from", options->source.table, "Measurements table; default: the store");
   command.add_option("--series-column", options->source.series_column,
                      "Column of the table that names the series");
-  command.add_option("--hold-out", options->hold_out, "Predict a measured count from the others")
-      ->check(CLI::IsMember({"largest"}));
+  command
+      .add_option("--hold-out", options->hold_out,
+                  "Predict what was measured: the largest count from the others, or the longest "
+                  "run from the shorter ones")
+      ->check(CLI::IsMember({"largest", "epochs"}));
   auto* backtest = command.add_option("--backtest", options->source.table,
                                       "Error and coverage with the largest counts held out");
   backtest->expected(0, 1);

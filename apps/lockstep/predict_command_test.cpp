@@ -158,6 +158,16 @@ TEST_F(PredictCommand, AdviceNamesChoiceReasonsAndNextRun) {
   EXPECT_EQ(run("advise --price t4=0.35/h --from " + table(kTransfer)).code, 2);
 }
 
+TEST_F(PredictCommand, AdviceComparesOneJobOnly) {
+  const std::string both =
+      table(std::string(kTransfer) + "fruit,t4,32,1000,30,1,epoch_time,20,s\n");
+  const Outcome outcome = run("advise --json --from " + both);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("--model"), std::string::npos);
+  EXPECT_EQ(run("advise --json --model fruit --from " + both).code, 0);
+  EXPECT_EQ(run("advise --json --model absent --from " + both).code, 4);
+}
+
 TEST_F(PredictCommand, AdviceToATargetCountsTheEpochsThatLargerBatchesNeed) {
   const Outcome outcome =
       run("advise --json --target val_accuracy=0.65 --max-workers 8 --from " + table(kTransfer));
@@ -176,6 +186,11 @@ TEST(Quantities, DurationsPricesAndTargets) {
   EXPECT_EQ(parse_prices({"v100=2.48/h", "t4=0.35"}).at("t4"), 0.35);
   for (const char* bad : {"v100", "=3", "v100=", "v100=2/day", "v100=-1"}) {
     EXPECT_THROW(parse_prices({bad}), Error) << bad;
+  }
+  EXPECT_NEAR(parse_link("30us,4GB/s").latency_s, 30e-6, 1e-12);
+  EXPECT_NEAR(parse_link("1ms,25Gbit/s").bytes_per_s, 3.125e9, 1);
+  for (const char* bad : {"", "30us", "30us,", "30,4", "us,GB/s", "-1us,4GB/s", "1us,4GB/s,2"}) {
+    EXPECT_THROW(parse_link(bad), Error) << bad;
   }
   EXPECT_TRUE(parse_target("val_accuracy=0.9").reached_by(0.91));
   EXPECT_TRUE(parse_target("val_loss=0.3").reached_by(0.2));

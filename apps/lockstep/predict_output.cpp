@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -46,6 +47,57 @@ nlohmann::json errors_json(const predict::ErrorSummary& errors) {
           {"within_10_percent", errors.within_tenth}};
 }
 
+nlohmann::json parts_json(const predict::StepParts& parts) {
+  return {{"step_time_s", estimate_json(parts.step_s)},
+          {"compute_s", parts.compute_s},
+          {"input_wait_s", parts.input_wait_s},
+          {"other_s", parts.other_s},
+          {"exposed_communication_s", estimate_json(parts.exposed_s)}};
+}
+
+std::string workers_text(double count) {
+  return fmt::format("{:g} worker{}", count, count == 1 ? "" : "s");
+}
+
+/// "the cost of leaving the host: run 8 workers" says what is open and what would settle it.
+std::string open_question(const std::string& text) {
+  const std::size_t colon = text.find(": ");
+  if (colon == std::string::npos) return "cannot be told: " + text;
+  return fmt::format("cannot be told: {}; to settle it, {}", text.substr(0, colon),
+                     text.substr(colon + 2));
+}
+
+std::string parts_text(const JobPrediction& job, const TableSeries& table) {
+  const predict::StepParts& parts = *job.parts;
+  const auto time = [](double s) { return format_seconds(Seconds(s)); };
+  return fmt::format(
+      "step of {}: {} = compute {} + input wait {} + other {} (as measured at {}) + exposed "
+      "communication {} ({} to {}, the rest)",
+      workers_text(job.scaling.workers), time(parts.step_s.value), time(parts.compute_s),
+      time(parts.input_wait_s), time(parts.other_s), workers_text(table.phases.back().workers),
+      time(parts.exposed_s.value), time(parts.exposed_s.low), time(parts.exposed_s.high));
+}
+
+/// The kind of the row's numbers; the total may be of another.
+std::string kind_of(const JobPrediction& job) {
+  const std::string kind = job.scaling.measured ? "measured" : "predicted";
+  if (!job.total_s || job.total_measured == job.scaling.measured) return kind;
+  return kind + (job.total_measured ? ", total measured" : ", total predicted");
+}
+
+/// Why the interval is as wide as it is: one note for the count, one for its total time.
+void note_width(const JobPrediction& job, const std::function<void(const std::string&)>& note) {
+  std::string reasons;
+  for (const std::string& reason : job.scaling.width) {
+    if (reason.rfind("total time: ", 0) == 0) {
+      note(reason);
+    } else {
+      reasons += (reasons.empty() ? "" : "; ") + reason;
+    }
+  }
+  note(fmt::format("interval at {}: {}", workers_text(job.scaling.workers), reasons));
+}
+
 }  // namespace
 
 std::string time_with_interval(const Estimate& time) {
@@ -56,6 +108,10 @@ std::string time_with_interval(const Estimate& time) {
 std::string with_interval(const Estimate& value, int decimals) {
   return fmt::format("{:.{}f} ({:.{}f} to {:.{}f})", value.value, decimals, value.low, decimals,
                      value.high, decimals);
+}
+
+std::string significant_with_interval(const Estimate& value) {
+  return fmt::format("{:.3g} ({:.3g} to {:.3g})", value.value, value.low, value.high);
 }
 
 nlohmann::json estimate_json(const Estimate& estimate) {
@@ -79,6 +135,9 @@ nlohmann::json job_json(const TableSeries& table, const JobPrediction& job) {
   };
   add("epoch_time_s", job.epoch_s);
   add("total_time_s", job.total_s);
+  if (job.total_s) json["total_time_kind"] = job.total_measured ? "measured" : "predicted";
+  if (job.epochs > 0) json["epochs"] = job.epochs;
+  if (job.parts) json["step"] = parts_json(*job.parts);
   add("throughput_examples_per_s", job.throughput);
   add("speedup", job.speedup);
   add("efficiency", job.efficiency);
@@ -96,17 +155,21 @@ nlohmann::json job_json(const TableSeries& table, const JobPrediction& job) {
 report::Table job_table(const TableSeries& table, const std::vector<JobPrediction>& jobs) {
   using report::Align;
   report::Table result;
-  result.title = fmt::format(
-      "{} ({} scaling, measured at {} worker{})", table.name,
-      table.scaling == predict::Scaling::kWeak ? "weak" : "strong", measured_counts(table),
-      table.series.points.size() == 1 && table.series.points.front().workers == 1 ? "" : "s");
+  const bool one = table.series.points.size() == 1 && table.series.points.front().workers == 1;
+  result.title = fmt::format("{} ({} scaling, measured at {} worker{}{})", table.name,
+                             table.scaling == predict::Scaling::kWeak ? "weak" : "strong",
+                             measured_counts(table), one ? "" : "s",
+                             jobs.front().epochs > 0
+                                 ? fmt::format(", total of {} epoch{}", jobs.front().epochs,
+                                               jobs.front().epochs == 1 ? "" : "s")
+                                 : "");
   result.columns = {{"workers", "", "workers", Align::kRight, ""},
                     {"epoch time", "", "epoch_time_s", Align::kRight, ""},
                     {"total time", "", "total_time_s", Align::kRight, ""},
                     {"examples/s", "", "throughput", Align::kRight, ""},
                     {"speedup", "", "speedup", Align::kRight, ""},
                     {"efficiency", "", "efficiency", Align::kRight, ""},
-                    {"", "", "kind", Align::kLeft, ""}};
+                    {"kind", "", "kind", Align::kLeft, ""}};
   std::set<std::string> said;
   const auto note = [&](const std::string& text) {
     if (said.insert(text).second) result.notes.push_back(text);
@@ -115,16 +178,15 @@ report::Table job_table(const TableSeries& table, const std::vector<JobPredictio
     result.rows.push_back({report::decimal(job.scaling.workers, 0), time_cell(job.epoch_s),
                            time_cell(job.total_s), plain_cell(job.throughput, 0),
                            plain_cell(job.speedup, 2), plain_cell(job.efficiency, 2),
-                           job.scaling.measured ? "measured" : "predicted"});
-    for (const std::string& reason : job.scaling.width) {
-      note(fmt::format("{:g} workers: {}", job.scaling.workers, reason));
-    }
+                           kind_of(job)});
+    note_width(job, note);
+    if (job.parts) note(parts_text(job, table));
     for (const std::string& text : job.unknowns) note("not known: " + text);
-    for (const std::string& text : job.scaling.unknowns) note("would settle " + text);
+    for (const std::string& text : job.scaling.unknowns) note(open_question(text));
   }
   for (const std::string& text : table.series.notes) note(text);
-  note(fmt::format("intervals hold 9 of 10 times; speedup is against {:g} worker{}",
-                   jobs.front().baseline_workers, jobs.front().baseline_workers == 1 ? "" : "s"));
+  note(fmt::format("in brackets: 90 % intervals; speedup and efficiency are derived, against {}",
+                   workers_text(jobs.front().baseline_workers)));
   return result;
 }
 
@@ -149,6 +211,12 @@ report::Table backtest_table(const predict::Backtest& result, const std::string&
       "{} series; 90 % intervals held {:.1f} % of them, median width {:.1f} % of the prediction; "
       "the other predictors state none",
       result.series, 100 * result.coverage, 100 * result.median_width));
+  if (result.above_twice > 0) {
+    table.notes.push_back(fmt::format(
+        "each error counts at most as 100 %: {} series came out at less than half of what was "
+        "predicted; counted in full, the mean is {:.1f} %",
+        result.above_twice, 100 * result.uncapped_mean));
+  }
   return table;
 }
 
@@ -156,6 +224,7 @@ nlohmann::json backtest_json(const predict::Backtest& result) {
   nlohmann::json json{{"series", result.series},
                       {"coverage", result.coverage},
                       {"median_width", result.median_width},
+                      {"mean_uncapped", result.uncapped_mean},
                       {"lockstep", errors_json(result.ours)}};
   for (std::size_t m = 0; m < result.classic.size(); ++m) {
     json[std::string(predict::classic_name(static_cast<predict::ClassicModel>(m)))] =

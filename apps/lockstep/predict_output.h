@@ -15,6 +15,9 @@ std::string time_with_interval(const predict::Estimate& time);
 /// "3.6 (3.4 to 3.8)"; `decimals` behind the point.
 std::string with_interval(const predict::Estimate& value, int decimals);
 
+/// The same to three significant digits.
+std::string significant_with_interval(const predict::Estimate& value);
+
 nlohmann::json estimate_json(const predict::Estimate& estimate);
 
 /// One prediction as a JSON object; keys carry their units.

@@ -8,10 +8,14 @@
 namespace lockstep::cli {
 
 struct PhasesQuestion {
-  std::int64_t run = 0;     ///< a stored run of one worker
-  std::string collectives;  ///< CSV with columns bytes, seconds, workers
+  std::int64_t run = 0;  ///< a stored run of one worker
+  /// CSV with columns bytes, seconds, workers; empty = `link`, else the store's calibration
+  std::string collectives;
+  std::string link;  ///< "30us,4GB/s" in place of a calibration
   std::int64_t workers = 2;
-  double contention = 1;  ///< slowdown of compute when all workers compute at once
+  /// Slowdown of compute when all workers compute at once; 0 = by the store's device calibrations,
+  /// else none.
+  double contention = 0;
 };
 
 /// Predicts step and epoch time on N workers from the phases of a one-worker run in the store and a

@@ -76,4 +76,23 @@ Target parse_target(const std::string& text) {
   return {metric, number.value};
 }
 
+LinkText parse_link(const std::string& text) {
+  static const std::map<std::string, double> latencies{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}};
+  static const std::map<std::string, double> bandwidths{
+      {"MB/s", 1e6}, {"GB/s", 1e9}, {"Mbit/s", 1e6 / 8}, {"Gbit/s", 1e9 / 8}};
+  const auto quantity = [&](const std::string& part, const std::map<std::string, double>& units) {
+    char* end = nullptr;
+    const double value = std::strtod(part.c_str(), &end);
+    const auto unit = units.find(end);
+    if (end == part.c_str() || unit == units.end() || !std::isfinite(value) || value <= 0) {
+      throw Error(ErrorKind::kUsage, "--link '" + text + "' is not a latency and a bandwidth",
+                  "write it as 30us,4GB/s");
+    }
+    return value * unit->second;
+  };
+  const std::size_t comma = text.find(',');
+  const std::string second = comma == std::string::npos ? "" : text.substr(comma + 1);
+  return {quantity(text.substr(0, comma), latencies), quantity(second, bandwidths)};
+}
+
 }  // namespace lockstep::cli

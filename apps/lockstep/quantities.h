@@ -10,6 +10,14 @@ namespace lockstep::cli {
 /// `option` otherwise, and for what is not positive.
 double parse_duration(const std::string& text, const std::string& option);
 
+/// "30us,4GB/s": seconds of latency and bytes/s of bandwidth. Latency in ns, us or ms, bandwidth in
+/// MB/s, GB/s, Mbit/s or Gbit/s. Throws kUsage otherwise.
+struct LinkText {
+  double latency_s = 0;
+  double bytes_per_s = 0;
+};
+LinkText parse_link(const std::string& text);
+
 /// "v100=2.48/h" or "t4=0.35": price of one device an hour, by device. Throws kUsage otherwise.
 std::map<std::string, double> parse_prices(const std::vector<std::string>& texts);
 

@@ -6,6 +6,7 @@
 
 #include "lockstep/base/units.h"
 #include "lockstep/report/run_tables.h"
+#include "predict_output.h"
 #include "terminal.h"
 #include "time_table.h"
 
@@ -27,10 +28,12 @@ std::string metric(double value) {
 
 std::string headline(const record::RunStarted& started) {
   const record::RunSpec& spec = started.spec;
-  return fmt::format("{} on {}{}: {} + {} examples, {} parameters\n", spec.recipe, spec.data.name,
+  const std::string skipped =
+      spec.data.skipped > 0 ? fmt::format(" ({} skipped)", plural(spec.data.skipped, "file")) : "";
+  return fmt::format("{} on {}{}: {} + {} examples{}, {} parameters\n", spec.recipe, spec.data.name,
                      spec.data.synthetic ? " (synthetic data)" : "",
                      format_count(spec.data.train_examples), format_count(spec.data.val_examples),
-                     format_count(spec.parameters)) +
+                     skipped, format_count(spec.parameters)) +
          fmt::format("{} x {}, b = {}, B = {}, {} steps an epoch, {} gradients over {}\n",
                      plural(spec.workers, "worker"), plural(spec.threads_per_worker, "thread"),
                      spec.batch_per_worker, spec.global_batch(), started.steps_per_epoch,
@@ -40,7 +43,23 @@ std::string headline(const record::RunStarted& started) {
 constexpr char kEpochHeader[] =
     "  epoch  train loss  accuracy  val loss  accuracy  examples/s  s/epoch  val s";
 
+/// Where a recipe has figures of its own, they stand in place of loss and accuracy.
+std::string epoch_header(const record::EpochResult& epoch) {
+  if (epoch.metrics.empty()) return kEpochHeader;
+  std::string header = "  epoch";
+  for (const auto& [name, value] : epoch.metrics) header += fmt::format("  {:>10}", name);
+  return header + "  examples/s  s/epoch";
+}
+
+std::string metrics_line(const record::EpochResult& epoch, int epochs) {
+  std::string line = fmt::format("{:>7}", fmt::format("{}/{}", epoch.epoch, epochs));
+  for (const auto& [name, value] : epoch.metrics) line += fmt::format("  {:>10}", metric(value));
+  return line + fmt::format("  {:>10}  {:>7.2f}", format_count(std::llround(epoch.examples_per_s)),
+                            epoch.train_s);
+}
+
 std::string epoch_line(const record::EpochResult& epoch, int epochs) {
+  if (!epoch.metrics.empty()) return metrics_line(epoch, epochs);
   return fmt::format("{:>7}  {:>10}  {:>8}  {:>8}  {:>8}  {:>10}  {:>7.2f}  {:>5.2f}",
                      fmt::format("{}/{}", epoch.epoch, epochs), metric(epoch.train_loss),
                      metric(epoch.train_accuracy), metric(epoch.val_loss),
@@ -88,6 +107,7 @@ void RunDisplay::on(const record::RunStarted& event) {
 void RunDisplay::on(const record::Progress& event) {
   if (!progress_) return;
   progress_->update(event);
+  show_first_forecast(event);
   if (console_.terminal()) {
     console_.set_status(progress_->bar());
   } else if (clock_.monotonic() - line_at_ >= kLineInterval) {
@@ -101,8 +121,9 @@ void RunDisplay::on(const record::StepBlock& event) {
 }
 
 void RunDisplay::on(const record::EpochResult& event) {
-  if (!header_shown_) console_.out(kEpochHeader);
+  if (!header_shown_) console_.out(epoch_header(event));
   header_shown_ = true;
+  if (progress_) progress_->finish_epoch(event);
   console_.out(epoch_line(event, started_ ? started_->spec.epochs : event.epoch));
   last_epoch_ = event;
 }
@@ -130,7 +151,27 @@ void RunDisplay::on(const record::RunEnded& event) {
                format_bytes({static_cast<std::uint64_t>(event.peak_memory_bytes)});
   }
   console_.out(summary);
+  if (done) show_forecast_verdict(event.total_s);
   for (const std::string& warning : timing_warnings(*started_)) console_.out("note: " + warning);
+}
+
+void RunDisplay::show_first_forecast(const record::Progress& now) {
+  if (forecast_shown_ || console_.terminal()) return;
+  const auto total = progress_->forecast().total();
+  if (!total) return;
+  forecast_shown_ = true;
+  console_.err(
+      fmt::format("predicted total after step {}: {}", now.step, time_with_interval(*total)));
+}
+
+void RunDisplay::show_forecast_verdict(double total_s) {
+  const RunForecast& forecast = progress_->forecast();
+  for (const std::string& line : forecast_verdict(forecast, total_s)) console_.out(line);
+  if (forecast.warm_up_steps() > 0) {
+    console_.out(fmt::format("warm-up: the first {} took {} longer than as many steady ones",
+                             plural(forecast.warm_up_steps(), "step"),
+                             format_seconds(Seconds(forecast.warm_up_cost_s()))));
+  }
 }
 
 void RunDisplay::show_times() {

@@ -30,6 +30,9 @@ class RunDisplay final : public RunSink {
   void on(const record::RunEnded& event);
   void on(const record::WorkerError&) {}  // the launcher tells which of them matters
 
+  /// Where there is no bar that shows it: once, as soon as it can be told.
+  void show_first_forecast(const record::Progress& now);
+  void show_forecast_verdict(double total_s);
   void show_times();
   void show_noise_scale();
 
@@ -41,6 +44,7 @@ class RunDisplay final : public RunSink {
   std::vector<record::Utilisation> utilisation_;
   std::optional<record::EpochResult> last_epoch_;
   bool header_shown_ = false;
+  bool forecast_shown_ = false;
   Nanoseconds line_at_ = 0;
 };
 

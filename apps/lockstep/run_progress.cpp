@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "predict_output.h"
+
 namespace lockstep::cli {
 namespace {
 
-constexpr int kBarWidth = 24;
+constexpr int kBarWidth = 16;
 
 std::int64_t steps_in_all(const record::RunStarted& started) {
   const std::int64_t steps = started.spec.epochs * started.steps_per_epoch;
@@ -18,13 +20,17 @@ std::int64_t steps_in_all(const record::RunStarted& started) {
 }  // namespace
 
 RunProgress::RunProgress(const record::RunStarted& started, const Clock& clock)
-    : clock_(clock), epochs_(started.spec.epochs), steps_in_all_(steps_in_all(started)) {
+    : clock_(clock),
+      forecast_(started, clock),
+      epochs_(started.spec.epochs),
+      steps_in_all_(steps_in_all(started)) {
   now_.epoch = started.first_epoch;
   now_.steps_per_epoch = started.steps_per_epoch;
 }
 
 void RunProgress::update(const record::Progress& progress) {
   now_ = progress;
+  forecast_.update(progress);
   updated_at_ = clock_.monotonic();
   if (!first_done_) {
     first_done_ = steps_done();
@@ -43,6 +49,7 @@ double RunProgress::fraction() const {
 }
 
 std::optional<Seconds> RunProgress::remaining() const {
+  if (const auto rest = forecast_.remaining()) return Seconds(rest->value);
   if (!first_done_ || steps_done() <= *first_done_ || steps_in_all_ <= 0) return std::nullopt;
   const double elapsed_s = static_cast<double>(updated_at_ - first_at_) * 1e-9;
   const double per_step = elapsed_s / static_cast<double>(steps_done() - *first_done_);
@@ -50,10 +57,13 @@ std::optional<Seconds> RunProgress::remaining() const {
                  static_cast<double>(std::max<std::int64_t>(0, steps_in_all_ - steps_done())));
 }
 
-std::string RunProgress::rate_and_loss() const {
-  std::string text = format_count(std::llround(now_.examples_per_s)) + " examples/s";
+std::string RunProgress::outlook() const {
+  std::string text;
+  if (const auto left = remaining()) text += "ETA " + format_seconds(*left);
+  if (const auto total = forecast_.total()) text += " of " + time_with_interval(*total);
+  if (!text.empty()) text += "  ";
+  text += format_count(std::llround(now_.examples_per_s)) + " examples/s";
   if (std::isfinite(now_.loss)) text += fmt::format("  loss {:.4f}", now_.loss);
-  if (const auto left = remaining()) text += "  ETA " + format_seconds(*left);
   return text;
 }
 
@@ -63,12 +73,12 @@ std::string RunProgress::bar() const {
   if (filled < kBarWidth) bar += '>';
   bar.resize(kBarWidth, ' ');
   return fmt::format("epoch {}/{} [{}] {}/{}  {}", now_.epoch, epochs_, bar, now_.step,
-                     now_.steps_per_epoch, rate_and_loss());
+                     now_.steps_per_epoch, outlook());
 }
 
 std::string RunProgress::line() const {
   return fmt::format("epoch {}/{} step {}/{}  {}", now_.epoch, epochs_, now_.step,
-                     now_.steps_per_epoch, rate_and_loss());
+                     now_.steps_per_epoch, outlook());
 }
 
 }  // namespace lockstep::cli

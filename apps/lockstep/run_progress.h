@@ -7,6 +7,7 @@
 #include "lockstep/base/clock.h"
 #include "lockstep/base/units.h"
 #include "lockstep/record/event.h"
+#include "run_forecast.h"
 
 namespace lockstep::cli {
 
@@ -16,22 +17,27 @@ class RunProgress {
   RunProgress(const record::RunStarted& started, const Clock& clock);
 
   void update(const record::Progress& progress);
+  void finish_epoch(const record::EpochResult& epoch) { forecast_.finish_epoch(epoch); }
 
   /// Of the whole run, in [0, 1].
   double fraction() const;
-  /// Time left at the mean pace so far, validation included; unknown until there is a pace.
+  /// Time left as forecast, validation included; in the first steps at the mean pace so far;
+  /// unknown until there is a pace.
   std::optional<Seconds> remaining() const;
+  const RunForecast& forecast() const { return forecast_; }
 
-  /// "epoch 2/5 [=====>      ] 120/235  14,213 examples/s  loss 0.412  ETA 12.1 s".
+  /// "epoch 2/5 [====>    ] 120/235  ETA 12.1 s of 31.0 s (30.1 s to 32.4 s)  14,213 examples/s
+  /// loss 0.412"; the total with its 90 % interval once it can be told.
   std::string bar() const;
   /// The same for a log: without the bar.
   std::string line() const;
 
  private:
   std::int64_t steps_done() const;
-  std::string rate_and_loss() const;
+  std::string outlook() const;
 
   const Clock& clock_;
+  RunForecast forecast_;
   int epochs_;
   std::int64_t steps_in_all_;
   record::Progress now_;

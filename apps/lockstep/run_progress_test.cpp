@@ -57,10 +57,9 @@ TEST(RunProgress, ShowsRateLossAndTimeLeft) {
   progress.update(at(1, 1));
   clock.now = 9'900'000'000;
   progress.update(at(1, 100));
-  EXPECT_EQ(
-      progress.bar(),
-      "epoch 1/2 [============>           ] 100/100  14,213 examples/s  loss 0.4123  ETA 10.0 s");
-  EXPECT_EQ(progress.line(), "epoch 1/2 step 100/100  14,213 examples/s  loss 0.4123  ETA 10.0 s");
+  EXPECT_EQ(progress.bar(),
+            "epoch 1/2 [========>       ] 100/100  ETA 10.0 s  14,213 examples/s  loss 0.4123");
+  EXPECT_EQ(progress.line(), "epoch 1/2 step 100/100  ETA 10.0 s  14,213 examples/s  loss 0.4123");
 }
 
 TEST(RunProgress, DoesNotShowAnUnknownLoss) {
@@ -69,7 +68,7 @@ TEST(RunProgress, DoesNotShowAnUnknownLoss) {
   record::Progress news = at(1, 100);
   news.loss = record::kUnknown;
   progress.update(news);
-  EXPECT_EQ(progress.bar(), "epoch 1/1 [========================] 100/100  14,213 examples/s");
+  EXPECT_EQ(progress.bar(), "epoch 1/1 [================] 100/100  14,213 examples/s");
 }
 
 }  // namespace

@@ -48,21 +48,6 @@ RunFigures run_figures(const std::vector<record::Measurement>& rows) {
   return figures;
 }
 
-std::string queue_sentence(const std::vector<store::RunSummary>& runs) {
-  std::vector<double> waits;
-  for (const store::RunSummary& run : runs) {
-    if (run.state == store::RunState::kDone && run.spec.queue_wait_s >= 0) {
-      waits.push_back(run.spec.queue_wait_s);
-    }
-  }
-  if (waits.empty()) return "";
-  return fmt::format(
-      "queue: runs waited {} before they started (median of {}, {} to {}); no time above contains "
-      "it.",
-      format_seconds(Seconds(median(waits))), waits.size(),
-      format_seconds(Seconds(quantile(waits, 0))), format_seconds(Seconds(quantile(waits, 1))));
-}
-
 std::string run_line_header() {
   return fmt::format("{:>9} {:>3} {:>6} {:>7}  {:<9} {:>6} {:>11} {:>9}  {}", "run", "N", "b", "B",
                      "strategy", "repeat", "examples/s", "s/epoch", "status");

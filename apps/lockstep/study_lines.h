@@ -23,10 +23,6 @@ struct RunFigures {
 RunFigures run_figures(const std::vector<record::Measurement>& rows);
 
 /// Columns of the lines below, as wide as they are.
-/// How long the finished runs waited in a queue before they started, which no other time contains;
-/// empty when none did.
-std::string queue_sentence(const std::vector<store::RunSummary>& runs);
-
 std::string run_line_header();
 /// "  3/18   2    128     256  overlap   1    14,213      4.22  done".
 std::string run_line(std::size_t at, std::size_t of, const study::PlannedRun& planned,

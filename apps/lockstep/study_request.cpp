@@ -26,9 +26,9 @@ constexpr int kMostEpochs = 1'000'000;
 constexpr int kStepsOfARung = 3;
 
 /// What a study decides for each run itself, or what would be overwritten by the next.
-constexpr const char* kNotForStudies[] = {"RECIPE",     "--batch",      "--workers",
-                                          "--strategy", "--checkpoint", "--checkpoint-every",
-                                          "--resume",   "--trace",      "--device"};
+constexpr const char* kNotForStudies[] = {
+    "RECIPE",   "--batch", "--workers", "--strategy", "--checkpoint", "--checkpoint-every",
+    "--resume", "--trace", "--samples", "--save",     "--device"};
 
 std::vector<int> worker_counts(const StudyRequest& request) {
   std::vector<int> counts;

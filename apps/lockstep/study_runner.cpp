@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "calibrated_links.h"
 #include "lockstep/base/error.h"
@@ -60,6 +61,11 @@ void StudyRunner::say(const std::string& text) {
 
 namespace {
 
+bool has_ladder(std::span<const study::PlannedRun> plan) {
+  return std::any_of(plan.begin(), plan.end(),
+                     [](const study::PlannedRun& run) { return !run.ladder.empty(); });
+}
+
 std::optional<Seconds> estimate(const StudyRun& run, const std::vector<store::RunSummary>& stored) {
   std::vector<store::RunSummary> alike;
   for (const store::RunSummary& one : stored) {
@@ -83,15 +89,22 @@ std::string StudyRunner::time_left(std::size_t from) const {
     total += *entry->second;
   }
   if (due == 0) return "";
-  const bool ladder = std::any_of(plan_.begin() + static_cast<std::ptrdiff_t>(from), plan_.end(),
-                                  [](const study::PlannedRun& run) { return !run.ladder.empty(); });
+  const bool ladder = has_ladder(std::span(plan_).subspan(from));
   return fmt::format("{} {} left", ladder ? "at most" : "about", format_seconds(total));
+}
+
+bool StudyRunner::is_untried_rung(std::size_t at) const {
+  return standings_[at].standing == Standing::kOpen &&
+         std::any_of(plan_.begin(), plan_.end(), [&](const study::PlannedRun& other) {
+           return study::is_rung_below(other, plan_[at]);
+         });
 }
 
 void StudyRunner::show_plan() {
   std::vector<PlanRow> rows;
   std::map<std::string, std::size_t> places;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
+    if (is_untried_rung(i)) continue;
     const auto [place, fresh] = places.try_emplace(plan_[i].cell.name(), rows.size());
     if (fresh) {
       rows.push_back(
@@ -105,15 +118,16 @@ void StudyRunner::show_plan() {
   }
   report::Table table = plan_table(rows);
   const Counts now = counts();
-  table.title = fmt::format("study {}: {} runs, {} done", options_.name, runs_.size(), now.done);
+  const bool ladder = has_ladder(plan_);
+  table.title = fmt::format("study {}: {}{} runs, {} done", options_.name, ladder ? "at most " : "",
+                            runs_.size(), now.done);
   if (const std::string left = time_left(0); !left.empty()) table.title += ", " + left;
   if (!options_.warm_up.empty()) table.notes.push_back(options_.warm_up);
   if (!options_.memory.empty()) table.notes.push_back(options_.memory);
-  const bool ladder = std::any_of(plan_.begin(), plan_.end(),
-                                  [](const study::PlannedRun& run) { return !run.ladder.empty(); });
   if (ladder) {
     table.notes.push_back(
-        "ladder: batches are climbed until one does not fit; the rest is not run.");
+        "ladder: batches are climbed until one does not fit; only those tried and the first are "
+        "listed.");
   }
   const bool json = global_.json && options_.dry_run;
   const std::string text = report::render(
@@ -207,25 +221,18 @@ void StudyRunner::show_report() {
         "them too (--name keeps studies apart)",
         options_.name, others));
   }
-  const auto rows = stored_measurements(store, options_.name).rows;
+  const StoredMeasurements measured = stored_measurements(store, options_.name);
   const auto format = global_.json ? report::Format::kJson : report::Format::kText;
   report::StudyOptions options;
   use_calibrated_links(global_.store_path, options_.name, options);
+  report::StudyReport study = report::study_report(measured.rows, options);
+  if (auto table = report::delays_table(measured.delays)) study.tables.push_back(std::move(*table));
   console_.out((global_.json ? "" : "\n") +
-               report::render_study(report::study_report(rows, options), format,
-                                    {.width = terminal_width()}));
+               report::render_study(study, format, {.width = terminal_width()}));
 }
 
 void StudyRunner::show_ladders() {
   for (const std::string& sentence : ladder_sentences(plan_, standings_)) say(sentence);
-}
-
-void StudyRunner::show_queue() {
-  std::vector<store::RunSummary> ours;
-  for (const store::RunSummary& run : stored_) {
-    if (run.label.study == options_.name) ours.push_back(run);
-  }
-  if (const std::string sentence = queue_sentence(ours); !sentence.empty()) say(sentence);
 }
 
 void StudyRunner::run() {
@@ -248,7 +255,6 @@ void StudyRunner::run() {
   const Counts now = counts();
   if (now.done > 0) show_report();
   show_ladders();
-  show_queue();
   if (now.failed == 0) return;
   throw Error(
       ErrorKind::kWorker,

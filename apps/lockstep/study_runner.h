@@ -48,6 +48,8 @@ class StudyRunner {
   void load();
   bool is_due(std::size_t at) const;
   std::string time_left(std::size_t from) const;
+  /// A rung of a ladder above its first that nothing is known of yet.
+  bool is_untried_rung(std::size_t at) const;
   void show_plan();
   void carry_out();
   void carry_out(std::size_t at);
@@ -56,7 +58,6 @@ class StudyRunner {
   std::string line(std::size_t at, const std::string& status);
   void show_report();
   void show_ladders();
-  void show_queue();
   Counts counts() const;
   /// Results that are not the report: beside it where stdout is for a program.
   void say(const std::string& text);

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <set>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/statistics.h"
 
 namespace lockstep::cli {
 namespace {
@@ -36,11 +38,15 @@ TargetEpochs epochs_to_target(const std::vector<Measurement>& rows, const Target
   };
   std::map<std::string, Reached> by_run;
   std::vector<predict::EpochsToTarget> stable;
+  std::vector<double> noise;
   for (const Measurement& row : rows) {
     const double batch = global_batch(row);
     if (batch <= 0) continue;
     if (row.examples) result.examples = static_cast<double>(*row.examples);
     if (row.metric == "epochs_to_stable") stable.push_back({batch, row.value});
+    if (row.metric == "noise_scale" && std::isfinite(row.value) && row.value > 0) {
+      noise.push_back(row.value);
+    }
     const double epoch = std::atof(note(row, "epoch").c_str());
     if (row.metric != target.metric || epoch <= 0) continue;
     Reached& run = by_run[note(row, "run") + "/" + row.model + "/" + row.device + "/" +
@@ -48,6 +54,7 @@ TargetEpochs epochs_to_target(const std::vector<Measurement>& rows, const Target
     run.batch = batch;
     if (target.reached_by(row.value) && (run.epoch == 0 || epoch < run.epoch)) run.epoch = epoch;
   }
+  if (!noise.empty()) result.noise_scale = median(noise);
   std::size_t never = 0;
   for (const auto& [name, run] : by_run) {
     if (run.epoch > 0) {
@@ -78,6 +85,14 @@ predict::StepsModel steps_model(TargetEpochs& epochs) {
   }
   std::set<double> batches;
   for (const auto& one : epochs.measured) batches.insert(one.global_batch);
+  if (batches.size() < 2 && epochs.noise_scale > 0) {
+    epochs.notes.push_back(fmt::format(
+        "one global batch was measured to the target: steps at others from the measured gradient "
+        "noise scale of {:.0f} examples, good to a factor of about 1.4",
+        epochs.noise_scale));
+    return predict::steps_from_noise_scale(epochs.noise_scale, epochs.measured.front(),
+                                           epochs.examples);
+  }
   if (batches.size() < 2) {
     epochs.notes.push_back(
         "one global batch was measured to the target: epochs are taken to be the same at others; "

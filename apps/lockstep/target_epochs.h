@@ -13,6 +13,9 @@ namespace lockstep::cli {
 struct TargetEpochs {
   std::vector<predict::EpochsToTarget> measured;
   double examples = 0;
+  /// Gradient noise scale in examples (metric noise_scale): the batch from which on larger ones
+  /// save few steps. 0 = not measured.
+  double noise_scale = 0;
   std::vector<std::string> notes;
 };
 

@@ -52,6 +52,8 @@ void check(TrainCommand& command) {
   const record::TrainRequest& request = command.request;
   check_train_request(request);
   check_launcher_options(command.plan.launcher);
+  auto& samples = command.request.spec.options.samples;
+  if (request.spec.recipe == "gan" && samples.empty()) samples = "gan-samples";
   const RestartPolicy& restarts = command.plan.restarts;
   if (restarts.restarts > 0 && request.checkpoint_dir.empty()) {
     throw Error(ErrorKind::kUsage, "--restarts needs the folder of the checkpoints",
@@ -103,10 +105,15 @@ void add_train_command(CLI::App& app, const GlobalOptions& options) {
       "--launcher, on the hosts of a cluster.",
       {"lockstep train fashion -n 2 --batch 128 --epochs 3",
        "lockstep train fashion -n 8 --launcher slurm --nodes 2 --partition cpu",
-       "lockstep train cifar-resnet18 --data synthetic --steps 100 --trace trace.json"});
+       "lockstep train cifar-resnet18 --data synthetic --steps 100 --trace trace.json",
+       "lockstep train transfer --data fruit/ --backbone mobilenet_v2.pt --rotate 15 --flip 0.5",
+       "lockstep train steering --data driving/ -n 2 --epochs 10",
+       "lockstep train gan --data photos/ --batch 64 --samples sheets/",
+       "lockstep train script --model my.pt --data fruit/ --image-size 64 --save trained.pt"});
   auto wanted = std::make_shared<TrainCommand>();
   wanted->request.spec.workers = 0;             // as many as there are cores
   wanted->request.spec.threads_per_worker = 0;  // an equal share of them
+  wanted->request.spec.batch_per_worker = 0;    // the recipe's own
   add_train_options(command, wanted->request);
   add_launcher_options(command, wanted->plan.launcher);
   command.add_flag("--dry-run", wanted->dry_run, "Show the commands, start nothing")

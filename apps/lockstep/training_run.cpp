@@ -31,7 +31,7 @@ class RunRelay final : public launch::GroupObserver {
     // Errors are written by close(), once the first cause is known.
     if (rank != 0 || std::holds_alternative<record::WorkerError>(event)) return;
     if (const auto* started = std::get_if<record::RunStarted>(&event)) {
-      learning_rate_ = started->spec.learning_rate;
+      started_spec_ = started->spec;
       // An attempt after the first goes on with the same run.
       if (started_wall_ns_) return;
       started_wall_ns_ = started->started_wall_ns;
@@ -66,7 +66,8 @@ class RunRelay final : public launch::GroupObserver {
   }
 
   bool began() const { return started_wall_ns_.has_value(); }
-  double learning_rate() const { return learning_rate_; }
+  /// As the last attempt that began described itself.
+  const std::optional<record::RunSpec>& started_spec() const { return started_spec_; }
 
   /// Puts down that the run was started again, and why.
   void note_restart(const launch::Failure& failure, const std::string& how) {
@@ -115,7 +116,7 @@ class RunRelay final : public launch::GroupObserver {
   int workers_ = 1;
   int last_epoch_ = 0;
   bool restarted_ = false;
-  double learning_rate_ = 0;
+  std::optional<record::RunSpec> started_spec_;
   Console& console_;
   const Clock& clock_;
   std::optional<std::int64_t> started_wall_ns_;
@@ -156,10 +157,15 @@ std::optional<record::TrainRequest> next_attempt(const record::TrainRequest& req
       return std::nullopt;
     }
   }
-  const double rate =
-      relay.learning_rate() > 0 ? relay.learning_rate() : request.spec.learning_rate;
+  // What the recipe decides by itself is known once it has started.
+  record::TrainRequest complete = request;
+  double rate = request.spec.learning_rate;
+  if (const auto& started = relay.started_spec()) {
+    complete.spec.batch_per_worker = started->batch_per_worker;
+    rate = started->learning_rate;
+  }
   std::string change;
-  auto next = with_workers(request, workers, rate, change);
+  auto next = with_workers(complete, workers, rate, change);
   relay.note_restart(
       *outcome.failure,
       fmt::format("restart {} of {} from the last checkpoint with {} workers{}{}", attempt + 1,

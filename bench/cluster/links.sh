@@ -1,6 +1,7 @@
 #!/bin/bash
-# All-reduce between hosts whose link is known: how near each back end comes to it, and whether the
-# cost model t = alpha + 2(N-1)/N S/B, calibrated with 2 hosts, tells the step time of 4.
+# All-reduce between hosts whose link is known: how near each back end comes to it, whether the cost
+# model t = 2(N-1) alpha + 2(N-1)/N S/B, calibrated with 2 hosts, tells the step time of 4, and when
+# summing inside hosts first pays.
 #
 #   bench/cluster/links.sh BUILD/bin [RATES...]        needs root (network namespaces); default 1gbit 200mbit
 . "$(dirname "$0")/../../tests/cluster/cluster.sh" "$1"
@@ -8,71 +9,45 @@ shift
 rates=("$@")
 [ ${#rates[@]} -gt 0 ] || rates=(1gbit 200mbit)
 need hosts_possible
+export LOCKSTEP_SSH=$here/namespace-ssh OMPI_MCA_plm_rsh_agent=$here/namespace-ssh
 export OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=e0 OMPI_MCA_oob_tcp_if_include=e0
 
-# all_reduce N BACKEND ARGUMENTS...: the table of rank 0
-all_reduce() {
-  local n=$1 backend=$2
-  shift 2
-  if [ "$backend" = mpi ]; then
-    local list=node1 i
-    for i in $(seq 2 "$n"); do list=$list,node$i; done
-    on_host 1 mpirun --mca plm_rsh_agent "$here/namespace-ssh" --host $list -np "$n" \
-      -x LOCKSTEP_SECRET=bench -x LOCKSTEP_RENDEZVOUS=node1 "$worker" all-reduce --backend mpi "$@" 2> mpi.err
-    return
-  fi
-  local rank
-  for rank in $(seq 0 $((n - 1))); do
-    LOCKSTEP_SECRET=bench LOCKSTEP_RENDEZVOUS=node1 LOCKSTEP_RANK=$rank LOCKSTEP_WORLD_SIZE=$n \
-      LOCKSTEP_LOCAL_RANK=0 LOCKSTEP_LOCAL_SIZE=1 LOCKSTEP_NODES=$n \
-      on_host $((rank + 1)) "$worker" all-reduce --backend "$backend" "$@" > out$rank.txt 2> out$rank.err &
-  done
-  wait
-  cat out0.txt
+# collectives WORKERS BACKEND HOSTFILE MAX: the calibration, kept in bench.db, as JSON
+collectives() {
+  local launcher=(--launcher ssh-hostfile)
+  [ "$2" != mpi ] || launcher=(--launcher mpi)
+  on_host 1 "$lockstep" --store bench.db --json bench collectives --workers "$1" --backend "$2" \
+    --max "$4" --seconds 1 "${launcher[@]}" --hostfile "$3" 2> "collectives-$2.err" ||
+    fail "collectives over $2: $(tail -n 3 "collectives-$2.err")"
 }
 
-# step_time N: median seconds of a blocking step of few examples, so that the link decides
+# step_time WORKERS: median seconds of a blocking step of few examples, so that the link decides
 step_time() {
-  local n=$1 i
-  for i in $(seq "$n"); do echo "node$i"; done > hosts-$n.txt
-  LOCKSTEP_SSH=$here/namespace-ssh "$lockstep" --store bench.db --json train fashion -n "$n" --batch 4 \
-    --steps 60 --threads 1 --strategy blocking --no-augment --no-validation --launcher ssh-hostfile \
-    --hostfile hosts-$n.txt > steps-$n.jsonl 2> steps-$n.err
-  /usr/bin/env python3 - steps-$n.jsonl << 'END'
-import json, statistics, sys
-times = {}
-for line in open(sys.argv[1]):
-    event = json.loads(line)
-    if event["type"] != "steps":
-        continue
-    columns = event["columns"]
-    for step, seconds in zip(columns["step"], columns["total_s"]):
-        times.setdefault(step, []).append(seconds)
-print(statistics.median(max(times[step]) for step in times if step >= 10))
-END
+  on_host 1 "$lockstep" --store bench.db --json train fashion -n "$1" --batch 4 --steps 80 --threads 1 \
+    --strategy blocking --no-augment --no-validation --backend tcp --launcher ssh-hostfile \
+    --hostfile "hosts-$1.txt" > "steps-$1.jsonl" 2> "steps-$1.err" || fail "training on $1 hosts"
+  "$python" "$bench/figures.py" step "steps-$1.jsonl"
 }
 
+bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+python=/usr/bin/python3
+for n in 2 4; do for i in $(seq $n); do echo "node$i slots=1"; done > hosts-$n.txt; done
+printf 'node1 slots=2\nnode2 slots=2\n' > hosts-pairs.txt
 for rate in "${rates[@]}"; do
   hosts_up 4 "$rate"
   export hosts_name hosts_folder
   echo "== link $rate"
   for backend in tcp gloo mpi; do
-    [ $backend != mpi ] || [ -e "$programs/lockstep-mpi.so" ] || continue
-    all_reduce 4 $backend --sizes 10MB,40MB --repeat 4 | sed "s/^/$backend  /"
+    collectives 4 $backend hosts-4.txt 17MB > $backend.json
+    "$python" "$bench/figures.py" busbw $backend "$rate" $backend.json
   done
-  # Calibrated with 2 hosts at sizes around that of the network's gradients.
-  all_reduce 2 tcp --sizes 100kB,250kB,600kB,1MB,4MB --repeat 10 > fit2.txt
-  cat fit2.txt
-  t2=$(step_time 2)
-  t4=$(step_time 4)
-  parameters=$(grep -o '"parameters":[0-9]*' steps-2.jsonl | head -n 1 | cut -d: -f2)
-  grep -o 'alpha [0-9.]* us, B [0-9.e+-]* GB/s' fit2.txt | /usr/bin/env python3 -c "
-words = input().split()
-alpha, rate = float(words[1]) * 1e-6, float(words[4]) * 1e9
-cost = lambda n: alpha + 2 * (n - 1) / n * 4 * $parameters / rate
-t2, t4 = $t2, $t4
-predicted = t2 - cost(2) + cost(4)
-print(f'step time: 2 hosts {t2*1e3:.2f} ms; 4 hosts predicted {predicted*1e3:.2f} ms, '
-      f'measured {t4*1e3:.2f} ms ({(predicted/t4-1)*100:+.1f} %)')"
+  # Calibrated with 2 hosts; the model tells the step time of 4.
+  collectives 2 tcp hosts-2.txt 5MB > two.json
+  "$lockstep" --store bench.db --json bench list > links.json
+  "$python" "$bench/figures.py" predict links.json "$(step_time 2)" "$(step_time 4)" \
+    "$(grep -o '"parameters":[0-9]*' steps-2.jsonl | head -n 1 | cut -d: -f2)"
+  # Two workers on each of two hosts.
+  for backend in tcp hierarchical; do collectives 4 $backend hosts-pairs.txt 17MB > pairs-$backend.json; done
+  "$python" "$bench/figures.py" pairs pairs-tcp.json pairs-hierarchical.json
   hosts_down
 done

@@ -88,7 +88,7 @@ def main():
         if rank == 0:
             print(f"Epoch {epoch}/{options.epochs}: loss {total / seen:.4f}, "
                   f"accuracy {100 * right / seen:.2f}%, time {seconds:.3f} s, "
-                  f"{len(dataset) / seconds:.0f} examples/s", flush=True)
+                  f"throughput {len(dataset) / seconds:.0f} examples/s", flush=True)
     dist.destroy_process_group()
 
 

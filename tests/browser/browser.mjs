@@ -48,8 +48,13 @@ export async function openPage(browser, url, options = {}) {
 
 /** Scrolls through the page, so that every chart is drawn. */
 export async function drawAll(page) {
-  const height = await page.evaluate(() => document.documentElement.scrollHeight);
-  for (let y = 0; y < height; y += 700) await page.evaluate((top) => window.scrollTo({ top, behavior: "instant" }), y);
+  await page.evaluate(async () => {
+    // The page grows while its charts are drawn.
+    for (let y = 0; y < document.documentElement.scrollHeight; y += 500) {
+      window.scrollTo({ top: y, behavior: "instant" });
+      await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 20)));
+    }
+  });
   await page.waitForFunction(() =>
     [...document.querySelectorAll(".plot")].filter((plot) => plot.clientWidth > 0).every((plot) => plot.dataset.drawn));
   await page.evaluate(() => window.scrollTo({ top: 0, behavior: "instant" }));

@@ -1,6 +1,6 @@
-"""Connects for some seconds to every port that a lockstep-worker listens on, and misbehaves.
+"""Connects for some seconds to every port that the processes of one program listen on, and misbehaves.
 
-usage: strangers.py SECONDS
+usage: strangers.py SECONDS PROGRAM
 """
 import os
 import random
@@ -10,14 +10,16 @@ import sys
 import time
 
 
+PROGRAM = os.path.realpath(sys.argv[2])
+
+
 def worker_inodes():
-    """Inodes of the sockets of all processes called lockstep-worker."""
+    """Inodes of the sockets of all processes of the program."""
     inodes = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{pid}/comm") as name:
-                if not name.read().startswith("lockstep-worke"):
-                    continue
+            if os.readlink(f"/proc/{pid}/exe") != PROGRAM:
+                continue
             for fd in os.listdir(f"/proc/{pid}/fd"):
                 target = os.readlink(f"/proc/{pid}/fd/{fd}")
                 if target.startswith("socket:["):

@@ -31,11 +31,17 @@ class ParallelRun : public ::testing::Test {
 
   /// `lockstep train fashion --json` on few steps without validation, ranks sharing the cores.
   launch::ProcessSpec train(int workers, int batch, std::vector<std::string> more) const {
+    more.insert(more.begin(), {"--no-augment", "--no-validation"});
+    return train_recipe("fashion", workers, batch, more);
+  }
+
+  launch::ProcessSpec train_recipe(const std::string& recipe, int workers, int batch,
+                                   const std::vector<std::string>& more) const {
     launch::ProcessSpec spec;
     spec.program = LOCKSTEP_PROGRAM;
-    spec.arguments = {"--store", folder("runs.db"), "--json", "train", "fashion",
+    spec.arguments = {"--store", folder("runs.db"), "--json", "train", recipe,
                       "-n", std::to_string(workers), "--batch", std::to_string(batch),
-                      "--threads", "1", "--oversubscribe", "--no-augment", "--no-validation"};
+                      "--threads", "1", "--oversubscribe"};
     spec.arguments.insert(spec.arguments.end(), more.begin(), more.end());
     spec.environment = {"TMPDIR=" + folder("tmp")};
     spec.separate_errors = true;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -37,10 +38,9 @@ void make_secret(const fs::path& path) {
   fs::create_directories(path.parent_path(), ignored);
   Key key{};
   fill_random(key);
-  char host[256] = {};
-  ::gethostname(host, sizeof host - 1);
-  const std::string fresh = fmt::format("{}.{}.{}", path.string(), host, ::getpid());
-  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  // A name of its own; containers may share host names and process ids.
+  std::string fresh = path.string() + ".XXXXXX";
+  const int fd = ::mkostemp(fresh.data(), O_CLOEXEC);
   if (fd < 0) fail(fresh, std::strerror(errno));
   const bool whole = ::write(fd, key.data(), key.size()) == static_cast<ssize_t>(key.size());
   ::close(fd);

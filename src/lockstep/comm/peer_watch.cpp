@@ -26,11 +26,12 @@ PeerWatch::~PeerWatch() {
   }
 }
 
-std::vector<int> PeerWatch::gone() const {
+std::vector<int> PeerWatch::gone(std::chrono::milliseconds patience) const {
   std::vector<int> ranks = gone_early_;
   std::vector<pollfd> polled;
   for (int fd : fds_) polled.push_back({.fd = fd, .events = POLLIN, .revents = 0});
-  if (::poll(polled.data(), polled.size(), 0) > 0) {
+  const int wait_ms = ranks.empty() ? static_cast<int>(patience.count()) : 0;
+  if (::poll(polled.data(), polled.size(), wait_ms) > 0) {
     for (std::size_t rank = 0; rank < polled.size(); ++rank) {
       if ((polled[rank].revents & POLLIN) != 0) ranks.push_back(static_cast<int>(rank));
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,11 +19,11 @@ class PeerWatch {
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
 
-  /// Ranks whose process has ended. Does not block.
-  std::vector<int> gone() const;
+  /// Ranks whose process has ended. Waits up to `patience` for a first one; does not block without.
+  std::vector<int> gone(std::chrono::milliseconds patience = {}) const;
 
  private:
-  std::vector<int> fds_;       ///< by rank; -1 = not watched
+  std::vector<int> fds_;         ///< by rank; -1 = not watched
   std::vector<int> gone_early_;  ///< ended before they could be watched
 };
 

@@ -154,6 +154,7 @@ Batch BatchRing::hand_out(std::size_t index) {
   batch.count_ = static_cast<std::int64_t>(slot.part.indices.size());
   batch.step_count_ = slot.part.step_count;
   batch.global_count_ = slot.part.global_count;
+  batch.first_ = slot.part.first;
   batch.step_ = slot.part.step;
   batch.micro_ = slot.part.micro;
   return batch;

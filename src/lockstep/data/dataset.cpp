@@ -8,7 +8,8 @@ record::DataFacts DataSplit::facts() const {
           .path = info.path,
           .synthetic = info.synthetic,
           .train_examples = train->size(),
-          .val_examples = validation ? validation->size() : 0};
+          .val_examples = validation ? validation->size() : 0,
+          .skipped = skipped};
 }
 
 }  // namespace lockstep::data

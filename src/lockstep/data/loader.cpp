@@ -24,6 +24,7 @@ Batch& Batch::operator=(Batch&& other) noexcept {
   count_ = other.count_;
   step_count_ = other.step_count_;
   global_count_ = other.global_count_;
+  first_ = other.first_;
   step_ = other.step_;
   micro_ = other.micro_;
   return *this;

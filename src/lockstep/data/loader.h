@@ -32,8 +32,9 @@ class Batch {
   std::int64_t count() const { return count_; }                ///< examples here; may be 0
   std::int64_t step_count() const { return step_count_; }      ///< of this rank in the whole step
   std::int64_t global_count() const { return global_count_; }  ///< of all ranks in the whole step
-  std::int64_t step() const { return step_; }                  ///< of the epoch, from 0
-  int micro() const { return micro_; }                         ///< 0 .. A-1
+  std::int64_t first() const { return first_; }  ///< place of its first example among those
+  std::int64_t step() const { return step_; }    ///< of the epoch, from 0
+  int micro() const { return micro_; }           ///< 0 .. A-1
 
   /// Gives the memory back now. The pointers are void from here on.
   void release();
@@ -48,6 +49,7 @@ class Batch {
   std::int64_t count_ = 0;
   std::int64_t step_count_ = 0;
   std::int64_t global_count_ = 0;
+  std::int64_t first_ = 0;
   std::int64_t step_ = 0;
   int micro_ = 0;
 };

@@ -71,6 +71,7 @@ MicroBatch DistributedSampler::micro_batch(std::int64_t n) const {
   const Part mine = even_part(result.global_count, options_.world, options_.rank);
   const Part micro = even_part(mine.count, options_.accumulate, result.micro);
   result.step_count = mine.count;
+  result.first = mine.first + micro.first;
   result.indices = {order_.data() + first + mine.first + micro.first,
                     static_cast<std::size_t>(micro.count)};
   return result;

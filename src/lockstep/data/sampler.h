@@ -24,6 +24,7 @@ struct MicroBatch {
   std::span<const std::uint32_t> indices;  ///< empty on some ranks when the last step is that small
   std::int64_t step_count = 0;             ///< examples of this rank in the whole step
   std::int64_t global_count = 0;           ///< examples of all ranks in the whole step
+  std::int64_t first = 0;                  ///< place of the first of them among those
 };
 
 /// Deals the examples of an epoch to ranks. The order is a permutation fixed by (seed, epoch); step

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <string_view>
 
 namespace lockstep::launch {
 namespace {
@@ -32,9 +33,39 @@ std::string title_of(const WorkerOutcome& worker, std::size_t world_size) {
   return worker.title.empty() ? worker_title(worker.rank, world_size) : worker.title;
 }
 
+/// Text by which libraries say that an allocation failed.
+bool tells_of_no_memory(std::string_view text) {
+  for (const std::string_view sign :
+       {"std::bad_alloc", "t allocate memory", "Cannot allocate memory", "CUDA out of memory",
+        "Memory allocation still failed", "could not create a memory"}) {
+    if (text.find(sign) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+/// Whether it was the lack of memory that ended the worker: said so itself, or a library that could
+/// not allocate threw or ended the process.
+bool ran_out_of_memory(const WorkerOutcome& worker) {
+  if (worker.error) {
+    const ErrorKind kind = kind_from_name(worker.error->kind);
+    return kind == ErrorKind::kMemory ||
+           (kind == ErrorKind::kInternal && tells_of_no_memory(worker.error->message));
+  }
+  return std::any_of(worker.last_lines.begin(), worker.last_lines.end(), tells_of_no_memory);
+}
+
+Candidate out_of_memory(const WorkerOutcome& worker, std::size_t world_size) {
+  return {0,
+          worker.error ? worker.error_at : worker.ended_at,
+          {worker.rank, false,
+           Error(ErrorKind::kMemory, title_of(worker, world_size) + " failed: out of memory",
+                 "use a smaller batch, fewer workers or more memory")}};
+}
+
 Candidate from_error(const WorkerOutcome& worker, std::size_t world_size) {
   const record::WorkerError& sent = *worker.error;
   const ErrorKind kind = kind_from_name(sent.kind);
+  if (ran_out_of_memory(worker)) return out_of_memory(worker, world_size);
   const bool symptom = kind == ErrorKind::kPeer;
   if (concerns_the_user(kind)) {
     return {0, worker.error_at, {sent.rank, false, Error(kind, sent.message, sent.hint)}};
@@ -45,8 +76,7 @@ Candidate from_error(const WorkerOutcome& worker, std::size_t world_size) {
   const std::string message = fmt::format("{} failed: {}", who, sent.message);
   return {symptom ? 2 : 0,
           worker.error_at,
-          {sent.rank, symptom,
-           Error(kind == ErrorKind::kMemory ? kind : ErrorKind::kWorker, message, sent.hint)}};
+          {sent.rank, symptom, Error(ErrorKind::kWorker, message, sent.hint)}};
 }
 
 Candidate from_end(const WorkerOutcome& worker, std::size_t world_size, int order,
@@ -55,25 +85,6 @@ Candidate from_end(const WorkerOutcome& worker, std::size_t world_size, int orde
           worker.ended_at,
           {worker.rank, false,
            Error(ErrorKind::kWorker, title_of(worker, world_size) + " " + what, hint)}};
-}
-
-/// A library that could not allocate and ended the process instead of throwing.
-bool ended_for_lack_of_memory(const std::vector<std::string>& last_lines) {
-  return std::any_of(last_lines.begin(), last_lines.end(), [](const std::string& line) {
-    return line.find("std::bad_alloc") != std::string::npos ||
-           line.find("t allocate memory") != std::string::npos ||
-           line.find("Cannot allocate memory") != std::string::npos ||
-           line.find("Memory allocation still failed") != std::string::npos;
-  });
-}
-
-Candidate out_of_memory(const WorkerOutcome& worker, std::size_t world_size) {
-  return {0,
-          worker.ended_at,
-          {worker.rank, false,
-           Error(ErrorKind::kMemory,
-                 title_of(worker, world_size) + " failed: out of memory",
-                 "use a smaller batch, fewer workers or more memory")}};
 }
 
 std::string signal_hint(int number) {
@@ -94,7 +105,7 @@ std::optional<Candidate> candidate_of(const WorkerOutcome& worker, std::size_t w
   if (!worker.status || worker.told_to_end) return std::nullopt;
   const ExitStatus& status = *worker.status;
   if (stopping && ended_by_request(status)) return std::nullopt;
-  if (!status.clean() && ended_for_lack_of_memory(worker.last_lines)) {
+  if (!status.clean() && ran_out_of_memory(worker)) {
     return out_of_memory(worker, world_size);
   }
   if (status.signal != 0) {

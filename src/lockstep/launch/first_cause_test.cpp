@@ -108,5 +108,22 @@ TEST(FirstCause, DoesNotCallAnEndOnRequestAFailure) {
   EXPECT_TRUE(first_cause(workers, true));
 }
 
+TEST(FirstCause, RecognisesAFailedAllocationHoweverItIsTold) {
+  for (const bool told : {true, false}) {
+    auto workers = running(2);
+    if (told) {
+      complain(workers[1], "internal", 3);
+      workers[1].error->message = "DefaultCPUAllocator: can't allocate memory: you tried ...";
+    } else {
+      workers[1].last_lines = {"terminate called after throwing", "  what():  std::bad_alloc"};
+      end(workers[1], 0, SIGABRT, 3);
+    }
+    const auto failure = first_cause(workers, false);
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->error.kind(), ErrorKind::kMemory);
+    EXPECT_STREQ(failure->error.what(), "worker 1 (rank 1 of 2) failed: out of memory");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::launch

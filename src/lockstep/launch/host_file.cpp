@@ -36,6 +36,7 @@ std::vector<HostSlots> parse_host_file(std::string_view text, const std::string&
     };
     if (!is_host(host.host)) fail(fmt::format("'{}' is not a host", host.host));
     for (std::string word; words >> word;) {
+      if (word.starts_with("max_slots=") || word.starts_with("max-slots=")) continue;  // mpirun's
       std::size_t used = 0;
       try {
         if (word.starts_with("slots=")) host.slots = std::stoi(word.substr(6), &used);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "lockstep/base/error.h"
@@ -65,7 +66,8 @@ ProcessSpec mpirun_command(const WorkerJob& job, const ClusterOptions& options) 
   }
   if (job.oversubscribe) spec.arguments.push_back("--oversubscribe");
   for (const std::string& assignment : job.environment) {
-    spec.arguments.insert(spec.arguments.end(), {"-x", name_of(assignment)});
+    const bool secret = name_of(assignment) == "LOCKSTEP_SECRET";
+    spec.arguments.insert(spec.arguments.end(), {"-x", secret ? name_of(assignment) : assignment});
   }
   add_worker(job, spec);
   return spec;
@@ -75,7 +77,10 @@ ProcessSpec srun_command(const WorkerJob& job, const ClusterOptions& options) {
   ProcessSpec spec = spec_for(job, "srun");
   spec.arguments = {fmt::format("--ntasks={}", job.workers), "--kill-on-bad-exit=1",
                     "--job-name=" + job.name};
-  if (options.nodes > 0) spec.arguments.push_back(fmt::format("--nodes={}", options.nodes));
+  if (options.nodes > 0) {
+    // Slurm refuses hosts without a task.
+    spec.arguments.push_back(fmt::format("--nodes={}", std::min(options.nodes, job.workers)));
+  }
   add_option("--partition", options.partition, job.workers, spec.arguments);
   add_option("--account", options.account, job.workers, spec.arguments);
   add_option("--time", options.time, job.workers, spec.arguments);

@@ -30,7 +30,7 @@ struct WorkerJob {
   std::vector<std::string> environment{};  ///< "NAME=value"; what is secret comes in here
 };
 
-/// One mpirun for all workers. Values of the environment stay out of its command line.
+/// One mpirun for all workers. The secret stays out of its command line.
 ProcessSpec mpirun_command(const WorkerJob& job, const ClusterOptions& options);
 
 /// One srun for all workers: a job of its own, or a step inside an allocation.

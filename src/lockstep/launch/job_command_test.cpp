@@ -18,10 +18,12 @@ WorkerJob job_of(int workers) {
   return job;
 }
 
-TEST(MpirunCommand, PassesVariablesByNameAndNeverTheSecret) {
-  const ProcessSpec spec = mpirun_command(job_of(4), {.hostfile = "hosts"});
+TEST(MpirunCommand, PassesVariablesAndNeverTheSecret) {
+  ClusterOptions options;
+  options.hostfile = "hosts";
+  const ProcessSpec spec = mpirun_command(job_of(4), options);
   EXPECT_EQ(shell_text(spec),
-            "mpirun -np 4 --hostfile hosts -x LOCKSTEP_SECRET -x OPENBLAS_CORETYPE "
+            "mpirun -np 4 --hostfile hosts -x LOCKSTEP_SECRET -x OPENBLAS_CORETYPE=Zen "
             "/opt/lockstep-worker train fashion '--data=my data'");
   EXPECT_EQ(spec.environment.front(), "LOCKSTEP_SECRET=hush");
   EXPECT_TRUE(spec.events_in_output);
@@ -66,6 +68,7 @@ TEST(HostFile, ReadsHostsSlotsAndComments) {
   EXPECT_EQ(hosts[0].slots, 4);
   EXPECT_EQ(hosts[1].slots, 1);
   EXPECT_EQ(hosts[1].address(), "node2");
+  EXPECT_EQ(parse_host_file("a slots=2 max_slots=4", "f").front().slots, 2);  // as mpirun takes it
 }
 
 TEST(HostFile, RefusesOptionsInDisguiseAndNonsense) {

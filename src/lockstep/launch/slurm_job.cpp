@@ -77,7 +77,9 @@ std::string batch_script(const WorkerJob& job, const ClusterOptions& options, co
   std::string text = "#!/bin/bash\n# " + about + "\n";
   text += directive("job-name", job.name);
   text += directive("ntasks", std::to_string(job.workers));
-  if (options.nodes > 0) text += directive("nodes", std::to_string(options.nodes));
+  if (options.nodes > 0) {
+    text += directive("nodes", std::to_string(std::min(options.nodes, job.workers)));
+  }
   text += directive("partition", filled(options.partition));
   text += directive("account", filled(options.account));
   text += directive("time", filled(options.time));

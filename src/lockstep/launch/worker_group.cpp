@@ -130,10 +130,14 @@ class Worker {
     }
   }
 
+  /// Other lines of JSON may be on the same output, as those of a benchmark.
+  static bool looks_like_event(std::string_view line) {
+    return line.starts_with("{\"") && line.ends_with('}') &&
+           line.find("\"type\":\"") != std::string_view::npos;
+  }
+
   void take_output(std::string_view line, GroupObserver& observer) {
-    if (events_in_output_ && line.starts_with("{\"") && line.ends_with('}')) {
-      return take_event(line, observer);
-    }
+    if (events_in_output_ && looks_like_event(line)) return take_event(line, observer);
     show(line, observer);
   }
 

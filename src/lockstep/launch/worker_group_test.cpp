@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -29,7 +31,6 @@ std::string fails(const std::string& kind, const std::string& message) {
   return sends(record::WorkerError{-1, kind, message, "a hint"}) + "exit 5\n";
 }
 constexpr char kHangs[] = "exec sleep 1000\n";
-constexpr char kIgnoresTerm[] = "trap '' TERM\nwhile :; do sleep 1000; done\n";
 
 class Recorder : public GroupObserver {
  public:
@@ -86,7 +87,13 @@ TEST(WorkerGroup, EndsRemainingRanksWhenOneIsKilled) {
 
 TEST(WorkerGroup, KillsRanksThatIgnoreTheRequestToEnd) {
   Recorder recorder;
-  const auto outcome = run({kIgnoresTerm, "exit 7\n"}, recorder);
+  // Rank 1 ends only once rank 0 is deaf to the request: opening a pipe waits for its other end.
+  const std::string pipe = ::testing::TempDir() + "deaf-" + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto outcome = run({"trap '' TERM\n: > " + pipe + "\nwhile :; do sleep 1000; done\n",
+                            ": < " + pipe + "\nexit 7\n"},
+                           recorder);
+  std::remove(pipe.c_str());
   ASSERT_TRUE(outcome.failure);
   EXPECT_STREQ(outcome.failure->error.what(), "worker 1 (rank 1 of 2) ended with exit code 7");
   EXPECT_EQ(outcome.workers[0].status->signal, SIGKILL);

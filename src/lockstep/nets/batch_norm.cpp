@@ -196,4 +196,12 @@ torch::Tensor batch_norm(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& 
   return apply(norm, input, {}, false);
 }
 
+torch::Tensor run_layers(torch::nn::SequentialImpl& layers, torch::Tensor x) {
+  for (auto& layer : layers) {
+    auto* norm = layer.ptr()->as<torch::nn::BatchNorm2d>();
+    x = norm ? batch_norm(*norm, x) : layer.forward<torch::Tensor>(x);
+  }
+  return x;
+}
+
 }  // namespace lockstep::nets

@@ -1,5 +1,7 @@
 #include "lockstep/nets/dcgan.h"
 
+#include "lockstep/nets/batch_norm.h"
+
 namespace lockstep::nets {
 
 namespace nn = torch::nn;
@@ -58,7 +60,7 @@ DcganGenerator::DcganGenerator() {
 }
 
 torch::Tensor DcganGenerator::forward(const torch::Tensor& latent) {
-  return main_->forward(latent.view({latent.size(0), kDcganLatent, 1, 1}));
+  return run_layers(*main_, latent.view({latent.size(0), kDcganLatent, 1, 1}));
 }
 
 DcganDiscriminator::DcganDiscriminator() {
@@ -77,7 +79,7 @@ DcganDiscriminator::DcganDiscriminator() {
 }
 
 torch::Tensor DcganDiscriminator::forward(const torch::Tensor& images) {
-  return main_->forward(images).flatten();
+  return run_layers(*main_, images).flatten();
 }
 
 }  // namespace lockstep::nets

@@ -1,5 +1,7 @@
 #include "lockstep/nets/mobilenet_v2.h"
 
+#include "lockstep/nets/batch_norm.h"
+
 namespace lockstep::nets {
 
 namespace nn = torch::nn;
@@ -10,7 +12,7 @@ namespace {
 class ChainImpl : public nn::SequentialImpl {
  public:
   using SequentialImpl::SequentialImpl;
-  torch::Tensor forward(torch::Tensor x) { return SequentialImpl::forward(x); }
+  torch::Tensor forward(torch::Tensor x) { return run_layers(*this, std::move(x)); }
 };
 TORCH_MODULE(Chain);
 
@@ -46,7 +48,7 @@ class InvertedResidualImpl : public nn::Module {
   }
 
   torch::Tensor forward(const torch::Tensor& x) {
-    const auto y = conv_->forward(x);
+    const auto y = run_layers(*conv_, x);
     return adds_input_ ? x + y : y;
   }
 

@@ -53,6 +53,7 @@ void visit_fields(V&& field, E& event)
   field("noise_scale", event.noise_scale);
   field("noise_scale_low", event.noise_scale_low);
   field("noise_scale_high", event.noise_scale_high);
+  field("metrics", event.metrics);
 }
 
 template <class V, class E>

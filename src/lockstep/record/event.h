@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -55,6 +56,7 @@ struct EpochResult {
   double noise_scale = kUnknown;
   double noise_scale_low = kUnknown;
   double noise_scale_high = kUnknown;
+  std::map<std::string, double> metrics{};  ///< what only this recipe measures, for example loss_G
 };
 
 struct CheckpointWritten {

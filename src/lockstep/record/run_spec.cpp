@@ -13,6 +13,7 @@ static void visit_data(Visitor&& field, Data& data) {
   field("synthetic", data.synthetic);
   field("train_examples", data.train_examples);
   field("val_examples", data.val_examples);
+  field("skipped", data.skipped);
 }
 
 template <class Visitor, class Spec>
@@ -55,6 +56,7 @@ static void visit_spec(Visitor&& field, Spec& spec) {
   field("command", spec.command);
   field("launcher", spec.launcher);
   field("queue_wait_s", spec.queue_wait_s);
+  field("options", spec.options);
 }
 
 void to_json(nlohmann::json& json, const DataFacts& data) {

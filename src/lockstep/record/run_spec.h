@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/record/recipe_options.h"
+
 namespace lockstep::record {
 
 /// The data a run trains on.
@@ -14,6 +16,7 @@ struct DataFacts {
   bool synthetic = false;
   std::int64_t train_examples = 0;
   std::int64_t val_examples = 0;
+  std::int64_t skipped = 0;  ///< files that could not be used
 };
 
 /// All that determines what a run computes and how. Written by whoever starts the run, completed by
@@ -25,7 +28,7 @@ struct RunSpec {
   int nodes = 1;
   int workers = 1;
   int threads_per_worker = 1;
-  std::int64_t batch_per_worker = 128;  ///< b
+  std::int64_t batch_per_worker = 128;  ///< b; 0 = the recipe's own
   int accumulate = 1;                   ///< A
   int epochs = 1;
   std::int64_t max_steps = 0;        ///< stop after that many optimizer steps in all; 0 = no limit
@@ -53,11 +56,12 @@ struct RunSpec {
   std::uint64_t bucket_bytes = 0;   ///< 0 = measured default of the engine
   std::uint64_t seed = 1;
   bool augment = true;
-  bool oversubscribed = false;  ///< more threads than cores: timings are unreliable
-  std::int64_t parameters = 0;  ///< trainable parameters of the network
-  std::string command;          ///< the foreign command, for runs that are not ours
+  bool oversubscribed = false;     ///< more threads than cores: timings are unreliable
+  std::int64_t parameters = 0;     ///< trainable parameters of the network
+  std::string command;             ///< the foreign command, for runs that are not ours
   std::string launcher = "local";  ///< "local", "mpi", "slurm", "ssh-hostfile"
-  double queue_wait_s = -1;        ///< from submission to start, apart from all other times; -1 = none
+  double queue_wait_s = -1;  ///< from submission to start, apart from all other times; -1 = none
+  RecipeOptions options;     ///< what only this recipe asks for
 
   /// B = N b A.
   std::int64_t global_batch() const { return workers * batch_per_worker * accumulate; }

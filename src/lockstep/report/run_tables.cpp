@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "lockstep/base/units.h"
 
@@ -228,6 +229,11 @@ Table epochs_table(std::span<const record::EpochResult> epochs) {
                    {"examples/s", "", "examples_per_s", Align::kRight, "examples / train time"},
                    {"train", "s", "train_s", Align::kRight, "first to last training step"},
                    {"val", "s", "val_s", Align::kRight, "validation"}};
+  std::set<std::string> metrics;
+  for (const record::EpochResult& epoch : epochs) {
+    for (const auto& [name, value] : epoch.metrics) metrics.insert(name);
+  }
+  for (const std::string& name : metrics) table.columns.push_back({name, "", name});
   for (const record::EpochResult& epoch : epochs) {
     table.rows.push_back({count(epoch.epoch), decimal(epoch.train_loss, 4),
                           decimal(epoch.train_accuracy, 4), decimal(epoch.val_loss, 4),
@@ -235,6 +241,11 @@ Table epochs_table(std::span<const record::EpochResult> epochs) {
                           significant(epoch.noise_scale), significant(epoch.noise_scale_low),
                           significant(epoch.noise_scale_high), rate(epoch.examples_per_s),
                           spent(epoch.train_s), spent(epoch.val_s)});
+    for (const std::string& name : metrics) {
+      const auto found = epoch.metrics.find(name);
+      table.rows.back().push_back(
+          decimal(found == epoch.metrics.end() ? record::kUnknown : found->second, 4));
+    }
   }
   return table;
 }

@@ -52,6 +52,10 @@ void ThreadsOnDemand::shutdown() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+void BoundedServer::queue_connections(int most) {
+  ::listen(svr_sock_, most);
+}
+
 bool BoundedServer::process_and_close_socket(socket_t socket) {
   ConnectionStream stream(socket, limits_);
   bool fine = false;

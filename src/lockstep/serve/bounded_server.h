@@ -38,6 +38,10 @@ class BoundedServer final : public httplib::Server {
  public:
   explicit BoundedServer(ConnectionLimits limits) : limits_(limits) {}
 
+  /// After binding: lets many clients connect at once. httplib queues five, and the others would be
+  /// left to retry for seconds.
+  void queue_connections(int most);
+
  private:
   bool process_and_close_socket(socket_t socket) override;
 

@@ -90,6 +90,7 @@ class Server::State {
                   fmt::format("cannot listen on {}:{}", access_.host(), options_.port),
                   "another program may have the port; try --port 0");
     }
+    http_.queue_connections(static_cast<int>(options_.most_live));
     listener_ = std::thread([this] { http_.listen_after_bind(); });
     watcher_ = std::thread([this] { look(); });
     return port;

@@ -38,13 +38,14 @@ void insert_epoch(Database& database, std::int64_t run, const record::EpochResul
   Statement insert = database.prepare(
       "INSERT OR REPLACE INTO epochs(run_id, epoch, train_loss, train_accuracy, val_loss,"
       " val_accuracy, learning_rate, examples, train_s, val_s, examples_per_s, noise_scale,"
-      " noise_scale_low, noise_scale_high) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+      " noise_scale_low, noise_scale_high, metrics) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   insert.bind(1, run).bind(2, std::int64_t{event.epoch});
   insert.bind(3, event.train_loss).bind(4, event.train_accuracy);
   insert.bind(5, event.val_loss).bind(6, event.val_accuracy).bind(7, event.learning_rate);
   insert.bind(8, event.examples).bind(9, event.train_s).bind(10, event.val_s);
   insert.bind(11, event.examples_per_s).bind(12, event.noise_scale);
   insert.bind(13, event.noise_scale_low).bind(14, event.noise_scale_high);
+  insert.bind(15, json_text(event.metrics));
   insert.execute();
 }
 

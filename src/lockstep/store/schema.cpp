@@ -89,7 +89,12 @@ CREATE TABLE calibrations(
   calibration TEXT NOT NULL);
 )sql";
 
-constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4};
+/// What only some recipes measure in an epoch: a JSON object of numbers.
+constexpr std::string_view kVersion5 = R"sql(
+ALTER TABLE epochs ADD COLUMN metrics TEXT NOT NULL DEFAULT '{}';
+)sql";
+
+constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
 
 /// SQLite notices a file that lost whole pages but not one that lost a part of a page. While a log
 /// is pending the file may rightly lag behind. Only the size is looked at: opening the file here

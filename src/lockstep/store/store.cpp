@@ -246,17 +246,20 @@ class Store::State {
     }
   }
 
+  std::map<std::string, double> metrics_of(const std::string& text, std::int64_t id) {
+    return from_text<std::map<std::string, double>>(text, id, path());
+  }
+
   void read_epochs(StoredRun& run) {
     Statement rows = database_.prepare(
         "SELECT epoch, train_loss, train_accuracy, val_loss, val_accuracy, learning_rate, examples,"
-        " train_s, val_s, examples_per_s, noise_scale, noise_scale_low, noise_scale_high FROM "
-        "epochs"
-        " WHERE run_id = ? ORDER BY epoch");
+        " train_s, val_s, examples_per_s, noise_scale, noise_scale_low, noise_scale_high,"
+        " metrics FROM epochs WHERE run_id = ? ORDER BY epoch");
     for (rows.bind(1, run.summary.id); rows.step();) {
       run.epochs.push_back({static_cast<int>(rows.integer(0)), rows.real(1), rows.real(2),
                             rows.real(3), rows.real(4), rows.real(5), rows.integer(6), rows.real(7),
                             rows.real(8), rows.real(9), rows.real(10), rows.real(11),
-                            rows.real(12)});
+                            rows.real(12), metrics_of(rows.text(13), run.summary.id)});
     }
   }
 

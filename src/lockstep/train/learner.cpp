@@ -1,5 +1,6 @@
 #include "lockstep/train/learner.h"
 
+#include "lockstep/train/grouped_optimizer.h"
 #include "lockstep/train/settings.h"
 #include "lockstep/train/sum_of_squares.h"
 #include "lockstep/train/training_state.h"
@@ -7,8 +8,10 @@
 namespace lockstep::train {
 
 Learner::Learner(torch::nn::Module& network, const record::RunSpec& spec,
-                 comm::Communicator& communicator, const Clock& clock)
+                 comm::Communicator& communicator, const Clock& clock,
+                 const std::function<double(const std::string&)>& rate_of, std::string name)
     : network_(network),
+      name_(std::move(name)),
       communicator_(communicator),
       strategy_(strategy_from_name(spec.strategy)),
       full_batch_(spec.global_batch()) {
@@ -21,8 +24,8 @@ Learner::Learner(torch::nn::Module& network, const record::RunSpec& spec,
                             .wire = wire_from_name(spec.wire),
                             .norm_slot = StepBallot::kNormSlot},
                 clock);
-  optimizer_ =
-      make_optimizer(optimizer_options(spec), tensor_ranges(trainable, plan_), plan_.tail_begin);
+  optimizer_ = make_grouped_optimizer(optimizer_options(spec), rate_groups(network, plan_, rate_of),
+                                      tensor_ranges(trainable, plan_), plan_.tail_begin);
   sharing_.emplace(strategy_, spec.average_every, communicator, plan_.tail_begin,
                    plan_.total - plan_.tail_begin);
 }
@@ -71,23 +74,48 @@ void Learner::settle() {
   for (const OptimizerMemory& memory : optimizer_->memory()) sharing_->average(memory.values);
 }
 
+std::string Learner::prefixed(const std::string& name) const {
+  return name_.empty() ? name : name_ + "." + name;
+}
+
+std::vector<NamedTensor> Learner::model_tensors() const {
+  auto tensors = train::model_tensors(network_);
+  for (NamedTensor& entry : tensors) entry.name = prefixed(entry.name);
+  return tensors;
+}
+
 std::vector<NamedTensor> Learner::optimizer_tensors() {
-  return train::optimizer_tensors(*optimizer_, network_, plan_);
+  auto tensors = train::optimizer_tensors(*optimizer_, network_, plan_);
+  for (NamedTensor& entry : tensors) entry.name = prefixed(entry.name);
+  return tensors;
 }
 
 std::map<std::string, double> Learner::figures() const {
-  auto figures = noise_.figures();
-  figures["optimizer_steps"] = static_cast<double>(optimizer_->steps());
+  std::map<std::string, double> figures;
+  for (const auto& [name, value] : noise_.figures()) figures[prefixed(name)] = value;
+  figures[prefixed("optimizer_steps")] = static_cast<double>(optimizer_->steps());
   return figures;
 }
 
 void Learner::restore(const Checkpoint& checkpoint) {
+  const auto mine = [&](const std::vector<NamedTensor>& all) {
+    std::vector<NamedTensor> found;
+    for (const NamedTensor& entry : all) {
+      if (entry.name.starts_with(prefixed(""))) found.push_back(entry);
+    }
+    return found;
+  };
+  copy_tensors(mine(checkpoint.model), model_tensors());
   parameters_->fetch();
-  copy_tensors(checkpoint.optimizer, optimizer_tensors());
-  noise_.restore(checkpoint.figures);
-  const auto steps = checkpoint.figures.find("optimizer_steps");
-  optimizer_->set_steps(steps != checkpoint.figures.end() ? static_cast<std::int64_t>(steps->second)
-                                                          : checkpoint.position.total);
+  copy_tensors(mine(checkpoint.optimizer), optimizer_tensors());
+  std::map<std::string, double> figures;
+  for (const auto& [name, value] : checkpoint.figures) {
+    if (name.starts_with(prefixed(""))) figures[name.substr(prefixed("").size())] = value;
+  }
+  noise_.restore(figures);
+  const auto steps = figures.find("optimizer_steps");
+  optimizer_->set_steps(steps != figures.end() ? static_cast<std::int64_t>(steps->second)
+                                               : checkpoint.position.total);
 }
 
 }  // namespace lockstep::train

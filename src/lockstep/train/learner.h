@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,9 +37,12 @@ struct StepShare {
 /// One thread. The network must outlive it.
 class Learner {
  public:
-  /// The spec must be complete. Collective; blocks.
+  /// The spec must be complete. `rate_of` gives the part of the learning rate by the name of a
+  /// parameter. Where several learners share a checkpoint, `name` tells theirs apart. Collective;
+  /// blocks.
   Learner(torch::nn::Module& network, const record::RunSpec& spec, comm::Communicator& communicator,
-          const Clock& clock);
+          const Clock& clock, const std::function<double(const std::string&)>& rate_of,
+          std::string name = "");
 
   void begin_step(int micro_steps) { sync_->begin_step(micro_steps); }
   /// Backward hands over the last bucket, so what rides in it must be there before.
@@ -66,14 +70,18 @@ class Learner {
   void publish() { parameters_->publish(); }
   std::optional<NoiseScale::Estimate> noise_scale() const { return noise_.estimate(); }
 
-  /// What a checkpoint keeps besides parameters and buffers.
+  /// What a checkpoint keeps.
+  std::vector<NamedTensor> model_tensors() const;
   std::vector<NamedTensor> optimizer_tensors();
   std::map<std::string, double> figures() const;
   /// After the network's own tensors were restored.
   void restore(const Checkpoint& checkpoint);
 
  private:
+  std::string prefixed(const std::string& name) const;
+
   torch::nn::Module& network_;
+  std::string name_;
   comm::Communicator& communicator_;
   Strategy strategy_;
   std::int64_t full_batch_;

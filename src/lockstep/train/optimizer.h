@@ -33,6 +33,7 @@ struct OptimizerOptions {
 struct OptimizerMemory {
   std::string name;  ///< "velocity", "first_moment", "second_moment"
   std::span<float> values;
+  std::size_t begin = 0;  ///< where in the flat buffer they begin
 };
 
 /// Moves flat parameters along flat gradients. Every pass is over contiguous memory; what lies

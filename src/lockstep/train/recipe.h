@@ -7,7 +7,8 @@
 
 #include "lockstep/data/dataset.h"
 #include "lockstep/data/transform.h"
-#include "lockstep/nets/network.h"
+#include "lockstep/record/run_spec.h"
+#include "lockstep/train/task.h"
 
 namespace lockstep::train {
 
@@ -17,6 +18,7 @@ struct Recipe {
   std::string summary;
 
   /// Defaults for what a user leaves open.
+  std::int64_t batch_per_worker = 128;
   std::string optimizer = "sgd";
   double learning_rate = 0.1;
   double momentum = 0.9;
@@ -27,15 +29,27 @@ struct Recipe {
   double warmup_fraction = 0;     ///< of all steps
   std::int64_t base_batch = 128;  ///< global batch that the rate is meant for
 
-  std::function<std::shared_ptr<nets::Network>()> make_network;
-  /// `source` is a folder, "synthetic", or empty for where the data usually is.
-  std::function<data::DataSplit(const std::string& source)> load_data;
-  std::function<std::shared_ptr<const data::Transform>(bool augment)> make_transform;
+  /// Whether its batch norms can take their moments over all ranks.
+  bool sync_batch_norm = true;
+  /// Fields of record::RecipeOptions that it knows; others are refused.
+  std::vector<std::string> options;
+
+  // The spec is complete but for what is measured: source of the data ("" = where it usually is),
+  // options, seed.
+  std::function<data::DataSplit(const record::RunSpec& spec)> load_data;
+  std::function<std::shared_ptr<const data::Transform>(const record::RunSpec& spec,
+                                                       const data::DataSplit& data, bool augment)>
+      make_transform;
+  std::function<std::unique_ptr<Task>(const record::RunSpec& spec, const data::DataSplit& data)>
+      make_task;
 };
 
 /// Throws kUsage, listing those there are.
 const Recipe& recipe_named(const std::string& name);
 
 const std::vector<Recipe>& all_recipes();
+
+/// Throws kUsage for an option that is given and that the recipe does not know.
+void require_known_options(const Recipe& recipe, const record::RecipeOptions& options);
 
 }  // namespace lockstep::train

@@ -7,7 +7,7 @@
 
 #include "lockstep/base/digest.h"
 #include "lockstep/base/error.h"
-#include "lockstep/train/classification.h"
+#include "lockstep/base/log.h"
 #include "lockstep/train/settings.h"
 
 namespace lockstep::train {
@@ -28,18 +28,32 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
       stop_(stop),
       device_(Device::open(request_.spec.device, local_rank, request_.spec.amp)),
       recorder_(clock, communicator.rank()) {
-  data_ = recipe_.load_data(request_.spec.data.path);
-  transform_ = recipe_.make_transform(request_.spec.augment);
-  torch::manual_seed(static_cast<std::int64_t>(request_.spec.seed));
-  network_ = recipe_.make_network();
-  network_->to(device_.torch());
+  auto& spec = request_.spec;
+  require_known_options(recipe_, spec.options);
+  if (spec.sync_batch_norm && !recipe_.sync_batch_norm) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--sync-bn with the recipe {}, whose batch norms run inside its module",
+                            recipe_.name),
+                "drop --sync-bn");
+  }
+  data_ = recipe_.load_data(spec);
+  if (!data_.report.empty() && communicator_.rank() == 0) log_warning(data_.report);
+  damage_.emplace(data_, communicator_);
+  transform_ = recipe_.make_transform(spec, data_, spec.augment);
+  torch::manual_seed(static_cast<std::int64_t>(spec.seed));
+  task_ = recipe_.make_task(spec, data_);
+  for (const Player& player : task_->players()) player.network->to(device_.torch());
   if (!device_.is_cpu()) {
     gpu_ = measure::physical_gpu(local_rank, std::getenv("CUDA_VISIBLE_DEVICES"));
   }
   resolve_spec();
 
-  auto& spec = request_.spec;
-  learner_.emplace(*network_, spec, communicator_, clock_);
+  for (const Player& player : task_->players()) {
+    const auto rate_of = [this](const std::string& name) { return task_->rate_of(name); };
+    learners_.push_back(std::make_unique<Learner>(*player.network, spec, communicator_, clock_,
+                                                  rate_of, player.name));
+  }
+  loss_sums_.resize(learners_.size() - 1);
   if (spec.sync_batch_norm && communicator_.size() > 1) moments_.emplace(communicator_);
   const data::SamplerOptions sampler{.examples = data_.train->size(),
                                      .batch = spec.batch_per_worker,
@@ -54,9 +68,13 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
   if (spec.max_steps > 0) total_steps_ = std::min(total_steps_, spec.max_steps);
   schedule_ = make_schedule(spec, recipe_, steps_per_epoch_, total_steps_);
   if (schedule_.shape == Schedule::Shape::kPlateau) plateau_.emplace(spec.lr_gamma, spec.patience);
-  if (request_.validate) {
-    validation_.emplace(data_.validation, recipe_.make_transform(false), spec.batch_per_worker,
-                        request_.loader_threads, communicator_);
+  if (request_.validate && data_.validation) {
+    validation_.emplace(data_.validation, recipe_.make_transform(spec, data_, false),
+                        spec.batch_per_worker, request_.loader_threads, communicator_);
+  }
+  if (plateau_ && !validation_) {
+    throw Error(ErrorKind::kUsage, "--schedule plateau needs a validation loss, which there is not",
+                "choose another --schedule");
   }
   log_.emplace(communicator_, emit_, request_.record_steps, request_.trace_path);
   if (!request_.checkpoint_dir.empty()) checkpoints_.emplace(request_.checkpoint_dir);
@@ -73,23 +91,31 @@ void Trainer::resolve_spec() {
   spec.workers = communicator_.size();
   spec.backend = communicator_.backend();
   spec.data = data_.facts();
-  spec.parameters = network_->parameter_count();
+  spec.parameters = 0;
+  for (const Player& player : task_->players()) {
+    spec.parameters += player.network->parameter_count();
+  }
+  if (spec.batch_per_worker <= 0) spec.batch_per_worker = recipe_.batch_per_worker;
   if (spec.bucket_bytes == 0) spec.bucket_bytes = kDefaultBucketBytes;
   complete_spec(spec, recipe_);
 }
 
 /// Parameters and buffers become those of rank 0.
 void Trainer::agree_on_start() {
-  communicator_.broadcast(std::as_writable_bytes(learner_->parameters()), 0);
-  learner_->publish();
+  for (const auto& learner : learners_) {
+    communicator_.broadcast(std::as_writable_bytes(learner->parameters()), 0);
+    learner->publish();
+  }
   share_buffers();
 }
 
 void Trainer::share_buffers() {
-  for (auto& buffer : network_->buffers()) {
-    auto dense = buffer.contiguous().cpu();
-    communicator_.broadcast({static_cast<std::byte*>(dense.data_ptr()), dense.nbytes()}, 0);
-    if (!dense.is_same(buffer)) buffer.copy_(dense);
+  for (const Player& player : task_->players()) {
+    for (auto& buffer : player.network->buffers()) {
+      auto dense = buffer.contiguous().cpu();
+      communicator_.broadcast({static_cast<std::byte*>(dense.data_ptr()), dense.nbytes()}, 0);
+      if (!dense.is_same(buffer)) buffer.copy_(dense);
+    }
   }
 }
 
@@ -101,7 +127,7 @@ void Trainer::run() {
   if (communicator_.rank() == 0) emit_(started_);
 
   sampler_.emplace(clock_, communicator_.rank(), gpu_);
-  network_->train();
+  for (const Player& player : task_->players()) player.network->train();
   bool go_on = true;
   while (go_on && position_.total < total_steps_) go_on = train_epoch(position_.epoch);
   log_->finish();
@@ -123,7 +149,7 @@ bool Trainer::train_epoch(int epoch) {
     tell_of_checkpoints();
     if (outcome == StepOutcome::kStop && position_.total < total_steps_) {
       log_->flush();
-      learner_->settle();
+      for (const auto& learner : learners_) learner->settle();
       if (checkpoints_) save_checkpoint();
       return false;
     }
@@ -138,53 +164,71 @@ bool Trainer::train_epoch(int epoch) {
 
 Trainer::StepOutcome Trainer::train_step(int epoch, std::int64_t step) {
   recorder_.begin(epoch, position_.total);
-  const StepShare share = compute_gradients();
-  recorder_.end_phase(Phase::kBackward);
-  recorder_.ready();
-  learner_->sum();
-  recorder_.end_phase(Phase::kTransfer);
   learning_rate_ = request_.spec.scaled_learning_rate *
                    schedule_.factor(position_.total, total_steps_) *
                    (plateau_ ? plateau_->factor() : 1);
-  learner_->move(learning_rate_);
-  recorder_.end_phase(Phase::kOptimizer);
+  const bool last = position_.step + 1 == steps_per_epoch_ || position_.total + 1 == total_steps_;
+  StepShare share;
+  bool agreed = false;
+  std::vector<Minibatch> parts;
+  std::vector<Nanoseconds> handed_over;
+  for (std::size_t player = 0; player < learners_.size(); ++player) {
+    Learner& learner = *learners_[player];
+    share = compute_gradients(player, parts);
+    recorder_.end_phase(Phase::kBackward);
+    recorder_.ready();
+    learner.sum();
+    recorder_.end_phase(Phase::kTransfer);
+    learner.move(learning_rate_);
+    recorder_.end_phase(Phase::kOptimizer);
+    agreed = learner.share(last);
+    recorder_.end_phase(Phase::kTransfer);
+    handed_over.insert(handed_over.end(), learner.handed_over().begin(),
+                       learner.handed_over().end());
+  }
   ++position_.step;
   ++position_.total;
-  const bool last = position_.step == steps_per_epoch_ || position_.total == total_steps_;
-  const bool agreed = learner_->share(last);
-  recorder_.end_phase(Phase::kTransfer);
-
   unread_examples_ += share.global;
   const StepOutcome outcome = agreed ? read_ballot(epoch, step) : StepOutcome::kGoOn;
-  log_->add(recorder_.end(share.examples), learner_->handed_over());
+  log_->add(recorder_.end(share.examples), handed_over);
   return outcome;
 }
 
-/// Forward and backward over the micro-batches of a step.
-StepShare Trainer::compute_gradients() {
+/// Forward and backward of one player over the micro-batches of a step. The first player takes them
+/// from the loader; of what is kept for the others, the loader has the tensors back.
+StepShare Trainer::compute_gradients(std::size_t player, std::vector<Minibatch>& parts) {
   const int micro_steps = request_.spec.accumulate;
-  learner_->begin_step(micro_steps);
+  const int targets = data_.train->info().targets;
+  Learner& learner = *learners_[player];
+  learner.begin_step(micro_steps);
   std::optional<nets::SyncBatchNormScope> sync_norms;
   if (moments_) sync_norms.emplace(*moments_);
   StepShare share;
   for (int micro = 0; micro < micro_steps; ++micro) {
-    auto batch = loader_->next(Seconds(request_.timeout_s));
-    recorder_.end_phase(Phase::kInputWait);
-    if (!batch) throw Error(ErrorKind::kInternal, "the loader ended before the epoch");
-    share.global = batch->global_count();
-    share.examples = batch->step_count();
+    std::optional<data::Batch> batch;
+    if (player == 0) {
+      batch = loader_->next(Seconds(request_.timeout_s));
+      recorder_.end_phase(Phase::kInputWait);
+      if (!batch) throw Error(ErrorKind::kInternal, "the loader ended before the epoch");
+      parts.push_back(minibatch_of(*batch, *transform_, targets, position_.total, device_));
+      recorder_.end_phase(Phase::kHostToDevice);
+    }
+    Minibatch& part = parts[static_cast<std::size_t>(micro)];
+    share.global = part.global_count;
+    share.examples = part.step_count;
     if (moments_ && !everyone_has_examples(share.global)) share.global = share.examples = 0;
     const auto loss =
-        batch->count() > 0 && share.global > 0 ? forward(*batch, share) : torch::Tensor();
+        part.count > 0 && share.global > 0 ? forward(player, part, share) : torch::Tensor();
     recorder_.end_phase(Phase::kForward);
     if (micro + 1 == micro_steps) {
       share.stop = stop_.load();
-      learner_->cast(share);
+      learner.cast(share);
     }
     if (loss.defined()) loss.backward();
+    part.images = part.labels = part.targets = torch::Tensor();
     recorder_.end_phase(Phase::kBackward);
   }
-  learner_->hand_over();
+  learner.hand_over();
   return share;
 }
 
@@ -196,45 +240,46 @@ bool Trainer::everyone_has_examples(std::int64_t global) const {
 
 /// The batch's part of the mean loss over the global batch, ready for backward. Gradients are
 /// summed over ranks and micro-steps, so each batch is weighted by its share.
-torch::Tensor Trainer::forward(const data::Batch& batch, StepShare& share) {
-  const auto images =
-      device_.take(images_of(batch, transform_->output_shape(), transform_->output_order()));
-  const auto labels = device_.take(labels_of(batch));
-  recorder_.end_phase(Phase::kHostToDevice);
+torch::Tensor Trainer::forward(std::size_t player, const Minibatch& part, StepShare& share) {
   const Device::MixedPrecision precision(device_);
-  const auto scores = network_->forward(images);
-  const auto count = static_cast<double>(batch.count());
-  const double weight = count / static_cast<double>(batch.global_count()) *
-                        learner_->loss_factor(batch.step_count(), batch.global_count());
-  auto loss = torch::nn::functional::cross_entropy(scores, labels);
+  const auto loss = task_->loss(player, part, share.correct);
+  const auto count = static_cast<double>(part.count);
+  const double weight = count / static_cast<double>(part.global_count) *
+                        learners_[player]->loss_factor(part.step_count, part.global_count);
   share.loss_sum += loss.item<double>() * count;
-  share.correct += static_cast<double>(count_correct(scores, batch));
   return weight != 1 ? loss * weight : loss;
 }
 
 /// What all ranks said about the steps since they last agreed.
 Trainer::StepOutcome Trainer::read_ballot(int epoch, std::int64_t step) {
   check_loss(epoch, step);
-  const StepBallot ballot = learner_->ballot();
+  const StepBallot ballot = learners_[0]->ballot();
   if (unread_examples_ > 0) last_loss_ = ballot.loss_sum() / static_cast<double>(unread_examples_);
   position_.loss_sum += ballot.loss_sum();
   position_.correct += ballot.correct();
   position_.examples += unread_examples_;
   unread_examples_ = 0;
+  bool stop = ballot.anyone_stops();
+  for (std::size_t player = 1; player < learners_.size(); ++player) {
+    loss_sums_[player - 1] += learners_[player]->ballot().loss_sum();
+    stop = stop || learners_[player]->ballot().anyone_stops();
+  }
   if (request_.check_ranks) check_ranks(epoch, step);
-  return ballot.anyone_stops() ? StepOutcome::kStop : StepOutcome::kGoOn;
+  return stop ? StepOutcome::kStop : StepOutcome::kGoOn;
 }
 
 void Trainer::check_loss(int epoch, std::int64_t step) {
-  const StepBallot ballot = learner_->ballot();
-  const int bad = ballot.ranks_without_finite_loss();
-  if (bad == 0 || request_.keep_going) return;
-  const std::string where = bad == 1 ? fmt::format("rank {}", ballot.rank_without_finite_loss())
-                                     : fmt::format("{} ranks", bad);
-  throw Error(ErrorKind::kData,
-              fmt::format("the loss is not a finite number at step {} of epoch {} on {}", step + 1,
-                          epoch, where),
-              "lower --lr, look at the data, or ignore it with --keep-going");
+  for (const auto& learner : learners_) {
+    const StepBallot ballot = learner->ballot();
+    const int bad = ballot.ranks_without_finite_loss();
+    if (bad == 0 || request_.keep_going) continue;
+    const std::string where = bad == 1 ? fmt::format("rank {}", ballot.rank_without_finite_loss())
+                                       : fmt::format("{} ranks", bad);
+    throw Error(ErrorKind::kData,
+                fmt::format("the loss is not a finite number at step {} of epoch {} on {}",
+                            step + 1, epoch, where),
+                "lower --lr, look at the data, or ignore it with --keep-going");
+  }
 }
 
 void Trainer::check_ranks(int epoch, std::int64_t step) {
@@ -248,7 +293,11 @@ void Trainer::check_ranks(int epoch, std::int64_t step) {
 }
 
 std::uint64_t Trainer::parameters_digest() {
-  return digest(std::as_bytes(learner_->parameters()));
+  std::vector<std::uint64_t> digests;
+  for (const auto& learner : learners_) {
+    digests.push_back(digest(std::as_bytes(learner->parameters())));
+  }
+  return digests.size() == 1 ? digests[0] : digest(std::as_bytes(std::span(digests)));
 }
 
 }  // namespace lockstep::train

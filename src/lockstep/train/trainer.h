@@ -15,12 +15,14 @@
 #include "lockstep/record/train_request.h"
 #include "lockstep/train/checkpoint.h"
 #include "lockstep/train/checkpoint_writer.h"
+#include "lockstep/train/damage_report.h"
 #include "lockstep/train/device.h"
 #include "lockstep/train/learner.h"
 #include "lockstep/train/rank_moments.h"
 #include "lockstep/train/recipe.h"
 #include "lockstep/train/schedule.h"
 #include "lockstep/train/step_log.h"
+#include "lockstep/train/task.h"
 #include "lockstep/train/validation.h"
 
 namespace lockstep::train {
@@ -33,8 +35,9 @@ inline constexpr std::uint64_t kDefaultBucketBytes = 4'000'000;
 class Trainer {
  public:
   /// `started` carries what the program knows (machine, build); the trainer completes the spec in
-  /// it. `local_rank` chooses the GPU. Only rank 0 calls `emit`. `stop` may be set from a signal handler at any time. Collective;
-  /// blocks while data is read and ranks agree. Throws kData for bad data or an unfit checkpoint.
+  /// it. `local_rank` chooses the GPU. Only rank 0 calls `emit`. `stop` may be set from a signal
+  /// handler at any time. Collective; blocks while data is read and ranks agree. Throws kData for
+  /// bad data or an unfit checkpoint.
   Trainer(record::TrainRequest request, record::RunStarted started,
           comm::Communicator& communicator, const Clock& clock, EventSink emit,
           const std::atomic<bool>& stop, int local_rank = 0);
@@ -51,13 +54,14 @@ class Trainer {
   void resume();
   bool train_epoch(int epoch);
   StepOutcome train_step(int epoch, std::int64_t step);
-  StepShare compute_gradients();
+  StepShare compute_gradients(std::size_t player, std::vector<Minibatch>& parts);
   bool everyone_has_examples(std::int64_t global) const;
-  torch::Tensor forward(const data::Batch& batch, StepShare& share);
+  torch::Tensor forward(std::size_t player, const Minibatch& part, StepShare& share);
   StepOutcome read_ballot(int epoch, std::int64_t step);
   void check_loss(int epoch, std::int64_t step);
   void check_ranks(int epoch, std::int64_t step);
   void finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_before);
+  void add_losses_of_players(record::EpochResult& result) const;
   void report_progress(int epoch, std::int64_t step);
   void report_utilisation(int epoch);
   void share_buffers();
@@ -81,14 +85,15 @@ class Trainer {
   std::optional<Plateau> plateau_;
   data::DataSplit data_;
   std::shared_ptr<const data::Transform> transform_;
-  std::shared_ptr<nets::Network> network_;
-  std::optional<Learner> learner_;
-  std::optional<RankMoments> moments_;  ///< with --sync-bn
+  std::unique_ptr<Task> task_;
+  std::vector<std::unique_ptr<Learner>> learners_;  ///< one for each player of the task
+  std::optional<RankMoments> moments_;              ///< with --sync-bn
   std::optional<data::Loader> loader_;
   std::optional<Validation> validation_;
   std::optional<CheckpointFolder> checkpoints_;
   std::optional<CheckpointWriter> writer_;  ///< of rank 0
   std::optional<StepLog> log_;
+  std::optional<DamageReport> damage_;
   std::optional<measure::UtilisationSampler> sampler_;
   measure::StepRecorder recorder_;
 
@@ -100,6 +105,7 @@ class Trainer {
   Nanoseconds progress_at_ = 0;
   std::int64_t progress_examples_ = 0;
   double last_loss_ = record::kUnknown;
+  std::vector<double> loss_sums_;     ///< of the players after the first, in this epoch
   std::int64_t unread_examples_ = 0;  ///< trained on since the ranks last agreed
 };
 

@@ -4,10 +4,14 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/log.h"
-#include "lockstep/train/training_state.h"
 
 // How a run is kept and taken up again.
 namespace lockstep::train {
+namespace {
+
+constexpr char kLossSum[] = "loss_sum_of_player_";
+
+}  // namespace
 
 void Trainer::resume() {
   if (!checkpoints_) {
@@ -53,19 +57,26 @@ void Trainer::resume() {
                             request_.checkpoint_dir, identity.optimizer, spec.optimizer),
                 fmt::format("resume with --optimizer {}", identity.optimizer));
   }
-  copy_tensors(checkpoint->model, model_tensors(*network_));
-  learner_->restore(*checkpoint);
+  for (const auto& learner : learners_) learner->restore(*checkpoint);
   position_ = checkpoint->position;
   // With another global batch an epoch has another number of steps.
   if (identity.global_batch != spec.global_batch() && spec.max_steps == 0) {
     position_.total = (position_.epoch - 1) * steps_per_epoch_;
+  }
+  for (std::size_t i = 0; i < loss_sums_.size(); ++i) {
+    const auto sum = checkpoint->figures.find(fmt::format("{}{}", kLossSum, i + 1));
+    if (sum != checkpoint->figures.end()) loss_sums_[i] = sum->second;
   }
   if (plateau_) plateau_->restore(checkpoint->figures);
 }
 
 /// The single numbers that a resumed run goes on with.
 std::map<std::string, double> Trainer::figures() const {
-  auto figures = learner_->figures();
+  std::map<std::string, double> figures;
+  for (const auto& learner : learners_) figures.merge(learner->figures());
+  for (std::size_t i = 0; i < loss_sums_.size(); ++i) {
+    figures[fmt::format("{}{}", kLossSum, i + 1)] = loss_sums_[i];
+  }
   if (plateau_) figures.merge(plateau_->figures());
   return figures;
 }
@@ -73,11 +84,16 @@ std::map<std::string, double> Trainer::figures() const {
 void Trainer::save_checkpoint() {
   if (communicator_.rank() != 0) return;
   const auto& spec = request_.spec;
+  std::vector<NamedTensor> model, optimizer;
+  for (const auto& learner : learners_) {
+    for (NamedTensor& tensor : learner->model_tensors()) model.push_back(std::move(tensor));
+    for (NamedTensor& tensor : learner->optimizer_tensors()) optimizer.push_back(std::move(tensor));
+  }
   writer_->write(
       {.identity = {spec.recipe, spec.parameters, spec.seed, spec.global_batch(), spec.optimizer},
        .position = position_,
-       .model = model_tensors(*network_),
-       .optimizer = learner_->optimizer_tensors(),
+       .model = std::move(model),
+       .optimizer = std::move(optimizer),
        .figures = figures()});
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "lockstep/base/digest.h"
 #include "lockstep/base/error.h"
@@ -32,12 +33,15 @@ void Trainer::finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_b
   log_->flush();
   result.examples = position_.examples;
   result.train_loss = position_.loss_sum / static_cast<double>(position_.examples);
-  result.train_accuracy = position_.correct / static_cast<double>(position_.examples);
+  if (task_->has_accuracy()) {
+    result.train_accuracy = position_.correct / static_cast<double>(position_.examples);
+  }
+  add_losses_of_players(result);
   result.learning_rate = learning_rate_;
   result.examples_per_s =
       static_cast<double>(position_.examples - examples_before) / result.train_s;
-  learner_->settle();
-  if (const auto noise = learner_->noise_scale()) {
+  for (const auto& learner : learners_) learner->settle();
+  if (const auto noise = learners_[0]->noise_scale()) {
     result.noise_scale = noise->value;
     result.noise_scale_low = noise->low;
     if (noise->high) result.noise_scale_high = *noise->high;
@@ -46,20 +50,35 @@ void Trainer::finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_b
   share_buffers();
   if (validation_) {
     const Nanoseconds validation_began = clock_.monotonic();
-    const auto validated = validation_->run(*network_, device_);
+    const auto validated = validation_->run(*task_, device_);
     result.val_loss = validated.loss;
     result.val_accuracy = validated.accuracy;
     result.val_s = seconds(clock_.monotonic() - validation_began);
     if (plateau_) plateau_->observe(validated.loss);
   }
   report_utilisation(epoch);
-  if (communicator_.rank() == 0) emit_(result);
+  damage_->tell_news();
+  if (communicator_.rank() == 0) {
+    emit_(result);
+    task_->finish_epoch(epoch);
+  }
   if (position_.step == steps_per_epoch_) {
     position_ = {.epoch = epoch + 1, .step = 0, .total = position_.total};
+    std::fill(loss_sums_.begin(), loss_sums_.end(), 0.0);
   }
   if (checkpoints_) save_checkpoint();
   progress_at_ = clock_.monotonic();
   progress_examples_ = 0;
+}
+
+/// Where a task names the losses of its players, they are told besides the train loss.
+void Trainer::add_losses_of_players(record::EpochResult& result) const {
+  for (std::size_t i = 0; i < task_->players().size(); ++i) {
+    const double sum = i == 0 ? position_.loss_sum : loss_sums_[i - 1];
+    const double mean = sum / static_cast<double>(position_.examples);
+    const std::string& name = task_->players()[i].loss_name;
+    if (!name.empty() && std::isfinite(mean)) result.metrics[name] = mean;
+  }
 }
 
 void Trainer::report_progress(int epoch, std::int64_t step) {

@@ -13,6 +13,23 @@ std::vector<TensorRange> tensor_ranges(std::span<const torch::Tensor> parameters
   return ranges;
 }
 
+std::vector<RateGroup> rate_groups(const torch::nn::Module& network, const comm::BucketPlan& plan,
+                                   const std::function<double(const std::string&)>& rate_of) {
+  std::vector<double> rates;
+  for (const auto& item : network.named_parameters()) {
+    if (item.value().requires_grad()) rates.push_back(rate_of(item.key()));
+  }
+  // The last parameter lies first.
+  std::vector<RateGroup> groups;
+  for (std::size_t i = rates.size(); i-- > 0;) {
+    if (!groups.empty() && groups.back().rate == rates[i]) continue;
+    const std::size_t begin = groups.empty() ? 0 : plan.offset_of[i];
+    if (!groups.empty()) groups.back().end = begin;
+    groups.push_back({begin, plan.tail_begin, rates[i]});
+  }
+  return groups;
+}
+
 std::vector<NamedTensor> model_tensors(const torch::nn::Module& network) {
   std::vector<NamedTensor> tensors;
   for (const auto& item : network.named_parameters()) tensors.push_back({item.key(), item.value()});
@@ -30,9 +47,11 @@ std::vector<NamedTensor> optimizer_tensors(Optimizer& optimizer, const torch::nn
     for (const auto& item : network.named_parameters()) {
       const auto& parameter = item.value();
       if (!parameter.requires_grad()) continue;
+      const std::size_t offset = plan.offset_of[index++];
+      if (offset < memory.begin || offset >= memory.begin + memory.values.size()) continue;
       tensors.push_back({memory.name + "/" + item.key(),
                          flat.as_strided(parameter.sizes(), parameter.strides(),
-                                         static_cast<std::int64_t>(plan.offset_of[index++]))});
+                                         static_cast<std::int64_t>(offset - memory.begin))});
     }
   }
   return tensors;

@@ -2,11 +2,14 @@
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lockstep/comm/bucket_plan.h"
 #include "lockstep/train/checkpoint.h"
+#include "lockstep/train/grouped_optimizer.h"
 #include "lockstep/train/optimizer.h"
 
 namespace lockstep::train {
@@ -14,6 +17,11 @@ namespace lockstep::train {
 /// Where each trained parameter lies in flat buffers of that plan.
 std::vector<TensorRange> tensor_ranges(std::span<const torch::Tensor> parameters,
                                        const comm::BucketPlan& plan);
+
+/// Stretches of the flat buffer whose parameters move at one part of the learning rate, by the name
+/// of each.
+std::vector<RateGroup> rate_groups(const torch::nn::Module& network, const comm::BucketPlan& plan,
+                                   const std::function<double(const std::string&)>& rate_of);
 
 /// Parameters and buffers under the network's names; they share its memory.
 std::vector<NamedTensor> model_tensors(const torch::nn::Module& network);

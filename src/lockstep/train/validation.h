@@ -5,28 +5,29 @@
 
 #include "lockstep/comm/communicator.h"
 #include "lockstep/data/loader.h"
-#include "lockstep/nets/network.h"
 #include "lockstep/train/device.h"
+#include "lockstep/train/task.h"
 
 namespace lockstep::train {
 
 struct ValidationResult {
   double loss = 0;      ///< mean over all validation examples
-  double accuracy = 0;  ///< share of right answers
+  double accuracy = 0;  ///< share of right answers; NaN where the task has none
 };
 
-/// Evaluates a network on the validation set, each rank on its part.
+/// Evaluates a task on the validation set, each rank on its part.
 class Validation {
  public:
   Validation(std::shared_ptr<const data::Dataset> dataset,
              std::shared_ptr<const data::Transform> transform, std::int64_t batch,
              int loader_threads, comm::Communicator& communicator);
 
-  /// Collective; blocks. Leaves the network in training mode.
-  ValidationResult run(nets::Network& network, Device& device);
+  /// Collective; blocks. Leaves the networks in training mode.
+  ValidationResult run(Task& task, Device& device);
 
  private:
   std::shared_ptr<const data::Transform> transform_;
+  int targets_;
   data::Loader loader_;
   comm::Communicator& communicator_;
 };

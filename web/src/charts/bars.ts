@@ -65,7 +65,7 @@ function draw(chart: BarChart, hidden: Set<string>, parts: string[], place: Plac
           ]
         : []),
       Plot.tip(rows, Plot.pointerY(Plot.stackX({
-        y: "category", x: "value", order: parts, z: "part", title: "title", fill: "var(--panel)", stroke: "var(--line-strong)",
+        y: "category", x: "value", order: parts, z: "part", title: "title", maxRadius: Infinity, fill: "var(--panel)", stroke: "var(--line-strong)",
         fontSize: 12.5,
       }))),
       Plot.ruleX([0], { stroke: "var(--line-strong)" }),

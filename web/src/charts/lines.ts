@@ -134,7 +134,7 @@ function seriesMarks(chart: LineChart, rows: Row[]): Plot.Markish[] {
     }),
     Plot.dot(by((row) => row.role === "limit"), { ...xy, stroke: "var(--accent)", r: 10, strokeWidth: 2.5, fill: "none" }),
     Plot.tip(by((row) => row.role !== "limit" && row.role !== "ideal"), Plot.pointer({
-      ...xy, title: "title", fill: "var(--panel)", stroke: "var(--line-strong)", fontSize: 12.5,
+      ...xy, title: "title", maxRadius: Infinity, fill: "var(--panel)", stroke: "var(--line-strong)", fontSize: 12.5,
     })),
   ];
 }

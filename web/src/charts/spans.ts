@@ -39,7 +39,7 @@ function draw(chart: SpanChart, hidden: Set<string>, names: string[], domain: Do
     marks: [
       Plot.barX(rows, { y: "lane", x1: "start", x2: "end", fill: "name", clip: true }),
       Plot.tip(rows, Plot.pointer({
-        y: "lane", x: "middle", title: "title", fill: "var(--panel)", stroke: "var(--line-strong)", fontSize: 12.5,
+        y: "lane", x: "middle", title: "title", maxRadius: Infinity, fill: "var(--panel)", stroke: "var(--line-strong)", fontSize: 12.5,
       })),
     ],
   });

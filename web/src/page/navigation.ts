@@ -51,10 +51,11 @@ const HELP = "Keys: j and k go to the next and previous view, t changes the them
 
 function step(by: number): void {
   const sections = [...document.querySelectorAll<HTMLElement>("section.view")];
-  const here = sections.findIndex((section) => section.getBoundingClientRect().bottom > 80);
+  const focused = document.activeElement?.closest<HTMLElement>("section.view");
+  const here = focused ? sections.indexOf(focused) : sections.findIndex((section) => section.getBoundingClientRect().bottom > 80);
   const next = sections[Math.min(sections.length - 1, Math.max(0, here + by))];
   if (!next) return;
-  next.scrollIntoView({ block: "start" });
+  next.scrollIntoView({ block: "start", behavior: "instant" });
   next.focus({ preventScroll: true });
   history.replaceState(null, "", `#${next.id}`);
 }

@@ -1,10 +1,12 @@
 #include "lockstep/comm/c10d/gloo.h"
 
 #include <fmt/format.h>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/torch.h>
 #include <unistd.h>
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
+#include <chrono>
 #include <climits>
 #include <cstring>
 #include <deque>
@@ -18,6 +20,8 @@
 
 namespace lockstep::comm {
 namespace {
+
+constexpr std::chrono::milliseconds kEndIsSeenWithin{500};
 
 /// Who a rank is to the others of its host.
 struct Identity {
@@ -88,9 +92,8 @@ class Gloo final : public Communicator {
       }
       const auto from = static_cast<std::size_t>(values.data() - area.values.data());
       const std::size_t count = std::min(values.size(), area.values.size() - from);
-      translate("all-reduce", [&] {
-        rounding_.emplace_back(*group_, values.first(count), area.wire);
-      });
+      translate("all-reduce",
+                [&] { rounding_.emplace_back(*group_, values.first(count), area.wire); });
       values = values.subspan(count);
       break;
     }
@@ -148,7 +151,8 @@ class Gloo final : public Communicator {
       std::vector<at::Tensor> input{as_tensor(mine)};
       std::vector<std::vector<at::Tensor>> output(1);
       for (int r = 0; r < size(); ++r) {
-        output[0].push_back(as_tensor(all.subspan(static_cast<std::size_t>(r) * mine.size(), mine.size())));
+        output[0].push_back(
+            as_tensor(all.subspan(static_cast<std::size_t>(r) * mine.size(), mine.size())));
       }
       group_->allgather(output, input)->wait();
     });
@@ -175,8 +179,8 @@ class Gloo final : public Communicator {
     }
   }
 
-  /// Runs `call` and turns what c10d and Gloo throw into kPeer, naming the dead rank where it can be
-  /// known.
+  /// Runs `call` and turns what c10d and Gloo throw into kPeer, naming the dead rank where it can
+  /// be known.
   template <class Call>
   void translate(const char* what, Call&& call) {
     try {
@@ -185,7 +189,8 @@ class Gloo final : public Communicator {
       throw;
     } catch (const std::exception& problem) {
       membership_.check();
-      const std::vector<int> gone = watch_ ? watch_->gone() : std::vector<int>{};
+      // The sockets of a killed process close a moment before its end can be seen.
+      const std::vector<int> gone = watch_ ? watch_->gone(kEndIsSeenWithin) : std::vector<int>{};
       if (!gone.empty()) {
         throw Error(ErrorKind::kPeer, fmt::format("{} died before the {}", name_ranks(gone), what),
                     "its own output says why");

@@ -19,6 +19,17 @@ double bus_gb(double bytes, double seconds, int workers) {
   return analyze::bus_bandwidth(bytes, seconds, workers) / 1e9;
 }
 
+/// The speed that utilisation is told against, as a horizontal line.
+void add_links(LineChart& chart, const analyze::LinkSpeeds& links) {
+  const auto mark = [&](double speed, const std::string& name) {
+    chart.marks.push_back({'y', speed / 1e9, fmt::format("{}: {:.3g} GB/s", name, speed / 1e9)});
+  };
+  if (links.any > 0) mark(links.any, "link");
+  for (const auto& [workers, speed] : links.by_workers) {
+    mark(speed, fmt::format("link of {} workers", workers));
+  }
+}
+
 void add_calibrations(LineChart& chart, const PageSource& source) {
   for (const LinkCurve& link : source.links) {
     Series line{link.name, Role::kMeasured, true, {}};
@@ -72,8 +83,8 @@ void add_training(LineChart& chart, const PageContext& context) {
   std::map<std::pair<std::string, bool>, Series> lines;
   std::set<double> sizes;
   for (const analyze::SpeedupGroup& group : context.groups) {
-    for (const analyze::AllReduce& one : analyze::all_reduces(
-             analyze::time_splits(group), context.source.options.link_bytes_per_s)) {
+    for (const analyze::AllReduce& one :
+         analyze::all_reduces(analyze::time_splits(group), context.source.options.links)) {
       const bool derived = one.origin == analyze::Origin::kDerived;
       const std::string name = fmt::format(
           "{} x {}, in training", one.configuration.workers.value_or(1), one.configuration.device);
@@ -118,9 +129,7 @@ View bandwidth_view(const PageContext& context) {
   add_training(chart, context);
   const bool any = !chart.series.empty();
   if (any) add_buckets(chart, context.source);
-  if (const auto link = context.source.options.link_bytes_per_s; link && any) {
-    chart.marks.push_back({'y', *link / 1e9, fmt::format("link: {:.3g} GB/s", *link / 1e9)});
-  }
+  if (any) add_links(chart, context.source.options.links);
   const Table points = points_table("Drawn above", chart);
   view.add({"busbw",
             "Bus bandwidth against message size",
@@ -131,7 +140,8 @@ View bandwidth_view(const PageContext& context) {
             "",
             std::move(chart),
             {points}});
-  view.tables = all_reduce_tables(context.groups, context.source.options.link_bytes_per_s);
+  view.tables = all_reduce_tables(context.groups, context.source.options.links,
+                                  context.source.options.link_note);
   return view;
 }
 

@@ -19,6 +19,7 @@ std::string spoken(const std::string& metric) {
   if (metric == "val_accuracy") return "validation accuracy";
   if (metric == "train_loss") return "training loss";
   if (metric == "train_accuracy") return "training accuracy";
+  if (metric == "noise_scale") return "gradient noise scale";
   return metric;
 }
 
@@ -33,6 +34,7 @@ double metric_of(const record::EpochResult& epoch, const std::string& metric) {
   if (metric == "train_accuracy") return epoch.train_accuracy;
   if (metric == "val_loss") return epoch.val_loss;
   if (metric == "val_accuracy") return epoch.val_accuracy;
+  if (metric == "noise_scale") return epoch.noise_scale;
   return record::kUnknown;
 }
 
@@ -113,7 +115,8 @@ Chart curves_chart(const PageContext& context, const std::string& metric, bool t
   LineChart chart;
   chart.x =
       time ? Axis{"time", "s", Scale::kLinear, true} : Axis{"epoch", "", Scale::kLinear, false};
-  chart.y = {spoken(metric), "", Scale::kLinear, false};
+  chart.y = metric == "noise_scale" ? Axis{spoken(metric), "examples", Scale::kLog, false}
+                                    : Axis{spoken(metric), "", Scale::kLinear, false};
   std::size_t all = 0;
   for (const Configuration& c : context.configurations) {
     const std::string name = curve_name(c, several_models);
@@ -131,6 +134,10 @@ Chart curves_chart(const PageContext& context, const std::string& metric, bool t
   if (!time && metric == "val_accuracy") {
     mark_stable(chart, qualities, several_models);
     caption += " A ring marks epochs to stable: " + rule.text();
+  }
+  if (metric == "noise_scale") {
+    caption +=
+        " In examples: far below it a larger global batch saves steps, far above it buys none.";
   }
   if (drawn < all) caption += fmt::format(" {} of {} configurations are drawn.", drawn, all);
   return {fmt::format("{}-by-{}", metric, time ? "time" : "epoch"),
@@ -151,7 +158,8 @@ View learning_view(const PageContext& context) {
   const auto qualities = analyze::qualities(context.configurations, rule);
   std::set<std::string> models;
   for (const Configuration& c : context.configurations) models.insert(c.model);
-  for (const char* metric : {"val_accuracy", "val_loss", "train_loss", "train_accuracy"}) {
+  for (const char* metric :
+       {"val_accuracy", "val_loss", "train_loss", "train_accuracy", "noise_scale"}) {
     for (const bool time : {false, true}) {
       view.add(curves_chart(context, metric, time, models.size() > 1, qualities, rule));
     }

@@ -33,12 +33,16 @@ std::vector<const RunDigest*> shown_runs(std::span<const RunDigest> runs, std::s
 
 View runs_view(const PageContext& context) {
   View view{"runs", "Runs", "The page is about a table of measurements, not about runs."};
-  if (!context.source.listed.empty()) view.tables.push_back(runs_table(context.source.listed));
+  const auto add = [&view](Table table, const char* title) {
+    if (table.title.empty()) table.title = title;
+    view.tables.push_back(std::move(table));
+  };
+  if (!context.source.listed.empty()) add(runs_table(context.source.listed), "Runs");
   if (context.source.listed.size() == 1 && !context.source.runs.empty()) {
     const store::StoredRun& run = context.source.runs.front().run;
-    view.tables.push_back(run_facts_table(run));
-    if (!run.epochs.empty()) view.tables.push_back(epochs_table(run.epochs));
-    if (!run.errors.empty()) view.tables.push_back(errors_table(run.errors));
+    add(run_facts_table(run), "What was asked, the machine, the build");
+    if (!run.epochs.empty()) add(epochs_table(run.epochs), "Epochs");
+    if (!run.errors.empty()) add(errors_table(run.errors), "Errors of workers");
   }
   return view;
 }

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
 
 #include "lockstep/report/page/views.h"
+#include "lockstep/report/run_tables.h"
 
 namespace lockstep::report {
 namespace {
@@ -112,6 +115,37 @@ Chart utilisation_chart(const RunDigest& digest) {
           {points}};
 }
 
+/// Processors (or the GPU where there is one) that each worker kept busy, as sampled by itself.
+Chart processor_chart(const RunDigest& digest) {
+  const std::vector<record::Utilisation>& samples = digest.run.utilisation;
+  const bool gpu = std::any_of(samples.begin(), samples.end(),
+                               [](const auto& one) { return std::isfinite(one.gpu); });
+  LineChart chart;
+  chart.x = {"time since the first step", "s", Scale::kLinear, true};
+  chart.y = gpu ? Axis{"GPU busy", "%", Scale::kLinear, true}
+                : Axis{"processors busy", "cores", Scale::kLinear, true};
+  std::map<std::int32_t, Series> lines;
+  for (const record::Utilisation& one : samples) {
+    const double value = gpu ? 100 * one.gpu : one.cpu_cores;
+    if (!std::isfinite(value)) continue;
+    Series& line = lines[one.rank];
+    line.name = fmt::format("rank {}", one.rank);
+    line.points.push_back({one.at_s, value, {}, {}, fmt::format("epoch {}", one.epoch)});
+  }
+  for (auto& [rank, line] : lines) {
+    if (chart.series.size() < kMostRanks) chart.series.push_back(std::move(line));
+  }
+  Chart result{fmt::format("processors-{}", digest.run.summary.id),
+               "Utilisation sampled by each worker: " + run_title(digest.run.summary),
+               "Mean over the stretch of time that ends at each point, thinned to few samples an "
+               "epoch.",
+               "utilisation",
+               run_title(digest.run.summary) + (gpu ? ", GPU" : ", processors"),
+               chart};
+  result.tables = {utilisation_table(samples), points_table("Drawn above", chart)};
+  return result;
+}
+
 constexpr std::array<const char*, record::kPhaseCount> kPhaseTitles{
     "input",      "host to device", "forward",   "backward",
     "comm: wait", "comm: transfer", "optimizer", "other"};
@@ -165,6 +199,7 @@ View steps_view(const PageContext& context) {
   for (const RunDigest* digest : shown_runs(context.source.runs, kMostLines)) {
     if (digest->steps.bins.empty()) continue;
     view.add(utilisation_chart(*digest));
+    if (!digest->run.utilisation.empty()) view.add(processor_chart(*digest));
     view.add(step_times_chart(*digest));
     view.add(timeline_chart(*digest, digest->steps.typical, "typical"));
     view.add(timeline_chart(*digest, digest->steps.slowest, "slowest"));
