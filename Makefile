@@ -8,7 +8,7 @@ DEPENDENCIES ?= install
 .PHONY: run test build bench dependencies clean
 
 run: build
-	$(BUILD)/bin/lockstep train fashion --epochs 3 --store $(STORE)
+	tools/first-study $(BUILD)/bin/lockstep $(STORE)
 
 test: build
 	ctest --test-dir $(BUILD) --output-on-failure -j $$(nproc)

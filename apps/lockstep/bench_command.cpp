@@ -33,7 +33,7 @@ struct BenchOptions {
   double seconds = 0.3;
   bool oversubscribe = false;
   std::string threads;
-  bool keep = true;
+  bool no_keep = false;
   std::string interface;
   LauncherOptions launcher;
 };
@@ -106,7 +106,7 @@ void bench_collectives(const GlobalOptions& global, const BenchOptions& options)
                                 result.wrong(), backend),
                     "do not train over this back end; report it");
       }
-      if (options.keep) store::add_calibration(global.store_path, link);
+      if (!options.no_keep) store::add_calibration(global.store_path, link);
       ++shown;
     }
   }
@@ -136,7 +136,7 @@ void bench_device(const GlobalOptions& global, const BenchOptions& options) {
     device.bytes_per_s = answer.value("bytes_per_s", 0.0);
     device.gemm = answer.value("gemm", "");
     device.measured_wall_ns = clock.wall();
-    if (options.keep) store::add_calibration(global.store_path, device);
+    if (!options.no_keep) store::add_calibration(global.store_path, device);
     devices.push_back(std::move(device));
   }
   console.clear_status();
@@ -181,7 +181,7 @@ void add_bench_command(CLI::App& app, const GlobalOptions& global) {
       ->type_name("X")
       ->capture_default_str();
   link.add_flag("--oversubscribe", options->oversubscribe, "Allow more workers than cores");
-  link.add_flag("!--no-keep", options->keep, "Show the figures, keep nothing");
+  link.add_flag("--no-keep", options->no_keep, "Show the figures, keep nothing");
   link.add_option("--interface", options->interface, "Network between hosts: a name or an address")
       ->type_name("NAME|ADDRESS")
       ->group("Cluster");
@@ -199,7 +199,7 @@ void add_bench_command(CLI::App& app, const GlobalOptions& global) {
   device.add_option("--seconds", options->seconds, "Time for each figure")
       ->check(CLI::Range(0.01, 3600.0))
       ->type_name("X");
-  device.add_flag("!--no-keep", options->keep, "Show the figures, keep nothing");
+  device.add_flag("--no-keep", options->no_keep, "Show the figures, keep nothing");
   set_action(device, [options, &global] { bench_device(global, *options); });
 
   CLI::App& list =

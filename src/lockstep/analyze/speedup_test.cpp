@@ -221,5 +221,21 @@ TEST(Speedup, NotesThatAllRowsShareDoNotSetThemApart) {
   EXPECT_EQ(groups_of(table).size(), 2u);
 }
 
+TEST(Speedup, CountsOnDifferentDevicesAreNotComparedAndBothAreNamed) {
+  MeasurementRows table;
+  table.device = "t4";
+  table.at_local(1, 32, "epoch_time", 80);
+  table.device = "v100";
+  table.at_local(4, 32, "epoch_time", 20);
+  const auto groups = speedups(configurations(table.rows));
+  ASSERT_EQ(groups.size(), 2u);
+  for (const SpeedupGroup& group : groups) {
+    EXPECT_FALSE(group.has_speedups());
+    ASSERT_EQ(group.refusals.size(), 1u);
+    EXPECT_NE(group.refusals[0].find("different devices ("), std::string::npos)
+        << group.refusals[0];
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::analyze

@@ -132,6 +132,34 @@ std::string batch_text(const SpeedupPoint& point, const SpeedupGroup& group) {
   return batch ? fmt::format("{} = {}", strong ? "B" : "b", *batch) : "batch unknown";
 }
 
+std::string devices_text(const Configuration& c) {
+  std::string text =
+      fmt::format("{} {}", c.workers.value_or(1), c.device.empty() ? "workers" : c.device);
+  return c.variant.empty() ? text : text + " (" + c.variant + ")";
+}
+
+/// "81 s against 209 s an epoch".
+std::string figures_text(const SpeedupPoint& point, const SpeedupPoint& other, TimeBasis basis,
+                         const char* joint) {
+  return fmt::format("{} {} {}", short_figure(point, basis), joint, figure_text(other, basis));
+}
+
+double speed_ratio(const SpeedupPoint& point, const SpeedupPoint& other, TimeBasis basis) {
+  const double ratio = point.value / other.value;
+  if (basis == TimeBasis::kThroughput) return ratio;
+  if (basis != TimeBasis::kStepTime) return 1 / ratio;
+  const double work = static_cast<double>(point.configuration.global_batch.value_or(1)) /
+                      static_cast<double>(other.configuration.global_batch.value_or(1));
+  return work / ratio;
+}
+
+std::map<ModelKey, std::vector<const SpeedupGroup*>> by_model(
+    std::span<const SpeedupGroup> groups) {
+  std::map<ModelKey, std::vector<const SpeedupGroup*>> sorted;
+  for (const SpeedupGroup& group : groups) sorted[{group.model, group.dataset}].push_back(&group);
+  return sorted;
+}
+
 std::vector<Finding> verdict(std::span<const Configuration> configurations,
                              std::span<const SpeedupGroup> groups) {
   std::vector<Finding> findings;

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "lockstep/analyze/verdict.h"
@@ -13,6 +15,10 @@ void judge_workers(std::span<const SpeedupGroup> groups, std::vector<Finding>& f
 void judge_device(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings);
 void judge_limit(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings);
 void judge_quality(std::span<const Configuration> configurations, std::vector<Finding>& findings);
+
+/// Groups of the same network and data set.
+using ModelKey = std::tuple<std::string, std::string>;
+std::map<ModelKey, std::vector<const SpeedupGroup*>> by_model(std::span<const SpeedupGroup> groups);
 
 /// Points of a group that share the fixed batch, two or more with a speedup, by worker count.
 using PointSeries = std::vector<const SpeedupPoint*>;
@@ -39,6 +45,13 @@ std::string figure_text(const SpeedupPoint& point, TimeBasis basis);
 
 /// The same without what it is of: "81 s", "1,229", "12 ms".
 std::string short_figure(const SpeedupPoint& point, TimeBasis basis);
+
+/// Both figures: "81 s against 209 s an epoch".
+std::string figures_text(const SpeedupPoint& point, const SpeedupPoint& other, TimeBasis basis,
+                         const char* joint = "against");
+
+/// "4 v100", "2 workers".
+std::string devices_text(const Configuration& c);
 
 /// "B = 32" under strong scaling, "b = 32" under weak.
 std::string batch_text(const SpeedupPoint& point, const SpeedupGroup& group);

@@ -62,6 +62,32 @@ TEST(Verdict, NamesTheLargestMeasuredPhase) {
               "slowest rank with 25 %");
 }
 
+TEST(Verdict, NamesComputeThatGrowsWithTheWorkers) {
+  MeasurementRows table;
+  for (const auto& [workers, compute] : {std::pair{1, 0.010}, std::pair{2, 0.023}}) {
+    table.at_local(workers, 32, "step_time", compute + 0.001);
+    table.at_local(workers, 32, "sync_time", 0.001).at_local(workers, 32, "compute_time", compute);
+  }
+  expect_says(sentences(table, Topic::kLimit),
+              "computing the same batch takes 2.30x as long as on 1 worker (23 against 10 ms)");
+}
+
+TEST(Verdict, ComputeThatStaysTheSameIsNotCalledContended) {
+  MeasurementRows table;
+  for (const auto& [workers, compute] : {std::pair{1, 0.010}, std::pair{2, 0.011}}) {
+    table.at_local(workers, 32, "step_time", compute + 0.001);
+    table.at_local(workers, 32, "sync_time", 0.001).at_local(workers, 32, "compute_time", compute);
+  }
+  EXPECT_EQ(sentences(table, Topic::kLimit).find("the same batch takes"), std::string::npos);
+}
+
+TEST(Verdict, TimesBelowTheirShareAreCalledSo) {
+  MeasurementRows table;
+  table.at_global(1, 32, "epoch_time", 80).at_global(2, 32, "epoch_time", 38);
+  expect_says(sentences(table, Topic::kLimit),
+              "more workers took less than their share, T(N) < T(1)/N (38 against 40 s");
+}
+
 TEST(Verdict, QualityThatHeldIsNotCalledWorse) {
   MeasurementRows table;
   table.at_local(1, 32, "val_accuracy", 0.900).at_local(2, 32, "val_accuracy", 0.903);

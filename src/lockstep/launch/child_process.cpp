@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "lockstep/base/error.h"
+#include "lockstep/launch/keeper.h"
 
 extern char** environ;
 
@@ -72,6 +73,7 @@ struct Preparation {
   const ProcessSpec* spec;
   cpu_set_t cores;
   pid_t parent;
+  pid_t group;  ///< to join; 0 = one of its own
   int input;
   int output;
   int errors;
@@ -82,7 +84,7 @@ struct Preparation {
   // The parent may be gone before the kernel knows that this child wants to die with it.
   const bool orphaned = ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != prepared.parent;
   if (orphaned) ::_exit(127);
-  ::setpgid(0, 0);
+  ::setpgid(0, prepared.group);
   ::dup2(prepared.input, STDIN_FILENO);
   ::dup2(prepared.output, STDOUT_FILENO);
   ::dup2(prepared.errors, STDERR_FILENO);
@@ -99,6 +101,22 @@ struct Preparation {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::execve(prepared.path, prepared.arguments, prepared.environment);
+  const int problem = errno;
+  [[maybe_unused]] const auto written = ::write(prepared.report, &problem, sizeof problem);
+  ::_exit(127);
+}
+
+/// With a keeper between this process and the program.
+[[noreturn]] void become_kept(Preparation prepared) {
+  if (!prepare_to_keep(prepared.parent)) ::_exit(127);
+  ::setpgid(0, 0);
+  const pid_t guardian = prepared.parent;
+  const pid_t group = ::getpid();
+  prepared.parent = group;
+  prepared.group = group;
+  const pid_t program = ::fork();
+  if (program == 0) become(prepared);
+  if (program > 0) keep(guardian, program);
   const int problem = errno;
   [[maybe_unused]] const auto written = ::write(prepared.report, &problem, sizeof problem);
   ::_exit(127);
@@ -172,11 +190,13 @@ ChildProcess ChildProcess::start(const ProcessSpec& spec) {
                              &spec,
                              core_set(spec.cores),
                              ::getpid(),
+                             0,
                              input.get(),
                              output.write.get(),
                              spec.separate_errors ? errors.write.get() : output.write.get(),
                              report.write.get()};
   const pid_t pid = ::fork();
+  if (pid == 0 && spec.keep_descendants) become_kept(prepared);
   if (pid == 0) become(prepared);
   if (pid < 0) {
     throw Error(ErrorKind::kEnvironment,

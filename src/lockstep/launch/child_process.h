@@ -17,8 +17,8 @@ struct ProcessSpec {
   std::vector<std::string> arguments;
   /// "NAME=value", replacing or adding to this process's environment; the last of a name counts.
   std::vector<std::string> environment;
-  std::vector<int> cores;        ///< the only cores it may run on; empty = those of this process
-  std::vector<int> inherited;    ///< descriptors that stay open in it, under the same number
+  std::vector<int> cores;      ///< the only cores it may run on; empty = those of this process
+  std::vector<int> inherited;  ///< descriptors that stay open in it, under the same number
   /// Most that it and each process it starts may allocate (RLIMIT_DATA); 0 = no limit.
   std::uint64_t data_limit = 0;
   bool separate_errors = false;  ///< stderr apart from stdout instead of in one stream
@@ -28,6 +28,8 @@ struct ProcessSpec {
   std::string title{};            ///< what messages call it; empty = by its rank
   bool events_in_output = false;  ///< lines of a record come on its standard output
   int stop_signal = 2;            ///< what asks it to stop gently (SIGINT)
+  /// Its descendants die with this process too, kill -9 included, also those in other sessions.
+  bool keep_descendants = false;
 };
 
 struct ExitStatus {

@@ -113,7 +113,9 @@ StreamedOutcome run_streamed(const ProcessSpec& spec,
                              const std::function<AfterLine(std::string_view line)>& on_line,
                              SignalInbox& signals, const Clock& clock, const StreamLimits& limits) {
   const Orphanage orphanage;
-  ChildProcess process = ChildProcess::start(spec);
+  ProcessSpec kept = spec;
+  kept.keep_descendants = true;
+  ChildProcess process = ChildProcess::start(kept);
   Ending ending(limits, clock.monotonic());
   LineBuffer lines(kLongestLine);
   const LineBuffer::Sink sink = [&](std::string_view line) {

@@ -1,7 +1,10 @@
 #include "lockstep/launch/streamed_process.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <string>
 #include <vector>
@@ -89,6 +92,52 @@ TEST(StreamedProcess, LeavesNoProcessBehindEvenInAnotherSession) {
       signals, SystemClock());
   ASSERT_GT(stray, 0);
   EXPECT_EQ(::kill(stray, 0), -1);
+}
+
+/// Runs until killed, and writes the number of a process that left for another session to `report`.
+[[noreturn]] void study_with_a_stray(int report) {
+  SignalInbox signals;
+  run_streamed(
+      shell("setsid sh -c 'echo $$; trap \"\" INT HUP; exec sleep 600' & sleep 600"),
+      [&](std::string_view line) {
+        const pid_t stray = std::stoi(std::string(line));
+        if (::write(report, &stray, sizeof stray) != sizeof stray) ::_exit(1);
+        return AfterLine::kGoOn;
+      },
+      signals, SystemClock());
+  ::_exit(0);
+}
+
+bool gone_within(pid_t pid, Seconds most) {
+  const auto end = std::chrono::steady_clock::now() + most;
+  while (std::chrono::steady_clock::now() < end) {
+    if (::kill(pid, 0) != 0) return true;
+    ::usleep(2000);
+  }
+  return false;
+}
+
+TEST(StreamedProcess, ItsDescendantsDieWithThisProcessAlsoInAnotherSession) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t guardian = ::fork();
+  if (guardian == 0) study_with_a_stray(ends[1]);
+  ::close(ends[1]);
+  pid_t stray = 0;
+  ASSERT_EQ(::read(ends[0], &stray, sizeof stray), static_cast<ssize_t>(sizeof stray));
+  ::close(ends[0]);
+  EXPECT_EQ(::kill(stray, 0), 0);
+  ::kill(guardian, SIGKILL);
+  ::waitpid(guardian, nullptr, 0);
+  EXPECT_TRUE(gone_within(stray, Seconds(60)));
+}
+
+TEST(StreamedProcess, ASignalThatEndsTheProgramIsReported) {
+  SignalInbox signals;
+  const auto outcome = run_streamed(
+      shell("kill -SEGV $$"), [](std::string_view) { return AfterLine::kGoOn; }, signals,
+      SystemClock());
+  EXPECT_EQ(outcome.status.signal, SIGSEGV);
 }
 
 TEST(StreamedProcess, NamesAProgramThatIsNotThere) {

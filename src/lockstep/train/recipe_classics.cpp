@@ -15,7 +15,7 @@ Recipe fashion_recipe() {
   Recipe recipe;
   recipe.name = "fashion";
   recipe.summary = "a small convolutional network on Fashion-MNIST";
-  recipe.learning_rate = 0.2;
+  recipe.learning_rate = 0.1;
   recipe.weight_decay = 1e-4;
   recipe.schedule = "linear";
   recipe.warmup_fraction = 0.1;

@@ -1,0 +1,196 @@
+#include "lockstep/analyze/speedup_series.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+namespace lockstep::analyze {
+namespace {
+
+/// Work per second in a unit that is the same for all points of a group.
+double speed_of(const SpeedupPoint& point, TimeBasis basis) {
+  if (basis == TimeBasis::kThroughput) return point.value;
+  if (basis == TimeBasis::kStepTime) {
+    return static_cast<double>(point.configuration.global_batch.value_or(0)) / point.value;
+  }
+  return 1 / point.value;
+}
+
+void compare(SpeedupPoint& point, const SpeedupPoint& baseline, TimeBasis basis, Scaling scaling) {
+  const double n = static_cast<double>(*point.configuration.workers);
+  const double n0 = static_cast<double>(*baseline.configuration.workers);
+  const double ratio = speed_of(point, basis) / speed_of(baseline, basis);
+  point.speedup = ratio;
+  point.efficiency = ratio * n0 / n;
+  // (N/N0) t(N0)/t(N) of step times t: with b fixed a step does N/N0 times the work, and that is S.
+  point.scaled = scaling == Scaling::kStrong ? ratio * n / n0 : ratio;
+}
+
+using Series = std::vector<SpeedupPoint*>;
+
+/// Logs often tell times but no batch. Where the user says what was held fixed, rates and times of
+/// the same data can be compared without knowing its size; step times cannot.
+bool take_batch_as_said(SpeedupGroup& group, const SpeedupOptions& options) {
+  const bool known = std::any_of(group.points.begin(), group.points.end(), [&](const auto& point) {
+    return fixed_batch(point.configuration, *group.scaling).has_value();
+  });
+  if (known || !options.scaling || group.basis == TimeBasis::kStepTime) return false;
+  group.remarks.push_back(
+      fmt::format("no batch is known: that the {} was held fixed is taken as said",
+                  *group.scaling == Scaling::kStrong ? "global batch" : "batch per worker"));
+  return true;
+}
+
+std::map<std::int64_t, Series> series_by_batch(SpeedupGroup& group, const SpeedupOptions& options) {
+  const bool as_said = take_batch_as_said(group, options);
+  std::map<std::int64_t, Series> series;
+  for (SpeedupPoint& point : group.points) {
+    auto batch = fixed_batch(point.configuration, *group.scaling);
+    if (as_said) batch = 0;
+    if (!batch || !point.configuration.workers) {
+      group.refusals.push_back(fmt::format("{} is compared with nothing: its {} is unknown",
+                                           point.configuration.label(),
+                                           point.configuration.workers ? "batch" : "worker count"));
+      continue;
+    }
+    series[*batch].push_back(&point);
+  }
+  return series;
+}
+
+/// The smallest worker count that every series of two points or more has; else of most series.
+std::optional<std::int64_t> common_baseline(const std::map<std::int64_t, Series>& series) {
+  std::map<std::int64_t, int> lowest;
+  for (const auto& [batch, points] : series) {
+    if (points.size() > 1) ++lowest[*points.front()->configuration.workers];
+  }
+  if (lowest.empty()) return std::nullopt;
+  return std::max_element(lowest.begin(), lowest.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+/// The point that the others of a series are compared with: on N0 workers, and of a run of the same
+/// length as `point` where there are several.
+SpeedupPoint* baseline_for(const Series& points, const SpeedupPoint& point, std::int64_t workers) {
+  SpeedupPoint* found = nullptr;
+  for (SpeedupPoint* candidate : points) {
+    if (candidate->configuration.workers != workers) continue;
+    const bool same = candidate->configuration.epochs == point.configuration.epochs;
+    if (found == nullptr || same) found = candidate;
+    if (same) break;
+  }
+  return found;
+}
+
+void compare_series(SpeedupGroup& group, std::int64_t batch, const Series& points) {
+  const char* name = *group.scaling == Scaling::kStrong ? "B" : "b";
+  for (SpeedupPoint* point : points) {
+    SpeedupPoint* baseline = baseline_for(points, *point, *group.baseline_workers);
+    if (baseline == nullptr) {
+      if (points.size() < 2) return;
+      group.refusals.push_back(fmt::format(
+          "{} = {} has no run on {} worker(s): its speedups would have another baseline "
+          "({}) than the rest and are left out",
+          name, batch, *group.baseline_workers, *points.front()->configuration.workers));
+      return;
+    }
+    baseline->baseline = true;
+    const auto reason = unlike(baseline->configuration, point->configuration, *group.scaling);
+    if (reason) {
+      group.refusals.push_back(fmt::format("{} is not compared with {}: {}",
+                                           point->configuration.label(),
+                                           baseline->configuration.label(), *reason));
+      continue;
+    }
+    compare(*point, *baseline, group.basis, *group.scaling);
+  }
+}
+
+/// A CPU that is divided among its workers is not the same device at every N.
+void remark_on_threads(SpeedupGroup& group) {
+  std::map<std::int64_t, std::int64_t> threads;
+  for (const SpeedupPoint& point : group.points) {
+    const Configuration& c = point.configuration;
+    if (point.speedup && c.threads_per_worker) threads[*c.workers] = *c.threads_per_worker;
+  }
+  const bool same = std::all_of(threads.begin(), threads.end(), [&](const auto& entry) {
+    return entry.second == threads.begin()->second;
+  });
+  if (same) return;
+  std::vector<std::string> parts;
+  for (const auto& [workers, count] : threads) {
+    parts.push_back(fmt::format("{} at N = {}", count, workers));
+  }
+  group.remarks.push_back(
+      fmt::format("threads per worker differ ({}): the speedup is that of the whole machine, not "
+                  "of more devices "
+                  "of one kind",
+                  fmt::join(parts, ", ")));
+}
+
+}  // namespace
+
+std::optional<std::int64_t> fixed_batch(const Configuration& c, Scaling scaling) {
+  return scaling == Scaling::kStrong ? c.global_batch : c.batch_per_worker;
+}
+
+std::optional<std::string> unlike(const Configuration& baseline, const Configuration& other,
+                                  Scaling scaling) {
+  const auto differ = [](const char* what, const std::string& a, const std::string& b) {
+    return fmt::format("different {} ({} and {})", what, a.empty() ? "unknown" : a,
+                       b.empty() ? "unknown" : b);
+  };
+  if (baseline.model != other.model) return differ("models", baseline.model, other.model);
+  if (baseline.dataset != other.dataset) {
+    return differ("data sets", baseline.dataset, other.dataset);
+  }
+  if (baseline.device != other.device) return differ("devices", baseline.device, other.device);
+  if (baseline.variant != other.variant) {
+    return differ("settings", baseline.variant, other.variant);
+  }
+  if (baseline.examples != other.examples) return "different counts of examples";
+  const auto a = fixed_batch(baseline, scaling);
+  const auto b = fixed_batch(other, scaling);
+  if (a && b && *a != *b) {
+    return fmt::format("different {} ({} and {})",
+                       scaling == Scaling::kStrong ? "global batches" : "batches per worker", *a,
+                       *b);
+  }
+  return std::nullopt;
+}
+
+void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
+  const bool several_counts =
+      std::any_of(group.points.begin(), group.points.end(), [&](const SpeedupPoint& point) {
+        return point.configuration.workers != group.points.front().configuration.workers;
+      });
+  if (!several_counts) return;
+  if (!group.scaling) {
+    group.refusals.push_back(
+        "no speedups: the table gives neither batch_per_worker nor global_batch, so it cannot be "
+        "told whether the global batch or the batch per worker was held fixed; --scaling strong or "
+        "weak says it");
+    return;
+  }
+  const auto series = series_by_batch(group, options);
+  group.baseline_workers =
+      options.baseline_workers ? options.baseline_workers : common_baseline(series);
+  if (!group.baseline_workers) {
+    group.refusals.push_back(
+        fmt::format("no speedups: no two worker counts share the same {}",
+                    *group.scaling == Scaling::kStrong ? "global batch" : "batch per worker"));
+    return;
+  }
+  for (const auto& [batch, points] : series) compare_series(group, batch, points);
+  remark_on_threads(group);
+  if (*group.baseline_workers > 1 && !options.baseline_workers && group.has_speedups()) {
+    group.remarks.push_back(fmt::format(
+        "there is no run on 1 worker: speedups are over {} workers and say nothing about one",
+        *group.baseline_workers));
+  }
+}
+
+}  // namespace lockstep::analyze

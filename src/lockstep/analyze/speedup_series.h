@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "lockstep/analyze/speedup.h"
+
+namespace lockstep::analyze {
+
+/// B under strong scaling, b under weak.
+std::optional<std::int64_t> fixed_batch(const Configuration& c, Scaling scaling);
+
+/// Forms the speedups of a group whose points, scaling and basis are set: each series of one fixed
+/// batch against its baseline. What is not compared goes to `refusals`, what to know to `remarks`.
+void add_speedups(SpeedupGroup& group, const SpeedupOptions& options);
+
+}  // namespace lockstep::analyze

@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "lockstep/analyze/communication.h"
+#include "lockstep/analyze/verdict_parts.h"
+
+namespace lockstep::analyze {
+namespace {
+
+/// Compute of a step that grows by less is called the same.
+constexpr double kContention = 0.25;
+
+/// The least and the most of the times of all points, as text.
+std::string time_range(const std::vector<const SpeedupGroup*>& groups) {
+  const SpeedupPoint* low = nullptr;
+  const SpeedupPoint* high = nullptr;
+  for (const SpeedupGroup* group : groups) {
+    for (const SpeedupPoint& point : group->points) {
+      if (low == nullptr || point.value < low->value) low = &point;
+      if (high == nullptr || point.value > high->value) high = &point;
+    }
+  }
+  const TimeBasis basis = groups.front()->basis;
+  return figures_text(*low, *high, basis, "to");
+}
+
+/// Neither workers nor device matter: the time is elsewhere.
+void judge_too_small(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
+  const auto pairs = device_pairs(groups);
+  for (const auto& [key, members] : by_model(groups)) {
+    bool any_series = false;
+    bool pays = false;
+    std::optional<std::int64_t> fewest;
+    for (const SpeedupGroup* group : members) {
+      for (const PointSeries& series : series_of(*group)) {
+        any_series = true;
+        pays |= any_count_pays(series, group->basis);
+        const std::int64_t workers = *series.front()->configuration.workers;
+        fewest = std::min(fewest.value_or(workers), workers);
+      }
+    }
+    const auto of_model = [&, key = key](const DevicePair& pair) {
+      return std::tie(pair.a->configuration.model, pair.a->configuration.dataset) == key;
+    };
+    const bool compared = std::any_of(pairs.begin(), pairs.end(), of_model);
+    const bool same = std::all_of(pairs.begin(), pairs.end(), [&](const DevicePair& pair) {
+      return !of_model(pair) || pair.same_time();
+    });
+    if (!any_series || pays || !compared || !same) continue;
+    findings.push_back(
+        {Topic::kLimit,
+         fmt::format("{}: the time is not in compute: neither more workers nor another device "
+                     "shortened it by more than {:.0f} % ({}). Fixed costs and input dominate; the "
+                     "data set is too small for more than {} workers.",
+                     members.front()->model, 100 * kSameTime, time_range(members), *fewest)});
+  }
+}
+
+std::string split_text(const TimeSplit& split) {
+  return fmt::format("{:.0f} % ({} of {} s, {})", 100 * split.communication_share(),
+                     number_text(split.communication_s), number_text(split.total_s),
+                     split.configuration.label());
+}
+
+void judge_derived(const SpeedupGroup& group, const std::vector<TimeSplit>& splits,
+                   std::vector<Finding>& findings) {
+  const auto [least, most] =
+      std::minmax_element(splits.begin(), splits.end(), [](const TimeSplit& a, const TimeSplit& b) {
+        return a.communication_share() < b.communication_share();
+      });
+  if (most->communication_s <= 0) {
+    findings.push_back(
+        {Topic::kLimit,
+         fmt::format("{}: more workers took less than their share, T(N) < T(1)/N ({} against {} s, "
+                     "{}): a smaller share may fit a cache, or more than the count changed.",
+                     group.title(), number_text(most->total_s), number_text(most->compute_s),
+                     most->configuration.label())});
+    return;
+  }
+  if (most->communication_share() < 0.2) {
+    findings.push_back(
+        {Topic::kLimit, fmt::format("{}: the work divides well: what does not divide, T(N) - "
+                                    "T(1)/N (derived), is at most {}.",
+                                    group.title(), split_text(*most))});
+    return;
+  }
+  std::string text = fmt::format(
+      "{}: communication and whatever else does not divide, T(N) - T(1)/N (derived), takes {}",
+      group.title(), split_text(*most));
+  if (least != most) text += " at worst";
+  if (most->communication_share() >= 0.5) text += ", where it is the limit";
+  if (least != most) text += fmt::format(", and {} at best", split_text(*least));
+  text += ".";
+  findings.push_back({Topic::kLimit, text});
+}
+
+void judge_measured(const SpeedupGroup& group, const TimeSplit& split,
+                    std::vector<Finding>& findings) {
+  struct Part {
+    const char* name;
+    double seconds;
+  };
+  std::vector<Part> parts{{"compute", split.compute_s},
+                          {"input", split.input_s.value_or(0)},
+                          {"other", split.other_s.value_or(0)}};
+  if (split.wait_s && split.transfer_s) {
+    parts.push_back({"waiting for the slowest rank", *split.wait_s});
+    parts.push_back({"moving gradients", *split.transfer_s});
+  } else {
+    parts.push_back({"exposed communication", split.communication_s});
+  }
+  std::sort(parts.begin(), parts.end(),
+            [](const Part& a, const Part& b) { return a.seconds > b.seconds; });
+  findings.push_back(
+      {Topic::kLimit,
+       fmt::format(
+           "{}, {}: {} is the limit with {:.0f} % of a step of {} ms (measured), then {} with "
+           "{:.0f} %.",
+           group.title(), split.configuration.label(), parts[0].name,
+           100 * parts[0].seconds / split.total_s, number_text(1000 * split.total_s), parts[1].name,
+           100 * parts[1].seconds / split.total_s)});
+}
+
+/// Workers that compute the same batch more slowly than one alone share something they compute
+/// with.
+void judge_contention(const SpeedupGroup& group, const std::vector<TimeSplit>& splits,
+                      const TimeSplit& largest, std::vector<Finding>& findings) {
+  for (const TimeSplit& alone : splits) {
+    if (alone.origin != Origin::kMeasured || alone.configuration.workers != 1 ||
+        alone.configuration.batch_per_worker != largest.configuration.batch_per_worker) {
+      continue;
+    }
+    const double growth = largest.compute_s / alone.compute_s;
+    if (growth < 1 + kContention) return;
+    findings.push_back(
+        {Topic::kLimit,
+         fmt::format("{}, {}: computing the same batch takes {:.2f}x as long as on 1 worker ({} "
+                     "against {} ms): the workers share cores, caches or memory bandwidth, or "
+                     "other programs ran.",
+                     group.title(), largest.configuration.label(), growth,
+                     number_text(1000 * largest.compute_s), number_text(1000 * alone.compute_s))});
+    return;
+  }
+}
+
+}  // namespace
+
+void judge_limit(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
+  for (const SpeedupGroup& group : groups) {
+    const std::vector<TimeSplit> splits = time_splits(group);
+    std::vector<TimeSplit> derived;
+    const TimeSplit* largest = nullptr;
+    for (const TimeSplit& split : splits) {
+      if (split.origin == Origin::kDerived) {
+        derived.push_back(split);
+      } else if (largest == nullptr ||
+                 split.configuration.workers > largest->configuration.workers) {
+        largest = &split;
+      }
+    }
+    if (largest != nullptr) {
+      judge_measured(group, *largest, findings);
+      judge_contention(group, splits, *largest, findings);
+    }
+    if (largest == nullptr && !derived.empty()) judge_derived(group, derived, findings);
+  }
+  judge_too_small(groups, findings);
+}
+
+}  // namespace lockstep::analyze
