@@ -15,6 +15,7 @@ pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET libturbojpeg)
 pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
 if(LOCKSTEP_WORKER)
   find_package(OpenMP REQUIRED COMPONENTS CXX)
+  pkg_check_modules(OMPI IMPORTED_TARGET ompi-c)  # for the MPI back end, which is left out without it
 endif()
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)

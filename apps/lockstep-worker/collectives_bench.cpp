@@ -100,7 +100,9 @@ void bench_collectives(const CollectivesOptions& options, comm::Communicator& co
   Bench bench(comm, clock, most);
   for (std::size_t count = std::max<std::size_t>(options.least_bytes / sizeof(float), 1);
        count <= most; count *= 4) {
-    const nlohmann::json result = bench.measure(count, options.seconds_per_size);
+    nlohmann::json result = bench.measure(count, options.seconds_per_size);
+    result["nodes"] = options.nodes;
+    result["host"] = options.host;
     if (comm.rank() == 0) tell(result.dump());
   }
 }

@@ -1,23 +1,45 @@
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
 #include "lockstep/record/event.h"
 
 namespace lockstep::worker {
 
-/// Where a worker's events go: the pipe its launcher gave it, or standard output for a worker started
-/// by hand.
+/// Where a worker's events go: the pipe its launcher gave it, a file, or standard output. Threads
+/// may send at once; lines stay whole.
 class EventChannel {
  public:
-  explicit EventChannel(int fd) : fd_(fd) {}
+  /// `record_path` is a file to write to from its start, "-" or empty for standard output; the pipe
+  /// of LOCKSTEP_EVENT_FD goes before both. Throws kData when the file cannot be written.
+  explicit EventChannel(const std::string& record_path);
+  ~EventChannel();
+  EventChannel(const EventChannel&) = delete;
+  EventChannel& operator=(const EventChannel&) = delete;
+
+  /// Whether a launcher listens to this rank alone.
+  bool has_pipe() const { return has_pipe_; }
 
   /// Blocks while the pipe is full. Throws kPeer when nobody reads it any more.
-  void send(const record::Event& event) const;
+  void send(const record::Event& event);
+
+  /// From now on tells the launcher once a second that this process runs, if there is a pipe.
+  void start_beating();
 
  private:
-  int fd_;
-};
+  void write(const std::string& line);
+  void beat();
 
-/// Of LOCKSTEP_EVENT_FD; standard output without it.
-EventChannel event_channel_from_environment();
+  int fd_ = 1;
+  bool has_pipe_ = false;
+  std::mutex mutex_;
+  std::condition_variable ending_changed_;
+  bool ending_ = false;
+  std::thread beater_;
+};
 
 }  // namespace lockstep::worker

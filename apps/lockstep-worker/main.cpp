@@ -11,51 +11,62 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/log.h"
 #include "lockstep/base/version.h"
-#include "lockstep/comm/c10d/gloo.h"
-#include "lockstep/comm/c10d/nccl.h"
+#include "lockstep/comm/network_address.h"
 #include "lockstep/comm/placement.h"
-#include "lockstep/comm/shared_memory.h"
-#include "lockstep/comm/single.h"
 #include "lockstep/measure/machine.h"
 #include "lockstep/train/trainer.h"
 #include "probe.h"
 #include "process_setup.h"
+#include "rank_connection.h"
 #include "train_options.h"
 
 namespace lockstep::worker {
 namespace {
 
-std::unique_ptr<comm::Communicator> connect(const comm::Placement& place,
-                                            const record::TrainRequest& request) {
-  const Seconds timeout(request.timeout_s);
-  std::string backend = request.spec.backend;
-  if (backend == "auto") {
-    backend = place.shared_memory_fd && place.local_size == place.size ? "shm" : "gloo";
-    if (request.spec.device == "cuda" && comm::has_nccl()) backend = "nccl";
-  }
-  if (place.size == 1) return comm::make_single();
-  if (backend == "shm") {
-    if (!place.shared_memory_fd || place.local_size != place.size) {
-      throw Error(ErrorKind::kUsage, "--backend shm serves workers of one host only",
-                  "use --backend gloo");
-    }
-    return comm::make_shared_memory({.fd = *place.shared_memory_fd,
-                                     .rank = place.rank,
-                                     .size = place.size,
-                                     .timeout = timeout,
-                                     .spin = Seconds(request.spec.oversubscribed ? 0 : 50e-6)});
-  }
-  if (backend == "nccl") {
-    return comm::make_nccl({.rank = place.rank,
-                            .size = place.size,
-                            .gpu = place.local_rank,
-                            .rendezvous_dir = place.rendezvous_dir,
-                            .timeout = timeout});
-  }
-  return comm::make_gloo({.rank = place.rank,
-                          .size = place.size,
-                          .rendezvous_dir = place.rendezvous_dir,
-                          .timeout = timeout});
+/// What the command line asks for.
+struct Command {
+  record::TrainRequest request;
+  std::string record_path;
+  CollectivesOptions collectives;
+  double device_seconds = 1;
+  CLI::App* training = nullptr;
+  CLI::App* probing = nullptr;
+  CLI::App* naming = nullptr;
+  CLI::App* link = nullptr;
+  CLI::App* device = nullptr;
+};
+
+void add_bench_commands(CLI::App& app, Command& command) {
+  record::TrainRequest& request = command.request;
+  command.link = app.add_subcommand(
+      "collectives", "Time all-reduces over all ranks; rank 0 prints a line of JSON for each size");
+  command.link->add_option("--backend", request.spec.backend, "How workers exchange data");
+  command.link->add_option("--least", command.collectives.least_bytes, "Smallest size, bytes");
+  command.link->add_option("--most", command.collectives.most_bytes, "Largest size, bytes");
+  command.link->add_option("--seconds", command.collectives.seconds_per_size, "Time for each size");
+  command.link->add_flag("--oversubscribe", request.spec.oversubscribed, "Workers share cores");
+  command.link->add_option("--interface", request.interface,
+                           "Network between hosts: a name or an address");
+  command.link->add_option("--timeout", request.timeout_s,
+                           "Longest wait for another rank, seconds");
+  command.device = app.add_subcommand("device", "Measure this device, a line of JSON");
+  command.device->add_option("--threads", request.spec.threads_per_worker, "Threads to use");
+  command.device->add_option("--seconds", command.device_seconds, "Time for each figure");
+}
+
+void add_commands(CLI::App& app, Command& command) {
+  app.set_version_flag("--version", kVersion);
+  app.require_subcommand(1);
+  command.training = app.add_subcommand(
+      "train", "Train as the rank that lockstep, mpirun, srun or torchrun gave this process");
+  cli::add_train_options(*command.training, command.request);
+  command.training
+      ->add_option("--record", command.record_path,
+                   "File for the record of the run, which rank 0 writes (default: standard output)")
+      ->type_name("FILE");
+  command.probing = app.add_subcommand("probe", "Print what this program offers here, as JSON");
+  command.naming = app.add_subcommand("names", "Print the recipes and schedules, as JSON");
+  add_bench_commands(app, command);
 }
 
 record::RunStarted describe_program() {
@@ -68,98 +79,101 @@ record::RunStarted describe_program() {
   return started;
 }
 
-void train(const record::TrainRequest& request, const comm::Placement& place,
-           const EventChannel& events) {
-  set_up_process(request.spec.threads_per_worker);
-  const SystemClock clock;
-  const auto communicator = connect(place, request);
-  try {
-    train::Trainer trainer(request, describe_program(), *communicator, clock,
-                           [&](const record::Event& event) { events.send(event); }, stop_flag(),
-                           place.local_rank);
-    trainer.run();
-  } catch (...) {
-    communicator->abandon();
-    throw;
-  }
-}
-
 /// Lines on standard output, for `lockstep bench`; the record is closed as that of a run is.
-void bench_link(const record::TrainRequest& request, const CollectivesOptions& options,
-                const comm::Placement& place, const EventChannel& events) {
-  set_up_process(1);
-  const SystemClock clock;
-  const auto communicator = connect(place, request);
-  try {
-    bench_collectives(options, *communicator, clock, [](const std::string& line) {
-      fmt::print("{}\n", line);
-      std::fflush(stdout);
-    });
-  } catch (...) {
-    communicator->abandon();
-    throw;
-  }
-  if (place.rank == 0) events.send(record::RunEnded{});
+void bench_link(Command& command, RankConnection& connection, EventChannel& events) {
+  comm::Communicator& communicator = connection.communicator();
+  command.collectives.nodes = command.request.spec.nodes;
+  command.collectives.host = comm::host_name();
+  bench_collectives(command.collectives, communicator, connection.clock(),
+                    [](const std::string& line) {
+                      fmt::print("{}\n", line);
+                      std::fflush(stdout);
+                    });
+  if (communicator.rank() == 0) events.send(record::RunEnded{});
 }
 
-/// One rank of one run; `lockstep train` starts as many as it needs.
-int run(int argc, char** argv) {
-  const comm::Placement place = comm::placement_from_environment(
-      [](const char* name) -> const char* { return std::getenv(name); });
-  set_up_log(place.size > 1 ? fmt::format("[rank {}/{}]", place.rank, place.size) : "", false);
-  const EventChannel events = event_channel_from_environment();
-  record::TrainRequest request;
-  request.spec.batch_per_worker = 0;  // unless told otherwise, the recipe's own
-  CLI::App app{"One rank of a Lockstep run, usually started by `lockstep train`."};
-  app.set_version_flag("--version", kVersion);
-  app.require_subcommand(1);
-  CLI::App* training = app.add_subcommand("train", "Train as the rank that the environment says");
-  cli::add_train_options(*training, request);
-  CLI::App* probing = app.add_subcommand("probe", "Print what this program offers here, as JSON");
-  CLI::App* naming = app.add_subcommand("names", "Print the recipes and schedules, as JSON");
-  CollectivesOptions sizes;
-  CLI::App* link = app.add_subcommand("collectives", "Time all-reduces, a line of JSON for each size");
-  link->add_option("--backend", request.spec.backend, "How workers exchange data");
-  link->add_option("--least", sizes.least_bytes, "Smallest size, bytes");
-  link->add_option("--most", sizes.most_bytes, "Largest size, bytes");
-  link->add_option("--seconds", sizes.seconds_per_size, "Time for each size");
-  link->add_flag("--oversubscribe", request.spec.oversubscribed, "Workers share cores");
-  CLI::App* device = app.add_subcommand("device", "Measure this device, a line of JSON");
-  double seconds = 1;
-  device->add_option("--threads", request.spec.threads_per_worker, "Threads to use");
-  device->add_option("--seconds", seconds, "Time for each figure");
+/// The rest of the process as one rank of a run; every error ends it in here.
+void take_part(Command& command, const comm::Placement& place, EventChannel& events) {
+  record::TrainRequest& request = command.request;
+  set_up_process(command.link->parsed() ? 1 : request.spec.threads_per_worker);
+  RankConnection connection(place, request, events);
   try {
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::ParseError& problem) {
-      return app.exit(problem) == 0 ? 0 : exit_code(ErrorKind::kUsage);
+    if (command.link->parsed()) {
+      bench_link(command, connection, events);
+    } else {
+      train::Trainer trainer(
+          request, describe_program(), connection.communicator(), connection.clock(),
+          [&](const record::Event& event) { events.send(event); }, stop_flag(), place.local_rank);
+      trainer.run();
     }
-    if (probing->parsed()) {
-      fmt::print("{}\n", probe());
-      return 0;
-    }
-    if (naming->parsed()) {
-      fmt::print("{}\n", known_names());
-      return 0;
-    }
-    if (link->parsed()) {
-      bench_link(request, sizes, place, events);
-      return 0;
-    }
-    if (device->parsed()) {
-      set_up_process(request.spec.threads_per_worker);
-      fmt::print("{}\n", bench_device(SystemClock(), seconds));
-      return 0;
-    }
-    cli::check_train_request(request);
-    train(request, place, events);
+    connection.leave();
+  } catch (const Error& error) {
+    connection.fail(error);
+  } catch (const std::exception& problem) {
+    connection.fail(Error(ErrorKind::kInternal, problem.what()));
+  }
+}
+
+/// Answers questions about this program and its machine; false where none was asked.
+bool answer(const Command& command) {
+  if (command.probing->parsed()) {
+    fmt::print("{}\n", probe());
+  } else if (command.naming->parsed()) {
+    fmt::print("{}\n", known_names());
+  } else if (command.device->parsed()) {
+    set_up_process(command.request.spec.threads_per_worker);
+    fmt::print("{}\n", bench_device(SystemClock(), command.device_seconds));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+int parse(CLI::App& app, int argc, char** argv, bool& over) {
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& problem) {
+    over = true;
+    return app.exit(problem) == 0 ? 0 : exit_code(ErrorKind::kUsage);
+  }
+}
+
+/// One rank of one run.
+int run(int argc, char** argv) {
+  int rank = 0;
+  std::unique_ptr<EventChannel> events;
+  try {
+    const comm::Placement place = comm::placement_from_environment(
+        [](const char* name) -> const char* { return std::getenv(name); });
+    rank = place.rank;
+    prepare_environment(place, argv);
+    tie_to_starter(place);
+    set_up_log(place.size > 1 ? fmt::format("[rank {}/{}]", place.rank, place.size) : "", false);
+    Command command;
+    command.request.spec.batch_per_worker = 0;  // unless told otherwise, the recipe's own
+    command.request.spec.threads_per_worker = threads_by_default(place);
+    command.request.spec.oversubscribed = is_oversubscribed(place);
+    CLI::App app{
+        "One rank of a Lockstep run, started by lockstep train, mpirun, srun or torchrun."};
+    add_commands(app, command);
+    bool over = false;
+    const int code = parse(app, argc, argv, over);
+    if (over) return code;
+    if (answer(command)) return 0;
+    // Of several ranks, only rank 0 has a record to write.
+    events = std::make_unique<EventChannel>(place.rank == 0 ? command.record_path : "");
+    cli::check_train_request(command.request);
+    events->start_beating();
+    take_part(command, place, *events);
     return 0;
   } catch (const Error& error) {
-    events.send(record::WorkerError{place.rank, std::string(kind_name(error.kind())), error.what(),
-                                    error.hint()});
+    if (!events) events = std::make_unique<EventChannel>("");
+    tell(*events, rank, rank, error);
     return exit_code(error.kind());
   } catch (const std::exception& problem) {
-    events.send(record::WorkerError{place.rank, "internal", problem.what(), ""});
+    if (!events) events = std::make_unique<EventChannel>("");
+    tell(*events, rank, rank, Error(ErrorKind::kInternal, problem.what()));
     return exit_code(ErrorKind::kInternal);
   }
 }
@@ -167,4 +181,6 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace lockstep::worker
 
-int main(int argc, char** argv) { return lockstep::worker::run(argc, argv); }
+int main(int argc, char** argv) {
+  return lockstep::worker::run(argc, argv);
+}

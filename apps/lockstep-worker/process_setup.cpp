@@ -2,9 +2,21 @@
 
 #include <malloc.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <torch/torch.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <string>
+#include <thread>
+
+#include "lockstep/base/error.h"
+#include "lockstep/measure/machine.h"
+#include "lockstep/measure/openblas_core.h"
 
 namespace lockstep::worker {
 namespace {
@@ -19,7 +31,25 @@ void on_interrupt(int signal) {
   }
 }
 
+/// Reads standard input until whoever started this process lets go of it: "stop" is as SIGINT.
+void hold_leash() {
+  char text[64];
+  while (true) {
+    const ssize_t got = ::read(STDIN_FILENO, text, sizeof text);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) ::_exit(exit_code(ErrorKind::kInterrupted));
+    stop_requested = true;
+  }
+}
+
 }  // namespace
+
+void tie_to_starter(const comm::Placement& place) {
+  if (const char* leash = std::getenv("LOCKSTEP_STDIN_LEASH"); leash != nullptr) {
+    std::thread(hold_leash).detach();
+  }
+  if (place.starter == "openmpi") ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
 
 void set_up_process(int threads) {
   ::mallopt(M_MMAP_THRESHOLD, std::numeric_limits<int>::max());
@@ -31,7 +61,35 @@ void set_up_process(int threads) {
   action.sa_handler = on_interrupt;
   action.sa_flags = SA_RESTART;
   ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGUSR1, &action, nullptr);  // what mpirun and srun pass on
   ::signal(SIGPIPE, SIG_IGN);
+}
+
+int threads_by_default(const comm::Placement& place) {
+  const auto mine = static_cast<int>(measure::usable_cores().size());
+  const bool bound = measure::affinity_cores().size() < static_cast<std::size_t>(
+                                                            ::sysconf(_SC_NPROCESSORS_ONLN));
+  return bound ? std::max(1, mine) : std::max(1, mine / place.local_size);
+}
+
+bool is_oversubscribed(const comm::Placement& place) {
+  return place.local_size > ::sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+void prepare_environment(const comm::Placement& place, char** argv) {
+  constexpr const char* kPrepared = "LOCKSTEP_PREPARED";
+  if (place.starter == "lockstep" || std::getenv(kPrepared) != nullptr) return;
+  ::setenv(kPrepared, "1", 1);
+  const measure::CpuFacts cpu = measure::read_cpu();
+  const std::string core = measure::openblas_core_type(cpu.vendor, cpu.flags);
+  if (!core.empty()) ::setenv("OPENBLAS_CORETYPE", core.c_str(), 0);
+  const std::string threads = std::to_string(threads_by_default(place));
+  for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
+    ::setenv(name, threads.c_str(), 0);
+  }
+  ::execv("/proc/self/exe", argv);
+  throw Error(ErrorKind::kEnvironment,
+              std::string("cannot start this program again: ") + std::strerror(errno));
 }
 
 const std::atomic<bool>& stop_flag() { return stop_requested; }

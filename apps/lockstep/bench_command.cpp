@@ -34,6 +34,8 @@ struct BenchOptions {
   bool oversubscribe = false;
   std::string threads;
   bool no_keep = false;
+  std::string interface;
+  LauncherOptions launcher;
 };
 
 void show(Console& console, const GlobalOptions& global, const report::Table& table) {
@@ -43,6 +45,8 @@ void show(Console& console, const GlobalOptions& global, const report::Table& ta
 
 std::vector<std::string> backends_to_try(const BenchOptions& options, const Clock& clock) {
   if (!options.backends.empty()) return study::parse_names(options.backends, "--backend");
+  // Between hosts; hosts with several workers each are for --backend hierarchical.
+  if (!options.launcher.local()) return {"tcp", "gloo"};
   return nlohmann::json::parse(worker_answer({"probe"}, kAnswerTimeout, clock))
       .value("backends", std::vector<std::string>{});
 }
@@ -68,6 +72,13 @@ void bench_collectives(const GlobalOptions& global, const BenchOptions& options)
   request.most = parse_bytes(options.most, "--max");
   request.seconds_per_size = options.seconds;
   request.oversubscribe = options.oversubscribe;
+  request.interface = options.interface;
+  request.launcher = options.launcher;
+  check_launcher_options(request.launcher);
+  if (!request.launcher.local() && options.workers.empty()) {
+    throw Error(ErrorKind::kUsage, "how many workers the cluster is to start is not said",
+                "add --workers 2,4");
+  }
   const record::Machine machine = measure::describe_machine();
   std::vector<std::string> unusable;
   int shown = 0;
@@ -152,6 +163,7 @@ void add_bench_command(CLI::App& app, const GlobalOptions& global) {
       app, "bench",
       "Measures what this machine can do and keeps it in the store, for reports and predictions.",
       {"lockstep bench collectives", "lockstep bench collectives --workers 2,4 --backend gloo",
+       "lockstep bench collectives --workers 4 --launcher ssh-hostfile --hostfile hosts",
        "lockstep bench device", "lockstep bench list"});
   bench.require_subcommand(1);
   CLI::App& link = add_command(bench, "collectives",
@@ -170,6 +182,10 @@ void add_bench_command(CLI::App& app, const GlobalOptions& global) {
       ->capture_default_str();
   link.add_flag("--oversubscribe", options->oversubscribe, "Allow more workers than cores");
   link.add_flag("--no-keep", options->no_keep, "Show the figures, keep nothing");
+  link.add_option("--interface", options->interface, "Network between hosts: a name or an address")
+      ->type_name("NAME|ADDRESS")
+      ->group("Cluster");
+  add_launcher_options(link, options->launcher);
   set_action(link, [options, &global] { bench_collectives(global, *options); });
 
   CLI::App& device =

@@ -27,8 +27,10 @@ std::string fit_sentence(const record::LinkCalibration& link) {
 report::Table collectives_table(const CollectivesResult& result,
                                 const record::LinkCalibration& link) {
   report::Table table;
-  table.title = fmt::format("All-reduce over {}: {} workers on {}", link.backend, link.workers,
-                            place(link.machine));
+  table.title = link.nodes > 1 ? fmt::format("All-reduce over {}: {} workers on {} hosts",
+                                             link.backend, link.workers, link.nodes)
+                               : fmt::format("All-reduce over {}: {} workers on {}", link.backend,
+                                             link.workers, place(link.machine));
   table.columns = {
       {"size", "B", "bytes", Align::kRight, "S, of 32-bit floats"},
       {"time", "us", "time_us", Align::kRight, "median over the rounds, of the slowest rank"},
@@ -60,16 +62,17 @@ report::Table links_table(std::span<const record::LinkCalibration> links) {
       {"host", "", "host", Align::kLeft, ""},
       {"back end", "", "backend", Align::kLeft, ""},
       {"N", "", "workers", Align::kRight, "workers"},
+      {"hosts", "", "nodes", Align::kRight, "that the workers were on"},
       {"latency", "us", "alpha_us", Align::kRight, "of one of the 2(N-1) messages"},
       {"bandwidth", "GB/s", "bandwidth_gb_per_s", Align::kRight, "fitted"},
       {"largest busbw", "GB/s", "peak_bus_gb_per_s", Align::kRight, "of all sizes"},
       {"misfit", "%", "misfit_percent", Align::kRight, "of latency and bandwidth to the times"}};
   for (const record::LinkCalibration& link : links) {
-    table.rows.push_back({format_local_time(link.measured_wall_ns), link.machine.host, link.backend,
-                          report::count(link.workers), report::significant(link.alpha_s * 1e6),
-                          report::decimal(link.bytes_per_s / 1e9, 3),
-                          report::decimal(link.peak_bus_per_s / 1e9, 3),
-                          report::decimal(100 * link.spread, 0)});
+    table.rows.push_back(
+        {format_local_time(link.measured_wall_ns), link.machine.host, link.backend,
+         report::count(link.workers), report::count(link.nodes),
+         report::significant(link.alpha_s * 1e6), report::decimal(link.bytes_per_s / 1e9, 3),
+         report::decimal(link.peak_bus_per_s / 1e9, 3), report::decimal(100 * link.spread, 0)});
   }
   return table;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -36,7 +37,8 @@ void use_calibrated_links(const std::string& store_path, const std::string& stud
     ours = true;
     if (!seen.insert(run.spec.workers).second) continue;
     const std::string host = store.load(run.id).started.machine.host;
-    const auto* link = known.link(host, run.spec.backend, run.spec.workers);
+    const auto* link =
+        known.link(host, run.spec.backend, run.spec.workers, std::max(1, run.spec.nodes));
     if (link == nullptr) continue;
     options.links.by_workers[run.spec.workers] = link->peak_bus_per_s;
     found.push_back(described(*link));

@@ -7,11 +7,9 @@
 
 #include "lockstep/analyze/communication.h"
 #include "lockstep/base/error.h"
-#include "lockstep/launch/local_workers.h"
 #include "lockstep/launch/worker_group.h"
 #include "lockstep/predict/phase_model.h"
 #include "training_run.h"
-#include "worker_program.h"
 
 namespace lockstep::cli {
 namespace {
@@ -26,9 +24,12 @@ class RowCollector final : public launch::GroupObserver {
   void on_output(int rank, std::string_view line) override {
     const auto json = nlohmann::json::parse(line, nullptr, false);
     if (rank != 0 || !json.is_object() || !json.contains("seconds")) {
-      console_.err(fmt::format("[rank {}] {}", rank, line));
+      console_.err(line.starts_with("[rank ") ? std::string(line)
+                                              : fmt::format("[rank {}] {}", rank, line));
       return;
     }
+    result.nodes = json.value("nodes", 1);
+    result.host = json.value("host", "");
     CollectivesRow row;
     row.point.bytes = json.value("bytes", std::int64_t{0});
     row.point.seconds = json.value("seconds", 0.0);
@@ -58,21 +59,22 @@ std::int64_t CollectivesResult::wrong() const {
 
 CollectivesResult run_collectives(const CollectivesRequest& request, Console& console,
                                   launch::SignalInbox& signals, const Clock& clock) {
-  record::RunSpec spec;
-  spec.workers = request.workers;
-  spec.threads_per_worker = 1;
-  spec.oversubscribed = request.oversubscribe;
-  const launch::CorePlan plan = plan_workers(spec);
-  const launch::LocalWorkers local;
-  std::vector<std::string> arguments{"collectives", "--backend=" + request.backend,
-                                     fmt::format("--most={}", request.most.count),
-                                     fmt::format("--seconds={}", request.seconds_per_size)};
-  if (spec.oversubscribed) arguments.emplace_back("--oversubscribe");
+  WorkerCommand command;
+  command.name = "lockstep-collectives";
+  command.spec.workers = request.workers;
+  command.spec.threads_per_worker = 1;
+  command.spec.oversubscribed = request.oversubscribe;
+  command.spec.backend = request.backend;
+  if (request.launcher.local()) plan_workers(command.spec);
+  command.arguments = {"collectives", "--backend=" + request.backend,
+                       fmt::format("--most={}", request.most.count),
+                       fmt::format("--seconds={}", request.seconds_per_size)};
+  if (command.spec.oversubscribed) command.arguments.emplace_back("--oversubscribe");
+  if (!request.interface.empty()) command.arguments.push_back("--interface=" + request.interface);
   RowCollector collector(fmt::format("{} on {} workers", request.backend, request.workers),
                          console);
-  const launch::GroupOutcome outcome = launch::run_group(
-      local.specs(require_worker_program(), arguments, plan, worker_environment()), collector,
-      signals, clock);
+  const Launch launch = make_launch(command, request.launcher);
+  const launch::GroupOutcome outcome = launch::run_group(launch.specs, collector, signals, clock);
   console.clear_status();
   if (outcome.failure) throw outcome.failure->error;
   if (outcome.stop_requested) throw Error(ErrorKind::kInterrupted, "the benchmark was interrupted");
@@ -86,6 +88,8 @@ record::LinkCalibration calibrate(const CollectivesResult& result,
   link.machine = machine;
   link.backend = request.backend;
   link.workers = request.workers;
+  link.nodes = result.nodes;
+  if (result.nodes > 1) link.machine.host = result.host;
   link.measured_wall_ns = wall_ns;
   std::vector<predict::CollectiveTime> times;
   for (const CollectivesRow& row : result.rows) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "console.h"
+#include "launchers.h"
 #include "lockstep/base/clock.h"
 #include "lockstep/base/units.h"
 #include "lockstep/launch/signal_inbox.h"
@@ -18,6 +19,8 @@ struct CollectivesRequest {
   Bytes most{64 << 20};
   double seconds_per_size = 0.3;
   bool oversubscribe = false;
+  std::string interface;  ///< network between hosts; empty = chosen
+  LauncherOptions launcher;
 };
 
 /// One size as the workers told it.
@@ -29,6 +32,8 @@ struct CollectivesRow {
 
 struct CollectivesResult {
   std::vector<CollectivesRow> rows;
+  int nodes = 1;     ///< hosts that the workers were on
+  std::string host;  ///< that of rank 0
 
   std::int64_t wrong() const;
 };

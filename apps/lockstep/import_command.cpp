@@ -13,6 +13,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/import/merge_ranks.h"
 #include "lockstep/import/run_record.h"
+#include "record_import.h"
 
 namespace lockstep::cli {
 namespace {
@@ -126,6 +127,11 @@ void print_outcomes(const GlobalOptions& global, const ImportRequest& request,
   }
 }
 
+/// Beside the JSON document where there is one.
+void console_line(const GlobalOptions& global, const std::string& text) {
+  fmt::print(global.json ? stderr : stdout, "{}\n", text);
+}
+
 /// Files of a folder that are nothing to import are only mentioned; a file that was named must do.
 void report_failures(const std::vector<ImportPath>& paths,
                      const std::vector<FileOutcome>& outcomes) {
@@ -149,6 +155,24 @@ void report_failures(const std::vector<ImportPath>& paths,
   throw Error(ErrorKind::kData, failed.back()->error, failed.back()->hint);
 }
 
+/// Takes records of our own runs out of `paths` and stores them as the runs they are.
+void import_own_records(const GlobalOptions& global, const ImportRequest& request,
+                        std::vector<ImportPath>& paths) {
+  std::erase_if(paths, [&](const ImportPath& path) {
+    if (!request.format.empty() || !is_run_record(path.path)) return false;
+    if (request.dry_run) {
+      console_line(global, fmt::format("{}: the record of a lockstep run", path.path));
+      return true;
+    }
+    const StoredRecord stored = store_run_record(path.path, global.store_path, request.study);
+    console_line(global, fmt::format("{}: {} {} in {}{}", path.path,
+                                     stored.fresh ? "stored as run" : "known already as run",
+                                     stored.run, global.store_path,
+                                     stored.ended ? "" : "; it does not tell of its end"));
+    return true;
+  });
+}
+
 void import_files(const GlobalOptions& global, const ImportRequest& request) {
   const import::Importer importer(reader_options(request));
   if (request.list_formats) {
@@ -158,7 +182,9 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
   if (request.paths.empty()) {
     throw Error(ErrorKind::kUsage, "lockstep import needs a file", "see lockstep import --help");
   }
-  const std::vector<ImportPath> paths = expand_paths(request.paths);
+  std::vector<ImportPath> paths = expand_paths(request.paths);
+  import_own_records(global, request, paths);
+  if (paths.empty()) return;
   std::vector<FileOutcome> outcomes = read_all(importer, paths);
   if (!request.study.empty()) {
     require_workers(outcomes);

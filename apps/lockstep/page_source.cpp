@@ -88,7 +88,8 @@ std::vector<report::LinkCurve> calibrated_links(const std::string& store_path) {
   std::set<std::string> seen;
   for (const record::LinkCalibration& one : store::calibrations(store_path).links) {
     report::LinkCurve link{
-        fmt::format("{}, {} workers, {}", one.backend, one.workers, one.machine.host),
+        fmt::format("{}, {} workers, {}", one.backend, one.workers,
+                    one.nodes > 1 ? fmt::format("{} hosts", one.nodes) : one.machine.host),
         one.workers,
         {}};
     if (!seen.insert(link.name).second) continue;

@@ -63,7 +63,7 @@ KnownLink stored_link(const std::string& store_path, const record::RunStarted& r
   const store::Calibrations known = store::calibrations(store_path);
   const record::LinkCalibration* best = nullptr;
   for (const record::LinkCalibration& link : known.links) {
-    if (link.machine.host != run.machine.host || link.bytes_per_s <= 0) continue;
+    if (link.machine.host != run.machine.host || link.bytes_per_s <= 0 || link.nodes > 1) continue;
     const bool fits = link.workers == workers;
     const bool shared = link.backend == "shm";  // what workers of one host use by default
     const bool better = best == nullptr || (fits && best->workers != workers) ||

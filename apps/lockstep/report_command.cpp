@@ -38,12 +38,13 @@ struct ReportOptions {
 };
 
 /// The rows to report on; what had to be interpreted or left out goes to stderr.
-std::vector<record::Measurement> rows_for(const GlobalOptions& global,
-                                          const ReportOptions& options) {
+StoredMeasurements measurements_for(const GlobalOptions& global, const ReportOptions& options) {
   if (!options.table.empty()) {
     import::MeasurementsTable table = import::read_measurements_file(options.table);
     for (const std::string& notice : table.notices) fmt::print(stderr, "note: {}\n", notice);
-    return std::move(table.rows);
+    StoredMeasurements given;
+    given.rows = std::move(table.rows);
+    return given;
   }
   std::error_code ignored;
   if (options.study.ends_with(".csv") && std::filesystem::exists(options.study, ignored)) {
@@ -56,7 +57,7 @@ std::vector<record::Measurement> rows_for(const GlobalOptions& global,
   if (measurements.left_out > 0) {
     fmt::print(stderr, "note: {} run(s) that did not finish are left out\n", measurements.left_out);
   }
-  return std::move(measurements.rows);
+  return measurements;
 }
 
 report::StudyOptions study_options(const GlobalOptions& global, const ReportOptions& options) {
@@ -95,14 +96,18 @@ void run_report(const GlobalOptions& global, const ReportOptions& options) {
   report::Format format = report::format_from_name(options.format);
   if (global.json) format = report::Format::kJson;
   if (options.csv) format = report::Format::kCsv;
-  const auto rows = rows_for(global, options);
+  const StoredMeasurements measured = measurements_for(global, options);
   std::string text;
   if (format == report::Format::kCsv) {
-    text = report::measurements_csv(rows);
+    text = report::measurements_csv(measured.rows);
   } else {
     const std::size_t width = options.output.empty() ? terminal_width() : 0;
-    text = report::render_study(report::study_report(rows, study_options(global, options)), format,
-                                {.width = width, .definitions = options.definitions});
+    report::StudyReport study = report::study_report(measured.rows, study_options(global, options));
+    if (auto table = report::delays_table(measured.delays)) {
+      study.tables.push_back(std::move(*table));
+    }
+    text =
+        report::render_study(study, format, {.width = width, .definitions = options.definitions});
   }
   write_result(options.output, [&](std::ostream& out) { out << text; });
 }

@@ -31,14 +31,28 @@ Error nothing_there(store::Store& store, const std::string& study, std::int64_t 
 
 }  // namespace
 
-std::vector<record::Measurement> run_rows(store::Store& store, const store::RunSummary& summary) {
+namespace {
+
+/// The rows of one run; what it waited for, where it is one of our own, goes into `delays`.
+std::vector<record::Measurement> rows_and_delays(store::Store& store,
+                                                 const store::RunSummary& summary,
+                                                 std::vector<report::RunDelays>& delays) {
   if (store::import_source(store.path(), summary.id)) {
     return store::imported_measurements(store.path(), std::array{summary.id});
   }
   const store::StoredRun run = store.load(summary.id);
+  const analyze::StepBreakdown breakdown = stored_breakdown(store, run);
+  delays.emplace_back(summary.spec, breakdown.slowest);
   return analyze::measurements_of(run.started, run.epochs, run.ended,
                                   {summary.id, summary.label.study, summary.label.repeat},
-                                  stored_breakdown(store, run));
+                                  breakdown);
+}
+
+}  // namespace
+
+std::vector<record::Measurement> run_rows(store::Store& store, const store::RunSummary& summary) {
+  std::vector<report::RunDelays> ignored;
+  return rows_and_delays(store, summary, ignored);
 }
 
 analyze::StepBreakdown stored_breakdown(store::Store& store, const store::StoredRun& run) {
@@ -67,7 +81,7 @@ StoredMeasurements stored_measurements(store::Store& store, const std::string& s
       ++result.left_out;
       continue;
     }
-    const auto rows = run_rows(store, summary);
+    const auto rows = rows_and_delays(store, summary, result.delays);
     result.rows.insert(result.rows.end(), rows.begin(), rows.end());
     ++result.runs;
   }

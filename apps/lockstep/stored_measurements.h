@@ -5,14 +5,16 @@
 
 #include "lockstep/analyze/step_breakdown.h"
 #include "lockstep/record/measurement.h"
+#include "lockstep/report/delays_table.h"
 #include "lockstep/store/store.h"
 
 namespace lockstep::cli {
 
 struct StoredMeasurements {
   std::vector<record::Measurement> rows;
-  std::int64_t runs = 0;      ///< that the rows are of
-  std::int64_t left_out = 0;  ///< runs that did not finish
+  std::int64_t runs = 0;                  ///< that the rows are of
+  std::int64_t left_out = 0;              ///< runs that did not finish
+  std::vector<report::RunDelays> delays;  ///< of runs of our own
 };
 
 /// The finished runs of a store, or of one study in it, as rows of the measurements table; imported

@@ -15,6 +15,7 @@
 #include "study_program.h"
 #include "study_request.h"
 #include "study_runner.h"
+#include "study_slurm.h"
 #include "study_training.h"
 
 namespace lockstep::cli {
@@ -58,12 +59,21 @@ std::string memory_rule(const std::vector<StudyRequest>& parts) {
 std::unique_ptr<StudyExecutor> make_executor(const StudyRequest& request,
                                              const std::string& store_path, Console& console,
                                              launch::SignalInbox& signals, const Clock& clock) {
+  if (!request.launcher.local() && request.is_foreign()) {
+    throw Error(ErrorKind::kUsage, "--launcher is for lockstep's own trainer, not for a command",
+                "let the command itself submit the job: -- srun -n {workers} ...");
+  }
+  if (request.launcher.launcher == "slurm") {
+    return std::make_unique<StudySlurm>(request.train, request.launcher.cluster, store_path,
+                                        console, signals, clock);
+  }
   if (!request.is_foreign()) {
     record::TrainRequest train = request.train;
     train.memory_bytes = memory_budget(request);
     return std::make_unique<StudyTraining>(
-        std::move(train), make_training_launcher(request.launcher, console, signals, clock),
-        store_path, console, clock);
+        std::move(train),
+        make_training_launcher(request.launcher.launcher, console, signals, clock), store_path,
+        console, clock);
   }
   const record::RunSpec& spec = request.train.spec;
   ForeignCommand command;
@@ -137,7 +147,8 @@ void add_study_command(CLI::App& app, const GlobalOptions& global) {
        "lockstep study fashion --workers 1,2 --global-batch 256 --steps 200 --dry-run",
        "lockstep study --workers 1,2,4 --batch 32,128 -- torchrun --nproc-per-node {workers} "
        "train.py --batch-size {batch}",
-       "lockstep study plan.toml --dry-run"});
+       "lockstep study plan.toml --dry-run",
+       "lockstep study fashion --workers 1,2,4 --launcher slurm --partition cpu --time 10"});
   add_study_options(command, *request);
   set_action(command, [request, &command, &global] { study(command, *request, global); });
 }

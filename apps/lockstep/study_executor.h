@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "lockstep/store/store.h"
 #include "lockstep/study/duration.h"
@@ -26,6 +27,11 @@ class StudyExecutor {
   virtual study::RunLength length() const = 0;
   /// Whether a run of the store tells how long one of these takes.
   virtual bool resembles(const store::RunSummary& run) const = 0;
+
+  /// Told once, before the first run, which runs of `study` are to come.
+  virtual void prepare(const std::vector<study::PlannedRun>& due, const std::string& study) {}
+  /// The user asked for the end of the study.
+  virtual void stop() {}
 
   /// Blocks until the run has ended. `progress` goes before what is shown on the status line.
   /// Throws when no run of the study can succeed; nothing is kept of such a run.

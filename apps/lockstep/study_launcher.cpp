@@ -16,8 +16,8 @@ TrainingLauncher make_training_launcher(const std::string& name, Console& consol
   }
   return [&console, &signals, &clock](record::TrainRequest& request, const record::Machine& machine,
                                       std::vector<RunSink*> sinks) {
-    const launch::CorePlan plan = plan_workers(request.spec);
-    return run_training(request, plan, machine, std::move(sinks), console, signals, clock);
+    plan_workers(request.spec);
+    return run_training(request, {}, machine, std::move(sinks), console, signals, clock);
   };
 }
 

@@ -15,8 +15,9 @@
 namespace lockstep::cli {
 namespace {
 
-constexpr std::array<std::string_view, 6> kBesideAPlan{"what",         "name",        "dry-run",
-                                                       "retry-failed", "show-output", "launcher"};
+constexpr std::array<std::string_view, 11> kBesideAPlan{
+    "what",  "name",      "dry-run", "retry-failed", "show-output", "launcher",
+    "nodes", "partition", "account", "time",         "gres"};
 
 void refuse_other_options(const CLI::App& command, const StudyRequest& given) {
   if (given.is_foreign()) {

@@ -64,9 +64,14 @@ std::string fixed_text(const StudyRequest& request) {
   common.spec.strategy = defaults.spec.strategy;
   common.spec.oversubscribed = false;
   common.timeout_s = defaults.timeout_s;
+  common.heartbeat_s = defaults.heartbeat_s;
   // A limit decides which rungs of a ladder fit; of other runs only whether they fail.
   if (!request.is_ladder()) common.memory_bytes = 0;
-  return joined(train_arguments(common));
+  std::string text = joined(train_arguments(common));
+  if (request.launcher.local()) return text;
+  const launch::ClusterOptions& cluster = request.launcher.cluster;
+  return text + joined({"\n" + request.launcher.launcher, cluster.partition, cluster.gres,
+                        std::to_string(cluster.nodes)});
 }
 
 void complete_foreign(StudyRequest& request) {
@@ -133,6 +138,18 @@ void complete_training(StudyRequest& request) {
     request.train.validate = false;
   }
   if (spec.epochs == 0) spec.epochs = 2;
+  check_launcher_options(request.launcher);
+  if (!request.launcher.local()) {
+    // What the hosts of a cluster have is not for this one to say.
+    if (request.launcher.launcher != "slurm") {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("studies run locally or with Slurm, not with --launcher {}",
+                              request.launcher.launcher),
+                  "use lockstep train for single runs");
+    }
+    if (spec.threads_per_worker == 0) spec.threads_per_worker = 1;
+    return;
+  }
   const std::vector<int> counts = worker_counts(request);
   const int most = *std::max_element(counts.begin(), counts.end());
   // A worker must be the same device whatever their number, or the counts could not be compared.
@@ -160,6 +177,7 @@ void add_study_options(CLI::App& command, StudyRequest& request) {
   for (const char* name : kNotForStudies) command.remove_option(command.get_option(name));
   command.add_option("what", request.what, "Recipe to train (default fashion), or a plan file")
       ->type_name("RECIPE|PLAN.toml");
+  add_launcher_options(command, request.launcher);
   const std::string group = "Study";
   const auto add = [&](const char* names, auto& field, const char* type, const char* text) {
     return command.add_option(names, field, text)->type_name(type)->group(group);
@@ -180,8 +198,6 @@ void add_study_options(CLI::App& command, StudyRequest& request) {
       ->capture_default_str();
   add("--name", request.name, "NAME",
       "Keep the runs under this name (default: made from the plan)");
-  add("--launcher", request.launcher, "NAME", "Who starts the workers: local")
-      ->capture_default_str();
   add("--device", request.devices, "NAME,...",
       "Devices to train on: cpu, cuda (default cpu); of a command, what {device} stands for");
   add("--pattern", request.pattern, "REGEX",

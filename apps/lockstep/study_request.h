@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "launchers.h"
 #include "lockstep/record/train_request.h"
 #include "lockstep/study/sweep.h"
 
@@ -24,7 +25,6 @@ struct StudyRequest {
   std::string name;
   bool dry_run = false;
   bool retry_failed = false;
-  std::string launcher = "local";
   std::string devices;               ///< with commas; empty = the trainer's own
   std::vector<std::string> command;  ///< what followed "--"; empty = lockstep's own trainer
   std::string pattern;               ///< how to read what the command writes
@@ -32,6 +32,7 @@ struct StudyRequest {
   bool wall_time = false;
   double time_limit_s = 0;     ///< of each run of a command; 0 = none
   record::TrainRequest train;  ///< what all runs have in common
+  LauncherOptions launcher;
 
   StudyRequest();
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "calibrated_links.h"
@@ -182,7 +183,6 @@ void StudyRunner::carry_out(std::size_t at) {
   const ExecutedRun executed =
       runs_[at].executor->run(plan_[at], label, fmt::format("[{}/{}] ", at + 1, runs_.size()));
   load();
-  const Counts now = counts();
   switch (executed.end) {
     case RunEnd::kDone: {
       const std::string left = time_left(at + 1);
@@ -196,25 +196,37 @@ void StudyRunner::carry_out(std::size_t at) {
       say(line(at, "failed: " + executed.problem));
       return;
     case RunEnd::kInterrupted:
-      throw Error(
-          ErrorKind::kInterrupted,
-          fmt::format("the study was interrupted; {} of {} runs are done", now.done, runs_.size()),
-          "the same command goes on from here");
+      stop();
   }
+}
+
+/// Lets every executor know what is to come for it.
+void StudyRunner::prepare() {
+  std::map<StudyExecutor*, std::vector<study::PlannedRun>> due;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    if (is_due(i)) due[runs_[i].executor].push_back(plan_[i]);
+  }
+  for (const auto& [executor, planned] : due) executor->prepare(planned, options_.name);
+}
+
+void StudyRunner::stop() {
+  std::set<StudyExecutor*> executors;
+  for (const StudyRun& run : runs_) executors.insert(run.executor);
+  for (StudyExecutor* executor : executors) executor->stop();
+  throw Error(
+      ErrorKind::kInterrupted,
+      fmt::format("the study was interrupted; {} of {} runs are done", counts().done, runs_.size()),
+      "the same command goes on from here");
 }
 
 void StudyRunner::carry_out() {
   bool header = false;
+  prepare();
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     if (!is_due(i)) continue;
     if (!header) say(run_line_header());
     header = true;
-    if (signals_.take_stop_requests() > 0) {
-      throw Error(ErrorKind::kInterrupted,
-                  fmt::format("the study was interrupted; {} of {} runs are done", counts().done,
-                              runs_.size()),
-                  "the same command goes on from here");
-    }
+    if (signals_.take_stop_requests() > 0) stop();
     tell_outlook(i);
     carry_out(i);
   }
@@ -230,13 +242,14 @@ void StudyRunner::show_report() {
         "them too (--name keeps studies apart)",
         options_.name, others));
   }
-  const auto rows = stored_measurements(store, options_.name).rows;
+  const StoredMeasurements measured = stored_measurements(store, options_.name);
   const auto format = global_.json ? report::Format::kJson : report::Format::kText;
   report::StudyOptions options;
   use_calibrated_links(global_.store_path, options_.name, options);
+  report::StudyReport study = report::study_report(measured.rows, options);
+  if (auto table = report::delays_table(measured.delays)) study.tables.push_back(std::move(*table));
   console_.out((global_.json ? "" : "\n") +
-               report::render_study(report::study_report(rows, options), format,
-                                    {.width = terminal_width()}));
+               report::render_study(study, format, {.width = terminal_width()}));
 }
 
 void StudyRunner::show_ladders() {

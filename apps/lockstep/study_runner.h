@@ -62,6 +62,8 @@ class StudyRunner {
   void show_plan();
   void carry_out();
   void carry_out(std::size_t at);
+  void prepare();
+  [[noreturn]] void stop();
   std::string line(std::size_t at, const std::string& status);
   void show_report();
   void show_ladders();

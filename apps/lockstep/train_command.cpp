@@ -1,6 +1,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <CLI/Validators.hpp>
 #include <csignal>
 #include <memory>
 
@@ -40,23 +41,55 @@ void judge(const launch::GroupOutcome& outcome, record::RunStatus status,
       request.checkpoint_dir.empty() ? "" : "add --resume to go on from its last checkpoint");
 }
 
-void train(record::TrainRequest request, const GlobalOptions& options) {
+/// What `lockstep train` is asked for beyond the run itself.
+struct TrainCommand {
+  record::TrainRequest request;
+  TrainingPlan plan;
+  bool dry_run = false;
+};
+
+void check(TrainCommand& command) {
+  const record::TrainRequest& request = command.request;
   check_train_request(request);
-  auto& samples = request.spec.options.samples;
+  check_launcher_options(command.plan.launcher);
+  auto& samples = command.request.spec.options.samples;
   if (request.spec.recipe == "gan" && samples.empty()) samples = "gan-samples";
-  const launch::CorePlan plan = plan_workers(request.spec);
+  const RestartPolicy& restarts = command.plan.restarts;
+  if (restarts.restarts > 0 && request.checkpoint_dir.empty()) {
+    throw Error(ErrorKind::kUsage, "--restarts needs the folder of the checkpoints",
+                "add --checkpoint DIR");
+  }
+  if (restarts.min_workers > 0 && restarts.restarts == 0) {
+    throw Error(ErrorKind::kUsage, "--min-workers is for runs that are started again",
+                "add --restarts N");
+  }
+  if (command.plan.launcher.local()) {
+    plan_workers(command.request.spec);
+  } else if (request.spec.workers == 0) {
+    throw Error(ErrorKind::kUsage, "how many workers the cluster is to start is not said",
+                "add -n N");
+  }
   require_worker_program();
+}
+
+void train(TrainCommand command, const GlobalOptions& options) {
+  check(command);
+  const record::TrainRequest& request = command.request;
 
   // A reader of our output that goes away must not take a run of hours with it.
   std::signal(SIGPIPE, SIG_IGN);
   const SystemClock clock;
   Console console(clock);
+  if (command.dry_run) {
+    console.out(launch_text(make_launch(request, command.plan.launcher)));
+    return;
+  }
   StoreSink store(options.store_path, console);
   RunDisplay display(console, clock);
   JsonSink json(console);
   launch::SignalInbox signals;
   const TrainingOutcome outcome = run_training(
-      request, plan, measure::describe_machine(),
+      request, command.plan, measure::describe_machine(),
       {&store, options.json ? static_cast<RunSink*>(&json) : &display}, console, signals, clock);
   if (!options.json && !store.place().empty()) console.out(store.place());
   judge(outcome.group, outcome.status, request, console);
@@ -68,19 +101,36 @@ void train(record::TrainRequest request, const GlobalOptions& options) {
 void add_train_command(CLI::App& app, const GlobalOptions& options) {
   CLI::App& command = add_command(
       app, "train",
-      "Trains a recipe on this machine, one worker process for each share of its cores.",
+      "Trains a recipe, one worker process for each share of the cores of this machine or, with "
+      "--launcher, on the hosts of a cluster.",
       {"lockstep train fashion -n 2 --batch 128 --epochs 3",
+       "lockstep train fashion -n 8 --launcher slurm --nodes 2 --partition cpu",
        "lockstep train cifar-resnet18 --data synthetic --steps 100 --trace trace.json",
        "lockstep train transfer --data fruit/ --backbone mobilenet_v2.pt --rotate 15 --flip 0.5",
        "lockstep train steering --data driving/ -n 2 --epochs 10",
        "lockstep train gan --data photos/ --batch 64 --samples sheets/",
        "lockstep train script --model my.pt --data fruit/ --image-size 64 --save trained.pt"});
-  auto request = std::make_shared<record::TrainRequest>();
-  request->spec.workers = 0;             // as many as there are cores
-  request->spec.threads_per_worker = 0;  // an equal share of them
-  request->spec.batch_per_worker = 0;    // the recipe's own
-  add_train_options(command, *request);
-  set_action(command, [request, &options] { train(*request, options); });
+  auto wanted = std::make_shared<TrainCommand>();
+  wanted->request.spec.workers = 0;             // as many as there are cores
+  wanted->request.spec.threads_per_worker = 0;  // an equal share of them
+  wanted->request.spec.batch_per_worker = 0;    // the recipe's own
+  add_train_options(command, wanted->request);
+  add_launcher_options(command, wanted->plan.launcher);
+  command.add_flag("--dry-run", wanted->dry_run, "Show the commands, start nothing")
+      ->group("Cluster");
+  command
+      .add_option("--restarts", wanted->plan.restarts.restarts,
+                  "Start again from the last checkpoint when workers are lost, up to N times")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000))
+      ->group("Workers");
+  command
+      .add_option("--min-workers", wanted->plan.restarts.min_workers,
+                  "Start again with those that are left, at least N (default: with as many)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 65'536))
+      ->group("Workers");
+  set_action(command, [wanted, &options] { train(*wanted, options); });
 }
 
 }  // namespace lockstep::cli

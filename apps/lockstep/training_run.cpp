@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "lockstep/base/error.h"
-#include "lockstep/launch/local_workers.h"
 #include "lockstep/measure/machine.h"
-#include "train_options.h"
-#include "worker_program.h"
 
 namespace lockstep::cli {
 namespace {
@@ -18,23 +16,35 @@ namespace {
 class RunRelay final : public launch::GroupObserver {
  public:
   /// `machine` is what runs record of this host: a worker sees only its share of it.
-  RunRelay(std::vector<RunSink*> sinks, record::Machine machine, int workers, Console& console,
-           const Clock& clock)
+  RunRelay(std::vector<RunSink*> sinks, record::Machine machine, const LauncherOptions& launcher,
+           Console& console, const Clock& clock)
       : sinks_(std::move(sinks)),
         machine_(std::move(machine)),
-        workers_(workers),
+        launcher_(launcher),
         console_(console),
         clock_(clock) {}
+
+  /// Of the attempt that comes.
+  void set_workers(int workers) { workers_ = workers; }
 
   void on_event(int rank, const record::Event& event) override {
     // Errors are written by close(), once the first cause is known.
     if (rank != 0 || std::holds_alternative<record::WorkerError>(event)) return;
     if (const auto* started = std::get_if<record::RunStarted>(&event)) {
+      started_spec_ = started->spec;
+      // An attempt after the first goes on with the same run.
+      if (started_wall_ns_) return;
       started_wall_ns_ = started->started_wall_ns;
       record::RunStarted whole = *started;
-      whole.machine = machine_;
+      if (launcher_.local()) whole.machine = machine_;
+      whole.spec.launcher = launcher_.launcher;
       write(whole);
       return;
+    }
+    if (const auto* epoch = std::get_if<record::EpochResult>(&event)) {
+      // Done again because its checkpoint was not yet on disk.
+      if (epoch->epoch <= last_epoch_) return;
+      last_epoch_ = epoch->epoch;
     }
     if (const auto* ended = std::get_if<record::RunEnded>(&event)) {
       ended_ = *ended;
@@ -44,7 +54,9 @@ class RunRelay final : public launch::GroupObserver {
   }
 
   void on_output(int rank, std::string_view line) override {
-    const std::string prefix = fmt::format("[rank {}/{}] ", rank, workers_);
+    // Other launchers mix the lines of their workers, which say themselves whose they are.
+    const std::string prefix =
+        launcher_.local() ? fmt::format("[rank {}/{}] ", rank, workers_) : std::string();
     console_.err(line.starts_with(prefix) ? std::string(line) : prefix + std::string(line));
   }
 
@@ -54,22 +66,38 @@ class RunRelay final : public launch::GroupObserver {
   }
 
   bool began() const { return started_wall_ns_.has_value(); }
+  /// As the last attempt that began described itself.
+  const std::optional<record::RunSpec>& started_spec() const { return started_spec_; }
+
+  /// Puts down that the run was started again, and why.
+  void note_restart(const launch::Failure& failure, const std::string& how) {
+    console_.err(fmt::format("warning: {}", failure.error.what()));
+    console_.err(how);
+    write_error(failure);
+    if (began()) write(record::WorkerError{failure.rank, "restarted", how, ""});
+    ended_.reset();
+    restarted_ = true;
+  }
 
   /// Writes the end of the run, as rank 0 told it or, where it could not, as it looks from here.
   record::RunStatus close(const launch::GroupOutcome& outcome) {
     if (!started_wall_ns_) return record::RunStatus::kFailed;
-    if (outcome.failure) {
-      const Error& error = outcome.failure->error;
-      write(record::WorkerError{outcome.failure->rank, std::string(kind_name(error.kind())),
-                                error.what(), error.hint()});
-    }
+    if (outcome.failure) write_error(*outcome.failure);
     record::RunEnded ended = ended_.value_or(end_seen_from_here());
     if (outcome.failure) ended.status = record::RunStatus::kFailed;
+    if (restarted_) ended.total_s = end_seen_from_here().total_s;  // all attempts together
     write(ended);
     return ended.status;
   }
 
  private:
+  void write_error(const launch::Failure& failure) {
+    if (!began()) return;
+    const Error& error = failure.error;
+    write(record::WorkerError{failure.rank, std::string(kind_name(error.kind())), error.what(),
+                              error.hint()});
+  }
+
   record::RunEnded end_seen_from_here() const {
     record::RunEnded ended;
     ended.status = record::RunStatus::kInterrupted;
@@ -84,7 +112,11 @@ class RunRelay final : public launch::GroupObserver {
 
   std::vector<RunSink*> sinks_;
   record::Machine machine_;
-  int workers_;
+  const LauncherOptions& launcher_;
+  int workers_ = 1;
+  int last_epoch_ = 0;
+  bool restarted_ = false;
+  std::optional<record::RunSpec> started_spec_;
   Console& console_;
   const Clock& clock_;
   std::optional<std::int64_t> started_wall_ns_;
@@ -108,23 +140,58 @@ launch::CorePlan plan_workers(record::RunSpec& spec) {
   return plan;
 }
 
-TrainingOutcome run_training(const record::TrainRequest& request, const launch::CorePlan& plan,
+namespace {
+
+/// What to try next, or nothing when it has to end here.
+std::optional<record::TrainRequest> next_attempt(const record::TrainRequest& request,
+                                                 const launch::GroupOutcome& outcome,
+                                                 const RestartPolicy& policy, int attempt,
+                                                 RunRelay& relay, Console& console) {
+  if (attempt >= policy.restarts || !can_restart(outcome)) return std::nullopt;
+  int workers = request.spec.workers;
+  if (policy.min_workers > 0) {
+    workers -= lost_workers(outcome);
+    if (workers < policy.min_workers) {
+      console.err(fmt::format("{} of {} workers are left, fewer than --min-workers {}",
+                              std::max(0, workers), request.spec.workers, policy.min_workers));
+      return std::nullopt;
+    }
+  }
+  // What the recipe decides by itself is known once it has started.
+  record::TrainRequest complete = request;
+  double rate = request.spec.learning_rate;
+  if (const auto& started = relay.started_spec()) {
+    complete.spec.batch_per_worker = started->batch_per_worker;
+    rate = started->learning_rate;
+  }
+  std::string change;
+  auto next = with_workers(complete, workers, rate, change);
+  relay.note_restart(
+      *outcome.failure,
+      fmt::format("restart {} of {} from the last checkpoint with {} workers{}{}", attempt + 1,
+                  policy.restarts, workers, change.empty() ? "" : ": ", change));
+  return next;
+}
+
+}  // namespace
+
+TrainingOutcome run_training(const record::TrainRequest& request, const TrainingPlan& plan,
                              const record::Machine& machine, std::vector<RunSink*> sinks,
                              Console& console, launch::SignalInbox& signals, const Clock& clock) {
-  const std::string program = require_worker_program();
-  RunRelay relay(std::move(sinks), machine, plan.workers, console, clock);
-  const launch::LocalWorkers local;
-  console.set_status(fmt::format("starting {} x {} ...", plan.workers, program));
-  std::vector<std::string> arguments{"train"};
-  record::TrainRequest asked = request;
-  asked.memory_bytes = 0;  // set from here, so that it holds from the worker's first allocation on
-  for (std::string& argument : train_arguments(asked)) arguments.push_back(std::move(argument));
-  auto specs = local.specs(program, arguments, plan, worker_environment());
-  for (launch::ProcessSpec& spec : specs) {
-    spec.data_limit = request.memory_bytes / static_cast<std::uint64_t>(plan.workers);
-  }
+  RunRelay relay(std::move(sinks), machine, plan.launcher, console, clock);
+  launch::GroupLimits limits;
+  limits.silence = Seconds(request.heartbeat_s);
   TrainingOutcome outcome;
-  outcome.group = launch::run_group(std::move(specs), relay, signals, clock);
+  std::optional<record::TrainRequest> next = request;
+  for (int attempt = 0; next; ++attempt) {
+    const record::TrainRequest now = *next;
+    const Launch launch = make_launch(now, plan.launcher);
+    relay.set_workers(now.spec.workers);
+    console.set_status(
+        fmt::format("starting {} workers ({}) ...", now.spec.workers, plan.launcher.launcher));
+    outcome.group = launch::run_group(launch.specs, relay, signals, clock, limits);
+    next = next_attempt(now, outcome.group, plan.restarts, attempt, relay, console);
+  }
   outcome.status = relay.close(outcome.group);
   outcome.began = relay.began();
   return outcome;
@@ -132,6 +199,9 @@ TrainingOutcome run_training(const record::TrainRequest& request, const launch::
 
 void show_last_lines(const launch::GroupOutcome& outcome, Console& console) {
   const int rank = outcome.failure->rank;
+  // One mpirun or srun speaks for all ranks, and its lines were shown as they came.
+  if (static_cast<std::size_t>(rank) >= outcome.workers.size()) return;
+  if (!outcome.workers.front().title.empty()) return;
   const auto& lines = outcome.workers[static_cast<std::size_t>(rank)].last_lines;
   if (lines.empty()) return;
   console.err(

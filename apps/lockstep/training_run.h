@@ -3,10 +3,12 @@
 #include <vector>
 
 #include "console.h"
+#include "launchers.h"
 #include "lockstep/base/clock.h"
 #include "lockstep/launch/core_plan.h"
 #include "lockstep/launch/worker_group.h"
 #include "lockstep/record/train_request.h"
+#include "restart_policy.h"
 #include "run_sink.h"
 
 namespace lockstep::cli {
@@ -22,10 +24,17 @@ struct TrainingOutcome {
   bool began = false;
 };
 
-/// Trains on this machine with the workers of `plan` and blocks until all have ended. The sinks get
-/// the events of rank 0 and, whatever happens to it, the end of a run that began. Throws
-/// kEnvironment when workers cannot be started.
-TrainingOutcome run_training(const record::TrainRequest& request, const launch::CorePlan& plan,
+/// How a run is started, and started again.
+struct TrainingPlan {
+  LauncherOptions launcher;
+  RestartPolicy restarts;
+};
+
+/// Trains with the workers the request asks for and blocks until all have ended. The sinks get the
+/// events of rank 0 and, whatever happens to it, the end of a run that began: one run, however
+/// often it had to be started again. `machine` is this host's, which is recorded for workers on it.
+/// Throws kEnvironment when workers cannot be started.
+TrainingOutcome run_training(const record::TrainRequest& request, const TrainingPlan& plan,
                              const record::Machine& machine, std::vector<RunSink*> sinks,
                              Console& console, launch::SignalInbox& signals, const Clock& clock);
 

@@ -13,12 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <vector>
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/statistics.h"
 #include "lockstep/comm/c10d/gloo.h"
+#include "lockstep/comm/session.h"
 #include "lockstep/comm/shared_memory.h"
 #include "lockstep/comm/sum_across_ranks.h"
 #include "lockstep/measure/step_recorder.h"
@@ -59,10 +59,17 @@ double timed_memory(comm::Communicator& comm, std::vector<std::vector<float>>& c
   return static_cast<double>(clock.monotonic() - began) * 1e-9;
 }
 
-Times run_rank(int rank, int size, int fd, const std::string& folder) {
+Times run_rank(int rank, int size, int fd, const std::string& job) {
   const SystemClock clock;
   const auto shm = comm::make_shared_memory({.fd = fd, .rank = rank, .size = size});
-  const auto gloo = comm::make_gloo({.rank = rank, .size = size, .rendezvous_dir = folder});
+  comm::SessionOptions options;
+  options.place.rank = rank;
+  options.place.size = size;
+  options.place.rendezvous_host = "127.0.0.1";
+  options.secret = sha256(job);
+  comm::Session session(options);
+  const auto gloo = comm::make_gloo({.rank = rank, .size = size, .secret = options.secret},
+                                    session.membership());
   const auto shared = shm->allocate(kFloats);
   const auto plain = gloo->allocate(kFloats);
   std::vector<std::vector<float>> copies(
@@ -78,6 +85,7 @@ Times run_rank(int rank, int size, int fd, const std::string& folder) {
     times.gloo.push_back(b);
     times.memory.push_back(c);
   }
+  session.membership().leave();
   return times;
 }
 
@@ -94,22 +102,20 @@ void print_row(int size, const Times& times) {
 
 void compare_backends(int size) {
   const int fd = ::memfd_create("lockstep-bench", MFD_CLOEXEC);
-  std::string folder = (std::filesystem::temp_directory_path() / "lockstep-bench-XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr) throw Error(ErrorKind::kEnvironment, "no temporary folder");
+  const std::string job = fmt::format("bench {} {}", ::getpid(), size);
   std::vector<pid_t> children;
   for (int rank = 1; rank < size; ++rank) {
     const pid_t child = ::fork();
     if (child == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      run_rank(rank, size, fd, folder);
+      run_rank(rank, size, fd, job);
       ::_exit(0);
     }
     children.push_back(child);
   }
-  print_row(size, run_rank(0, size, fd, folder));
+  print_row(size, run_rank(0, size, fd, job));
   for (pid_t child : children) ::waitpid(child, nullptr, 0);
   ::close(fd);
-  std::filesystem::remove_all(folder);
 }
 
 void measure_instrumentation() {

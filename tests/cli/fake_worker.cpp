@@ -233,11 +233,11 @@ class FakeRun {
   }
 
   void show_surroundings() const {
-    for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "LOCKSTEP_RENDEZVOUS_DIR",
-                             "LOCKSTEP_LOCAL_RANK", "LOCKSTEP_LOCAL_SIZE"}) {
+    for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "LOCKSTEP_LOCAL_RANK",
+                             "LOCKSTEP_LOCAL_SIZE"}) {
       fmt::print("{}={}\n", name, variable(name));
     }
-    std::ofstream(variable("LOCKSTEP_RENDEZVOUS_DIR") + "/file") << "left behind";
+    fmt::print("a secret of {} digits\n", variable("LOCKSTEP_SECRET").size());
   }
 
   record::TrainRequest request_;

@@ -29,4 +29,16 @@ class SystemClock final : public Clock {
   }
 };
 
+/// The monotonic clock of another host, as far as its distance from this one's is known.
+class ShiftedClock final : public Clock {
+ public:
+  explicit ShiftedClock(Nanoseconds offset) : offset_(offset) {}
+  Nanoseconds monotonic() const override { return clock_.monotonic() + offset_; }
+  Nanoseconds wall() const override { return clock_.wall(); }
+
+ private:
+  SystemClock clock_;
+  Nanoseconds offset_;
+};
+
 }  // namespace lockstep

@@ -50,6 +50,10 @@ class Communicator {
   /// Blocks until all started sums are done.
   virtual void finish() = 0;
 
+  /// How many sums are done on every rank, of all that were ever started, as far as can be told
+  /// without waiting. For back ends that build on this one.
+  virtual std::uint64_t sums_done() const { return 0; }
+
   /// Replaces root's `values`, a part of allocate()d memory, by their sum over all ranks, which
   /// root forms alone from what it gathers; those of other ranks stay. Blocks. Into root go (N-1)
   /// times the bytes: what a reduction on one device costs, and why nobody should want it.

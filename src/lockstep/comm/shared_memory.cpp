@@ -33,7 +33,8 @@ class SharedMemory final : public Communicator {
       : Communicator(options.rank, options.size),
         segment_(options.fd, options.rank, options.size),
         timeout_(options.timeout),
-        spin_(options.spin) {
+        spin_(options.spin),
+        world_ranks_(options.world_ranks) {
     mine().pid.store(static_cast<std::int32_t>(::getpid()), std::memory_order_release);
     announce();
     wait_for_all("start", [](const RankBoard& rank) {
@@ -85,6 +86,14 @@ class SharedMemory final : public Communicator {
     wait_for_all("all-reduce", [this](const RankBoard& r) {
       return r.sums_done.load(std::memory_order_acquire) >= added_;
     });
+  }
+
+  std::uint64_t sums_done() const override {
+    std::uint64_t done = added_;
+    for (int r = 0; r < size(); ++r) {
+      done = std::min(done, board_of(r).sums_done.load(std::memory_order_acquire));
+    }
+    return done;
   }
 
   void sum_to_root(std::span<float> values, int root) override {
@@ -284,7 +293,7 @@ class SharedMemory final : public Communicator {
         abandon();
         const auto late = missing(arrived);
         throw Error(ErrorKind::kPeer,
-                    fmt::format("{} did not reach the {} within {}", name_ranks(late), what,
+                    fmt::format("{} did not reach the {} within {}", name_ranks(named(late)), what,
                                 format_seconds(timeout_)),
                     "see what it was doing; raise --timeout if it was only slow");
       }
@@ -294,7 +303,8 @@ class SharedMemory final : public Communicator {
   void fail_if_someone_gave_up(const char* what) const {
     for (int r = 0; r < size(); ++r) {
       if (r != rank() && board_of(r).abandoned.load(std::memory_order_acquire) != 0) {
-        throw Error(ErrorKind::kPeer, fmt::format("rank {} gave up before the {}", r, what),
+        throw Error(ErrorKind::kPeer,
+                    fmt::format("rank {} gave up before the {}", named({r})[0], what),
                     "its own error says why");
       }
     }
@@ -305,15 +315,22 @@ class SharedMemory final : public Communicator {
     if (!watch_) return;
     for (int r : watch_->gone()) {
       if (std::find(late.begin(), late.end(), r) == late.end()) continue;
-      throw Error(ErrorKind::kPeer, fmt::format("rank {} died before the {}", r, what),
+      throw Error(ErrorKind::kPeer, fmt::format("rank {} died before the {}", named({r})[0], what),
                   "its own output says why");
     }
+  }
+
+  /// As the whole run calls them.
+  std::vector<int> named(std::vector<int> ranks) const {
+    for (int& r : ranks) r = world_ranks_.empty() ? r : world_ranks_[static_cast<std::size_t>(r)];
+    return ranks;
   }
 
   SystemClock clock_;
   SharedSegment segment_;
   Seconds timeout_;
   Seconds spin_;
+  std::vector<int> world_ranks_;
   std::optional<PeerWatch> watch_;
   std::deque<Area> areas_;  ///< a deque: pending buckets point into it
   std::deque<Pending> pending_;

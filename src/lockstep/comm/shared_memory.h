@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "lockstep/comm/communicator.h"
 
@@ -14,6 +15,8 @@ struct SharedMemoryOptions {
   /// How long a wait spins before it sleeps. Zero when ranks share cores: a spinning rank would
   /// keep the one it waits for from running.
   Seconds spin{50e-6};
+  /// What messages call the ranks, where these are a part of a larger run; empty = as they are.
+  std::vector<int> world_ranks{};
 };
 
 /// The back end for ranks of one host. Gradients live in shared memory; once every rank has handed

@@ -176,7 +176,14 @@ ChildProcess ChildProcess::start(const ProcessSpec& spec) {
   Pipe output = make_pipe();
   Pipe errors = spec.separate_errors ? make_pipe() : Pipe{};
   Pipe report = make_pipe();
-  const FileDescriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Pipe given = spec.input ? make_pipe() : Pipe{};
+  const FileDescriptor input = spec.input
+                                   ? std::move(given.read)
+                                   : FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (spec.input && ::write(given.write.get(), spec.input->data(), spec.input->size()) !=
+                        static_cast<ssize_t>(spec.input->size())) {
+    throw Error(ErrorKind::kInternal, "the input of a process is too long");
+  }
   const Preparation prepared{path.c_str(),
                              argument_list.data(),
                              environment_list.data(),
@@ -204,6 +211,8 @@ ChildProcess ChildProcess::start(const ProcessSpec& spec) {
                 fmt::format("cannot start {}: {}", spec.program, std::strerror(problem)),
                 "check that it is installed and may be executed");
   }
+  child.input_ = std::move(given.write);
+  child.stop_signal_ = spec.stop_signal;
   keep_reading_without_blocking(child.output_);
   keep_reading_without_blocking(child.errors_);
   return child;
@@ -216,12 +225,22 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       output_(std::move(other.output_)),
       errors_(std::move(other.errors_)),
+      input_(std::move(other.input_)),
+      stop_signal_(other.stop_signal_),
       status_(other.status_) {}
 
 ChildProcess::~ChildProcess() {
   if (pid_ < 0 || status_) return;
   signal(SIGKILL);
   reap();
+}
+
+void ChildProcess::ask_to_stop() const {
+  if (!input_) return signal(stop_signal_);
+  constexpr std::string_view kStop = "stop\n";
+  // A reader that is gone is no error: its end is noticed elsewhere. SIGPIPE is ignored by programs
+  // that start others.
+  [[maybe_unused]] const auto written = ::write(input_.get(), kStop.data(), kStop.size());
 }
 
 void ChildProcess::signal(int number) const {

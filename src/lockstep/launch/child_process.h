@@ -22,6 +22,12 @@ struct ProcessSpec {
   /// Most that it and each process it starts may allocate (RLIMIT_DATA); 0 = no limit.
   std::uint64_t data_limit = 0;
   bool separate_errors = false;  ///< stderr apart from stdout instead of in one stream
+  /// Written to its standard input, which then stays open until this program ends or lets go of the
+  /// process; absent = an empty input. At most a few kB.
+  std::optional<std::string> input{};
+  std::string title{};            ///< what messages call it; empty = by its rank
+  bool events_in_output = false;  ///< lines of a record come on its standard output
+  int stop_signal = 2;            ///< what asks it to stop gently (SIGINT)
   /// Its descendants die with this process too, kill -9 included, also those in other sessions.
   bool keep_descendants = false;
 };
@@ -52,6 +58,8 @@ class ChildProcess {
   FileDescriptor& output() { return output_; }
   FileDescriptor& errors() { return errors_; }
 
+  /// Asks it to end when it likes: by its stop signal or, where it has an input, the line "stop".
+  void ask_to_stop() const;
   /// To the whole process group. Nothing happens when the process has ended already.
   void signal(int number) const;
   /// How it ended, or nothing while it runs; does not block. Children of its own that it left
@@ -65,6 +73,8 @@ class ChildProcess {
   pid_t pid_ = -1;
   FileDescriptor output_;
   FileDescriptor errors_;
+  FileDescriptor input_;
+  int stop_signal_ = 2;
   std::optional<ExitStatus> status_;
 };
 

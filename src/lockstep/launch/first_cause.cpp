@@ -29,6 +29,10 @@ bool concerns_the_user(ErrorKind kind) {
   return kind == ErrorKind::kUsage || kind == ErrorKind::kEnvironment || kind == ErrorKind::kData;
 }
 
+std::string title_of(const WorkerOutcome& worker, std::size_t world_size) {
+  return worker.title.empty() ? worker_title(worker.rank, world_size) : worker.title;
+}
+
 /// Text by which libraries say that an allocation failed.
 bool tells_of_no_memory(std::string_view text) {
   for (const std::string_view sign :
@@ -51,12 +55,11 @@ bool ran_out_of_memory(const WorkerOutcome& worker) {
 }
 
 Candidate out_of_memory(const WorkerOutcome& worker, std::size_t world_size) {
-  return {
-      0,
-      worker.error ? worker.error_at : worker.ended_at,
-      {worker.rank, false,
-       Error(ErrorKind::kMemory, worker_title(worker.rank, world_size) + " failed: out of memory",
-             "use a smaller batch, fewer workers or more memory")}};
+  return {0,
+          worker.error ? worker.error_at : worker.ended_at,
+          {worker.rank, false,
+           Error(ErrorKind::kMemory, title_of(worker, world_size) + " failed: out of memory",
+                 "use a smaller batch, fewer workers or more memory")}};
 }
 
 Candidate from_error(const WorkerOutcome& worker, std::size_t world_size) {
@@ -65,13 +68,15 @@ Candidate from_error(const WorkerOutcome& worker, std::size_t world_size) {
   if (ran_out_of_memory(worker)) return out_of_memory(worker, world_size);
   const bool symptom = kind == ErrorKind::kPeer;
   if (concerns_the_user(kind)) {
-    return {0, worker.error_at, {worker.rank, false, Error(kind, sent.message, sent.hint)}};
+    return {0, worker.error_at, {sent.rank, false, Error(kind, sent.message, sent.hint)}};
   }
-  const std::string message =
-      fmt::format("{} failed: {}", worker_title(worker.rank, world_size), sent.message);
+  // A launcher such as mpirun speaks for all its ranks.
+  const std::string who = worker.title.empty() ? worker_title(worker.rank, world_size)
+                                               : fmt::format("rank {}", sent.rank);
+  const std::string message = fmt::format("{} failed: {}", who, sent.message);
   return {symptom ? 2 : 0,
           worker.error_at,
-          {worker.rank, symptom, Error(ErrorKind::kWorker, message, sent.hint)}};
+          {sent.rank, symptom, Error(ErrorKind::kWorker, message, sent.hint)}};
 }
 
 Candidate from_end(const WorkerOutcome& worker, std::size_t world_size, int order,
@@ -79,7 +84,7 @@ Candidate from_end(const WorkerOutcome& worker, std::size_t world_size, int orde
   return {order,
           worker.ended_at,
           {worker.rank, false,
-           Error(ErrorKind::kWorker, worker_title(worker.rank, world_size) + " " + what, hint)}};
+           Error(ErrorKind::kWorker, title_of(worker, world_size) + " " + what, hint)}};
 }
 
 std::string signal_hint(int number) {

@@ -15,6 +15,7 @@ namespace lockstep::launch {
 /// What is known of one worker, while it runs and after it ended.
 struct WorkerOutcome {
   int rank = 0;
+  std::string title{};               ///< what to call it; empty = by its rank
   std::optional<ExitStatus> status;  ///< absent while it runs
   Nanoseconds ended_at = 0;
   std::optional<record::WorkerError> error;  ///< the first it sent

@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/sha256.h"
 
 namespace lockstep::launch {
 
-LocalWorkers::LocalWorkers() : shared_memory_(::memfd_create("lockstep", MFD_CLOEXEC)) {
+LocalWorkers::LocalWorkers()
+    : shared_memory_(::memfd_create("lockstep", MFD_CLOEXEC)), secret_(make_secret()) {
   if (!shared_memory_) {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("cannot create shared memory: {}", std::strerror(errno)));
@@ -39,7 +40,7 @@ std::vector<ProcessSpec> LocalWorkers::specs(const std::string& program,
              {"MKL_NUM_THREADS", plan.threads_per_worker}}) {
       spec.environment.push_back(fmt::format("{}={}", name, value));
     }
-    spec.environment.push_back("LOCKSTEP_RENDEZVOUS_DIR=" + directory_.path().string());
+    spec.environment.push_back("LOCKSTEP_SECRET=" + secret_);
     spec.cores = plan.cores[static_cast<std::size_t>(rank)];
     spec.inherited = {shared_memory_.get()};
     specs.push_back(std::move(spec));
@@ -47,14 +48,12 @@ std::vector<ProcessSpec> LocalWorkers::specs(const std::string& program,
   return specs;
 }
 
-std::string openblas_core_type(std::string_view vendor, const std::vector<std::string>& flags) {
-  const auto has = [&](std::string_view flag) {
-    return std::find(flags.begin(), flags.end(), flag) != flags.end();
-  };
-  if (has("avx512f") && has("avx512dq") && has("avx512bw") && has("avx512vl")) return "SkylakeX";
-  if (vendor == "AuthenticAMD" && has("avx2")) return "Zen";
-  if (has("avx2") && has("fma")) return "Haswell";
-  return "";
+std::string make_secret() {
+  Sha256 random{};
+  fill_random(random);
+  std::string text;
+  for (const std::byte byte : random) text += fmt::format("{:02x}", std::to_integer<int>(byte));
+  return text;
 }
 
 }  // namespace lockstep::launch

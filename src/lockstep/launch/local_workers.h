@@ -1,17 +1,16 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "lockstep/launch/child_process.h"
 #include "lockstep/launch/core_plan.h"
-#include "lockstep/launch/run_directory.h"
 
 namespace lockstep::launch {
 
 /// What the workers of one host share while they run: an anonymous memory file for their shared
-/// segment and a private folder to meet in. Nothing of it outlives this object and the workers.
+/// segment, and a secret by which they know each other when they connect. Nothing of it outlives this
+/// object and the workers.
 class LocalWorkers {
  public:
   /// Throws kEnvironment when the machine cannot provide them.
@@ -24,13 +23,11 @@ class LocalWorkers {
                                  const std::vector<std::string>& environment) const;
 
  private:
-  RunDirectory directory_;
   FileDescriptor shared_memory_;
+  std::string secret_;
 };
 
-/// The OPENBLAS_CORETYPE that fits a CPU. OpenBLAS chooses by model number and falls back to
-/// kernels without vector units on models it does not know; the flags tell what the CPU really has.
-/// Empty when they tell of nothing better than the fall-back.
-std::string openblas_core_type(std::string_view vendor, const std::vector<std::string>& flags);
+/// 64 random hexadecimal digits, for LOCKSTEP_SECRET. Throws kEnvironment when there are none.
+std::string make_secret();
 
 }  // namespace lockstep::launch

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 
 namespace lockstep::launch {
 namespace {
@@ -17,44 +16,32 @@ std::string value_of(const ProcessSpec& spec, const std::string& name) {
 }
 
 TEST(LocalWorkers, TellEachWorkerItsRankThreadsAndSharedThings) {
-  std::string directory;
-  {
-    const LocalWorkers local;
-    const std::vector<int> cores{0, 1, 2, 3};
-    const auto specs = local.specs("worker", {"train", "fashion"}, plan_cores(cores, 2, 2, false),
-                                   {"OPENBLAS_CORETYPE=Zen"});
-    ASSERT_EQ(specs.size(), 2u);
-    EXPECT_EQ(value_of(specs[1], "LOCKSTEP_RANK"), "1");
-    EXPECT_EQ(value_of(specs[1], "LOCKSTEP_LOCAL_RANK"), "1");
-    EXPECT_EQ(value_of(specs[1], "LOCKSTEP_WORLD_SIZE"), "2");
-    EXPECT_EQ(value_of(specs[1], "LOCKSTEP_LOCAL_SIZE"), "2");
-    for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
-      EXPECT_EQ(value_of(specs[0], name), "2");
-    }
-    EXPECT_EQ(value_of(specs[0], "OPENBLAS_CORETYPE"), "Zen");
-    EXPECT_EQ(specs[1].cores, (std::vector<int>{2, 3}));
-    EXPECT_EQ(specs[1].arguments, (std::vector<std::string>{"train", "fashion"}));
-    // One shared segment for all, which only the workers inherit.
-    EXPECT_EQ(value_of(specs[0], "LOCKSTEP_SHM_FD"), value_of(specs[1], "LOCKSTEP_SHM_FD"));
-    const int segment = std::stoi(value_of(specs[0], "LOCKSTEP_SHM_FD"));
-    EXPECT_EQ(specs[0].inherited, std::vector<int>{segment});
-    EXPECT_NE(::fcntl(segment, F_GETFD) & FD_CLOEXEC, 0);
-    directory = value_of(specs[0], "LOCKSTEP_RENDEZVOUS_DIR");
-    EXPECT_TRUE(std::filesystem::is_directory(directory));
+  const LocalWorkers local;
+  const std::vector<int> cores{0, 1, 2, 3};
+  const auto specs = local.specs("worker", {"train", "fashion"}, plan_cores(cores, 2, 2, false),
+                                 {"OPENBLAS_CORETYPE=Zen"});
+  ASSERT_EQ(specs.size(), 2u);
+  EXPECT_EQ(value_of(specs[1], "LOCKSTEP_RANK"), "1");
+  EXPECT_EQ(value_of(specs[1], "LOCKSTEP_LOCAL_RANK"), "1");
+  EXPECT_EQ(value_of(specs[1], "LOCKSTEP_WORLD_SIZE"), "2");
+  EXPECT_EQ(value_of(specs[1], "LOCKSTEP_LOCAL_SIZE"), "2");
+  for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
+    EXPECT_EQ(value_of(specs[0], name), "2");
   }
-  EXPECT_FALSE(std::filesystem::exists(directory));
-}
-
-TEST(OpenblasCoreType, FollowsTheFlagsOfTheCpu) {
-  const std::vector<std::string> avx512{"avx2",     "fma",      "avx512f",
-                                        "avx512dq", "avx512bw", "avx512vl"};
-  EXPECT_EQ(openblas_core_type("GenuineIntel", avx512), "SkylakeX");
-  EXPECT_EQ(openblas_core_type("AuthenticAMD", avx512), "SkylakeX");
-  EXPECT_EQ(openblas_core_type("AuthenticAMD", {"fma", "avx2"}), "Zen");
-  EXPECT_EQ(openblas_core_type("GenuineIntel", {"fma", "avx2"}), "Haswell");
-  EXPECT_EQ(openblas_core_type("GenuineIntel", {"avx2"}), "");
-  EXPECT_EQ(openblas_core_type("GenuineIntel", {"avx2", "fma", "avx512f"}), "Haswell");
-  EXPECT_EQ(openblas_core_type("", {}), "");
+  EXPECT_EQ(value_of(specs[0], "OPENBLAS_CORETYPE"), "Zen");
+  EXPECT_EQ(specs[1].cores, (std::vector<int>{2, 3}));
+  EXPECT_EQ(specs[1].arguments, (std::vector<std::string>{"train", "fashion"}));
+  // One shared segment for all, which only the workers inherit.
+  EXPECT_EQ(value_of(specs[0], "LOCKSTEP_SHM_FD"), value_of(specs[1], "LOCKSTEP_SHM_FD"));
+  const int segment = std::stoi(value_of(specs[0], "LOCKSTEP_SHM_FD"));
+  EXPECT_EQ(specs[0].inherited, std::vector<int>{segment});
+  EXPECT_NE(::fcntl(segment, F_GETFD) & FD_CLOEXEC, 0);
+  // One secret for all, another for each run.
+  EXPECT_EQ(value_of(specs[0], "LOCKSTEP_SECRET").size(), 64u);
+  EXPECT_EQ(value_of(specs[0], "LOCKSTEP_SECRET"), value_of(specs[1], "LOCKSTEP_SECRET"));
+  const LocalWorkers other;
+  const auto others = other.specs("worker", {}, plan_cores(cores, 2, 2, false), {});
+  EXPECT_NE(value_of(specs[0], "LOCKSTEP_SECRET"), value_of(others[0], "LOCKSTEP_SECRET"));
 }
 
 }  // namespace

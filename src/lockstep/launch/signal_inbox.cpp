@@ -42,6 +42,7 @@ int SignalInbox::take_stop_requests() {
   signalfd_siginfo info;
   while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     if (info.ssi_signo != SIGCHLD) ++stops;
+    if (info.ssi_signo == SIGHUP) hung_up_ = true;
   }
   return stops;
 }

@@ -23,9 +23,12 @@ class SignalInbox {
   int fd() const { return fd_.get(); }
   /// How many requests to stop came since the last call; children's ends are only taken off.
   int take_stop_requests();
+  /// Whether one of those taken was SIGHUP: the terminal is gone.
+  bool hung_up() const { return hung_up_; }
 
  private:
   sigset_t before_;
+  bool hung_up_ = false;
   FileDescriptor fd_;
 };
 

@@ -33,8 +33,10 @@ Nanoseconds nanoseconds(Seconds time) {
 class Worker {
  public:
   Worker(ProcessSpec spec, int rank, const Clock& clock)
-      : process_(start(std::move(spec))), clock_(clock) {
+      : events_in_output_(spec.events_in_output), process_(start(spec)), clock_(clock) {
+    outcome_.title = spec.title;
     outcome_.rank = rank;
+    heard_at_ = clock.monotonic();
   }
 
   bool running() const { return !outcome_.status.has_value(); }
@@ -42,12 +44,16 @@ class Worker {
 
   void add_descriptors(std::vector<pollfd>& wanted) {
     if (process_.output()) wanted.push_back({process_.output().get(), POLLIN, 0});
+    if (process_.errors()) wanted.push_back({process_.errors().get(), POLLIN, 0});
     if (events_) wanted.push_back({events_.get(), POLLIN, 0});
   }
 
   void read(GroupObserver& observer, int reads = kReadsInARow) {
     read_stream(process_.output(), reads, [&](std::string_view bytes) {
       output_lines_.add(bytes, [&](std::string_view line) { take_output(line, observer); });
+    });
+    read_stream(process_.errors(), reads, [&](std::string_view bytes) {
+      error_lines_.add(bytes, [&](std::string_view line) { show(line, observer); });
     });
     read_stream(events_, reads, [&](std::string_view bytes) {
       event_lines_.add(bytes, [&](std::string_view line) { take_event(line, observer); });
@@ -62,13 +68,25 @@ class Worker {
     // The process is gone and a pipe holds a bounded amount, so this reads to the end.
     read(observer, kLongestEventLine);
     output_lines_.finish([&](std::string_view line) { take_output(line, observer); });
+    error_lines_.finish([&](std::string_view line) { show(line, observer); });
     process_.output().reset();
+    process_.errors().reset();
     events_.reset();
     outcome_.ended_at = clock_.monotonic();
     outcome_.status = status;
   }
 
-  void ask_to_stop() const { process_.signal(SIGINT); }
+  void ask_to_stop() const { process_.ask_to_stop(); }
+
+  /// Kills it if it has sent signs of life and then none since `since`: it hangs, and does not hear
+  /// gentler signals.
+  void judge_silence(Nanoseconds since, Seconds limit) {
+    if (!running() || !beats_ || heard_at_ > since || outcome_.told_to_end) return;
+    blame({outcome_.rank, "worker",
+           fmt::format("it hangs: nothing was heard of it for {}", format_seconds(limit)),
+           "see whether it was stopped (SIGSTOP) or stuck in a disk or a driver"});
+    process_.signal(SIGKILL);
+  }
 
   void end(int number) {
     if (!running()) return;
@@ -79,7 +97,8 @@ class Worker {
   void finish() { outcome_.last_lines.assign(kept_.begin(), kept_.end()); }
 
  private:
-  ChildProcess start(ProcessSpec spec) {
+  ChildProcess start(ProcessSpec& spec) {
+    if (spec.events_in_output) return ChildProcess::start(spec);
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) {
       throw Error(ErrorKind::kEnvironment,
@@ -111,7 +130,18 @@ class Worker {
     }
   }
 
+  /// Other lines of JSON may be on the same output, as those of a benchmark.
+  static bool looks_like_event(std::string_view line) {
+    return line.starts_with("{\"") && line.ends_with('}') &&
+           line.find("\"type\":\"") != std::string_view::npos;
+  }
+
   void take_output(std::string_view line, GroupObserver& observer) {
+    if (events_in_output_ && looks_like_event(line)) return take_event(line, observer);
+    show(line, observer);
+  }
+
+  void show(std::string_view line, GroupObserver& observer) {
     kept_.emplace_back(line);
     if (kept_.size() > kKeptLines) kept_.pop_front();
     observer.on_output(outcome_.rank, line);
@@ -126,9 +156,11 @@ class Worker {
       end(SIGTERM);  // it does not know that it failed
       return;
     }
+    heard_at_ = clock_.monotonic();
+    beats_ = beats_ || !event;
     if (!event) return;
     if (auto* error = std::get_if<record::WorkerError>(&*event)) {
-      error->rank = outcome_.rank;
+      if (!events_in_output_) error->rank = outcome_.rank;
       blame(*error);
     }
     if (std::holds_alternative<record::RunEnded>(*event)) outcome_.closed_record = true;
@@ -141,11 +173,15 @@ class Worker {
     outcome_.error_at = clock_.monotonic();
   }
 
+  bool events_in_output_;
   FileDescriptor events_;  // before process_: start() sets it
   ChildProcess process_;
   const Clock& clock_;
   WorkerOutcome outcome_;
-  LineBuffer output_lines_{kLongestOutputLine};
+  bool beats_ = false;  ///< it sends signs of life
+  Nanoseconds heard_at_ = 0;
+  LineBuffer output_lines_{events_in_output_ ? kLongestEventLine : kLongestOutputLine};
+  LineBuffer error_lines_{kLongestOutputLine};
   LineBuffer event_lines_{kLongestEventLine};
   std::deque<std::string> kept_;
 };
@@ -170,6 +206,7 @@ class Group {
         worker.read(observer_);
         worker.check_end(observer_);
       }
+      judge_silence();
       decide();
     }
     for (Worker& worker : workers_) worker.finish();
@@ -190,6 +227,16 @@ class Group {
     std::vector<WorkerOutcome> list;
     for (const Worker& worker : workers_) list.push_back(worker.outcome());
     return list;
+  }
+
+  /// What was not heard while this process itself was stopped is nobody's silence.
+  void judge_silence() {
+    const Nanoseconds now = clock_.monotonic();
+    const Nanoseconds limit = nanoseconds(limits_.silence);
+    if (now - looked_at_ > limit / 2) deaf_until_ = now;
+    looked_at_ = now;
+    if (now - deaf_until_ < limit) return;
+    for (Worker& worker : workers_) worker.judge_silence(now - limit, limits_.silence);
   }
 
   void wait_for_news() {
@@ -286,6 +333,8 @@ class Group {
   std::optional<Nanoseconds> kill_at_;
   std::optional<Nanoseconds> leave_by_;
   std::optional<Nanoseconds> stop_by_;
+  Nanoseconds looked_at_ = 0;
+  Nanoseconds deaf_until_ = 0;  ///< or the start
 };
 
 }  // namespace

@@ -28,10 +28,11 @@ class GroupObserver {
 
 /// Longest waits; nothing here limits how long a healthy run takes.
 struct GroupLimits {
-  Seconds end{5};     ///< from SIGTERM to SIGKILL, once one worker failed
-  Seconds cause{2};   ///< for the cause, once a worker complained about a peer
-  Seconds leave{30};  ///< for workers to end after the run was over
-  Seconds stop{120};  ///< for workers to end after the user asked for it
+  Seconds end{5};       ///< from SIGTERM to SIGKILL, once one worker failed
+  Seconds cause{2};     ///< for the cause, once a worker complained about a peer
+  Seconds leave{30};    ///< for workers to end after the run was over
+  Seconds stop{120};    ///< for workers to end after the user asked for it
+  Seconds silence{10};  ///< a worker that beats and then is not heard of for that long has hung
 };
 
 struct GroupOutcome {
@@ -41,9 +42,10 @@ struct GroupOutcome {
 };
 
 /// Starts one process for each of `specs` (rank = index) and blocks until all have ended. Each gets
-/// LOCKSTEP_EVENT_FD, the write end of a pipe for record lines. When one fails, the others are
-/// ended too. A request to stop from `signals` is passed on as SIGINT, a second one kills. Memory
-/// stays bounded whatever workers write. Throws kEnvironment when a process cannot be started.
+/// LOCKSTEP_EVENT_FD, the write end of a pipe for record lines, unless these come on its output.
+/// When one fails, the others are ended too. A request to stop from `signals` is passed on as
+/// SIGINT, a second one kills. Memory stays bounded whatever workers write. Throws kEnvironment
+/// when a process cannot be started.
 GroupOutcome run_group(std::vector<ProcessSpec> specs, GroupObserver& observer,
                        SignalInbox& signals, const Clock& clock, const GroupLimits& limits = {});
 

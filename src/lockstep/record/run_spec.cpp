@@ -54,6 +54,8 @@ static void visit_spec(Visitor&& field, Spec& spec) {
   field("oversubscribed", spec.oversubscribed);
   field("parameters", spec.parameters);
   field("command", spec.command);
+  field("launcher", spec.launcher);
+  field("queue_wait_s", spec.queue_wait_s);
   field("options", spec.options);
 }
 

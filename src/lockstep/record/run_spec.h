@@ -35,7 +35,7 @@ struct RunSpec {
   std::string strategy = "overlap";  ///< "overlap", "blocking", "central" or "local"
   std::int64_t average_every = 0;    ///< H of "local", steps; 0 = once an epoch
   std::string wire = "fp32";         ///< of gradients: "fp32", "fp16" or "bf16"
-  std::string backend = "auto";      ///< resolved to "shm", "gloo" or "nccl" by rank 0
+  std::string backend = "auto";      ///< resolved to "shm", "tcp", "gloo", ... by rank 0
   bool sync_batch_norm = false;      ///< moments over the global batch instead of the worker's own
   bool amp = false;                  ///< forward and backward in 16 bits where that is safe; CUDA
 
@@ -56,10 +56,12 @@ struct RunSpec {
   std::uint64_t bucket_bytes = 0;   ///< 0 = measured default of the engine
   std::uint64_t seed = 1;
   bool augment = true;
-  bool oversubscribed = false;  ///< more threads than cores: timings are unreliable
-  std::int64_t parameters = 0;  ///< trainable parameters of the network
-  std::string command;          ///< the foreign command, for runs that are not ours
-  RecipeOptions options;        ///< what only this recipe asks for
+  bool oversubscribed = false;     ///< more threads than cores: timings are unreliable
+  std::int64_t parameters = 0;     ///< trainable parameters of the network
+  std::string command;             ///< the foreign command, for runs that are not ours
+  std::string launcher = "local";  ///< "local", "mpi", "slurm", "ssh-hostfile"
+  double queue_wait_s = -1;  ///< from submission to start, apart from all other times; -1 = none
+  RecipeOptions options;     ///< what only this recipe asks for
 
   /// B = N b A.
   std::int64_t global_batch() const { return workers * batch_per_worker * accumulate; }

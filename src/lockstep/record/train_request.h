@@ -23,6 +23,8 @@ struct TrainRequest {
   bool check_ranks = false;  ///< compare parameter checksums of all ranks after every step
   bool record_steps = true;  ///< keep a StepTimes for every step
   double timeout_s = 60;     ///< longest wait for another rank
+  double heartbeat_s = 10;   ///< a rank that was not heard of for that long has hung
+  std::string interface;     ///< network for gradients: a name or an address; empty = chosen
   /// What the workers of one host may use together; each is limited to its share. 0 = no limit.
   std::uint64_t memory_bytes = 0;
   int loader_threads = 1;    ///< prefetch threads per worker; 0 = load on the training thread

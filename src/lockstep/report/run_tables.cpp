@@ -61,6 +61,9 @@ std::string flags(const record::RunSpec& spec) {
   add(spec.amp, "mixed precision");
   add(!spec.augment, "no augmentation");
   add(spec.oversubscribed, "oversubscribed: timings are unreliable");
+  add(spec.launcher != "local", "started by " + spec.launcher);
+  add(spec.queue_wait_s >= 0, fmt::format("waited {} in the queue, apart from all times",
+                                          format_seconds(Seconds(spec.queue_wait_s))));
   return text.empty() ? "none" : text;
 }
 

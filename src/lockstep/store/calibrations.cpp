@@ -29,10 +29,11 @@ void add(const std::string& store_path, const char* kind, std::int64_t when,
 }  // namespace
 
 const record::LinkCalibration* Calibrations::link(const std::string& host,
-                                                  const std::string& backend, int workers) const {
+                                                  const std::string& backend, int workers,
+                                                  int nodes) const {
   for (const record::LinkCalibration& one : links) {
     if ((host.empty() || one.machine.host == host) && (backend.empty() || one.backend == backend) &&
-        one.workers == workers) {
+        one.workers == workers && one.nodes == nodes) {
       return &one;
     }
   }

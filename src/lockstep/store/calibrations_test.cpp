@@ -42,6 +42,7 @@ TEST_F(CalibrationsTest, ComeBackWholeNewestFirst) {
   EXPECT_EQ(found.link("here", "shm", 2)->measured_wall_ns, 30);
   EXPECT_EQ(found.link("", "", 4)->backend, "gloo");
   EXPECT_EQ(found.link("here", "shm", 4), nullptr);
+  EXPECT_EQ(found.link("here", "shm", 2, 2), nullptr);
   EXPECT_EQ(found.link("there", "shm", 2), nullptr);
   const record::LinkCalibration& newest = found.links.front();
   EXPECT_DOUBLE_EQ(newest.alpha_s, 5e-6);

@@ -33,7 +33,12 @@ constexpr std::size_t kKept = 2;
 /// Puts `bytes` at `path` so that at any moment the path holds either nothing new or all of it.
 void write_atomically(const std::string& path, std::span<const char> bytes) {
   const std::string temporary = path + ".tmp";
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  // A file without a name, where the file system has such: nothing is left of one that was being
+  // written when the process was killed.
+  const std::string folder = fs::path(path).parent_path().string();
+  int fd = ::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0644);
+  const bool nameless = fd >= 0;
+  if (!nameless) fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) fail(temporary, "create");
   for (std::size_t at = 0; at < bytes.size();) {
     const ssize_t wrote = ::write(fd, bytes.data() + at, bytes.size() - at);
@@ -47,7 +52,12 @@ void write_atomically(const std::string& path, std::span<const char> bytes) {
     }
     at += static_cast<std::size_t>(wrote);
   }
-  const bool on_disk = ::fsync(fd) == 0;
+  bool on_disk = ::fsync(fd) == 0;
+  if (on_disk && nameless) {
+    ::unlink(temporary.c_str());
+    on_disk = ::linkat(AT_FDCWD, ("/proc/self/fd/" + std::to_string(fd)).c_str(), AT_FDCWD,
+                       temporary.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  }
   ::close(fd);
   if (!on_disk || ::rename(temporary.c_str(), path.c_str()) != 0) fail(path, "write");
 }
@@ -142,6 +152,11 @@ std::vector<fs::path> manifests(const std::string& folder) {
   return found;
 }
 
+bool is_between_epochs(const fs::path& manifest) {
+  const json read = json::parse(std::ifstream(manifest), nullptr, false);
+  return read.is_object() && read.value("step", -1) == 0;
+}
+
 }  // namespace
 
 CheckpointFolder::CheckpointFolder(std::string path) : path_(std::move(path)) {
@@ -169,10 +184,12 @@ std::string CheckpointFolder::write(const Checkpoint& checkpoint) {
   return path_ + "/" + file;
 }
 
-std::optional<Checkpoint> CheckpointFolder::read_newest() const {
+std::optional<Checkpoint> CheckpointFolder::read_newest(
+    const std::function<bool(const Checkpoint&)>& fits) const {
   for (const auto& manifest : manifests(path_)) {
     try {
-      return read_checkpoint(path_, manifest.string());
+      auto checkpoint = read_checkpoint(path_, manifest.string());
+      if (fits(checkpoint)) return checkpoint;
     } catch (const std::exception& problem) {
       log_warning(fmt::format("passing over a checkpoint: {}", problem.what()));
     }
@@ -182,7 +199,10 @@ std::optional<Checkpoint> CheckpointFolder::read_newest() const {
 
 void CheckpointFolder::remove_old() const {
   const auto all = manifests(path_);
+  const auto between =
+      std::find_if(all.begin(), all.end(), [](const fs::path& one) { return is_between_epochs(one); });
   for (std::size_t i = kKept; i < all.size(); ++i) {
+    if (between != all.end() && all[i] == *between) continue;
     fs::remove(all[i]);
     fs::remove(fs::path(all[i]).replace_extension(".pt"));
   }

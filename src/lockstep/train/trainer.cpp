@@ -78,6 +78,7 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
   }
   log_.emplace(communicator_, emit_, request_.record_steps, request_.trace_path);
   if (!request_.checkpoint_dir.empty()) checkpoints_.emplace(request_.checkpoint_dir);
+  if (checkpoints_ && communicator_.rank() == 0) writer_.emplace(*checkpoints_);
   if (request_.resume) resume();
   agree_on_start();
   started_ = std::move(started);
@@ -130,6 +131,8 @@ void Trainer::run() {
   bool go_on = true;
   while (go_on && position_.total < total_steps_) go_on = train_epoch(position_.epoch);
   log_->finish();
+  if (writer_) writer_->finish();
+  tell_of_checkpoints();
   end_run(go_on ? record::RunStatus::kDone : record::RunStatus::kInterrupted);
 }
 
@@ -143,6 +146,7 @@ bool Trainer::train_epoch(int epoch) {
     const StepOutcome outcome = train_step(epoch, position_.step);
     log_->flush_if_due();
     report_progress(epoch, position_.step);
+    tell_of_checkpoints();
     if (outcome == StepOutcome::kStop && position_.total < total_steps_) {
       log_->flush();
       for (const auto& learner : learners_) learner->settle();

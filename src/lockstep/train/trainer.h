@@ -14,6 +14,7 @@
 #include "lockstep/record/event.h"
 #include "lockstep/record/train_request.h"
 #include "lockstep/train/checkpoint.h"
+#include "lockstep/train/checkpoint_writer.h"
 #include "lockstep/train/damage_report.h"
 #include "lockstep/train/device.h"
 #include "lockstep/train/learner.h"
@@ -65,6 +66,7 @@ class Trainer {
   void report_utilisation(int epoch);
   void share_buffers();
   void save_checkpoint();
+  void tell_of_checkpoints();
   void end_run(record::RunStatus status);
   std::uint64_t parameters_digest();
   std::map<std::string, double> figures() const;
@@ -89,6 +91,7 @@ class Trainer {
   std::optional<data::Loader> loader_;
   std::optional<Validation> validation_;
   std::optional<CheckpointFolder> checkpoints_;
+  std::optional<CheckpointWriter> writer_;  ///< of rank 0
   std::optional<StepLog> log_;
   std::optional<DamageReport> damage_;
   std::optional<measure::UtilisationSampler> sampler_;

@@ -19,7 +19,12 @@ void Trainer::resume() {
                 "say where the checkpoints are");
   }
   // Every rank reads it: the same file, and no rank has to send what another can read.
-  const auto checkpoint = checkpoints_->read_newest();
+  // In the middle of an epoch the order of examples hangs on the global batch; between two it does
+  // not.
+  auto checkpoint = checkpoints_->read_newest([this](const Checkpoint& one) {
+    return one.position.step == 0 || one.identity.global_batch == request_.spec.global_batch();
+  });
+  if (!checkpoint) checkpoint = checkpoints_->read_newest();
   if (!checkpoint) {
     if (communicator_.rank() == 0) {
       log_info(fmt::format("no checkpoint in {} yet: starting from the beginning",
@@ -54,6 +59,10 @@ void Trainer::resume() {
   }
   for (const auto& learner : learners_) learner->restore(*checkpoint);
   position_ = checkpoint->position;
+  // With another global batch an epoch has another number of steps.
+  if (identity.global_batch != spec.global_batch() && spec.max_steps == 0) {
+    position_.total = (position_.epoch - 1) * steps_per_epoch_;
+  }
   for (std::size_t i = 0; i < loss_sums_.size(); ++i) {
     const auto sum = checkpoint->figures.find(fmt::format("{}{}", kLossSum, i + 1));
     if (sum != checkpoint->figures.end()) loss_sums_[i] = sum->second;
@@ -80,13 +89,17 @@ void Trainer::save_checkpoint() {
     for (NamedTensor& tensor : learner->model_tensors()) model.push_back(std::move(tensor));
     for (NamedTensor& tensor : learner->optimizer_tensors()) optimizer.push_back(std::move(tensor));
   }
-  const std::string path = checkpoints_->write(
+  writer_->write(
       {.identity = {spec.recipe, spec.parameters, spec.seed, spec.global_batch(), spec.optimizer},
        .position = position_,
        .model = std::move(model),
        .optimizer = std::move(optimizer),
        .figures = figures()});
-  emit_(record::CheckpointWritten{path, position_.epoch, position_.total});
+}
+
+void Trainer::tell_of_checkpoints() {
+  if (!writer_) return;
+  for (const auto& written : writer_->take_written()) emit_(written);
 }
 
 }  // namespace lockstep::train

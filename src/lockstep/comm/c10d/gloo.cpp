@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "lockstep/base/error.h"
+#include "lockstep/comm/c10d/member_store.h"
 #include "lockstep/comm/c10d/rounded_sum.h"
 #include "lockstep/comm/peer_watch.h"
 #include "lockstep/comm/sum_across_ranks.h"
@@ -47,18 +48,19 @@ std::string first_line(const char* text) {
 
 class Gloo final : public Communicator {
  public:
-  explicit Gloo(const GlooOptions& options)
-      : Communicator(options.rank, options.size), timeout_(options.timeout) {
+  Gloo(const GlooOptions& options, Membership& membership)
+      : Communicator(options.rank, options.size),
+        timeout_(options.timeout),
+        membership_(membership) {
     translate("start", [&] {
-      auto store = c10::make_intrusive<c10d::FileStore>(options.rendezvous_dir + "/gloo-store",
-                                                        options.size);
-      store->setTimeout(milliseconds(timeout_));
+      auto store = c10::make_intrusive<MemberStore>(membership, timeout_);
       auto settings = c10d::ProcessGroupGloo::Options::create(milliseconds(timeout_));
       settings->devices = {c10d::ProcessGroupGloo::createDeviceForHostname(options.address)};
       settings->threads = 2;
       group_ =
           c10::make_intrusive<c10d::ProcessGroupGloo>(store, options.rank, options.size, settings);
     });
+    require_proofs(options.secret);
     const Identity own = identify();
     std::vector<pid_t> pids;
     for (const Identity& peer : gather_all(own)) {
@@ -162,6 +164,21 @@ class Gloo final : public Communicator {
                             {static_cast<std::int64_t>(bytes.size())}, torch::kUInt8);
   }
 
+  /// Every rank shows all others that it knows the secret, on the connections that will carry the
+  /// gradients.
+  void require_proofs(const JobSecret& secret) {
+    const auto proof = [&](int rank) {
+      const std::string text = fmt::format("gloo {} {}", rank, size());
+      return hmac_sha256(secret, std::as_bytes(std::span(text)));
+    };
+    const auto proofs = gather_all(proof(rank()));
+    for (int r = 0; r < size(); ++r) {
+      if (equal_in_constant_time(proofs[static_cast<std::size_t>(r)], proof(r))) continue;
+      throw Error(ErrorKind::kPeer,
+                  fmt::format("who connected as rank {} does not belong to this run", r));
+    }
+  }
+
   /// Runs `call` and turns what c10d and Gloo throw into kPeer, naming the dead rank where it can
   /// be known.
   template <class Call>
@@ -171,6 +188,7 @@ class Gloo final : public Communicator {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& problem) {
+      membership_.check();
       // The sockets of a killed process close a moment before its end can be seen.
       const std::vector<int> gone = watch_ ? watch_->gone(kEndIsSeenWithin) : std::vector<int>{};
       if (!gone.empty()) {
@@ -190,6 +208,7 @@ class Gloo final : public Communicator {
   };
 
   Seconds timeout_;
+  Membership& membership_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
   std::optional<PeerWatch> watch_;
   std::deque<at::Tensor> tensors_;
@@ -201,8 +220,8 @@ class Gloo final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_gloo(const GlooOptions& options) {
-  return std::make_unique<Gloo>(options);
+std::unique_ptr<Communicator> make_gloo(const GlooOptions& options, Membership& membership) {
+  return std::make_unique<Gloo>(options, membership);
 }
 
 }  // namespace lockstep::comm

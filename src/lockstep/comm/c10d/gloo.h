@@ -4,22 +4,25 @@
 #include <string>
 
 #include "lockstep/comm/communicator.h"
+#include "lockstep/comm/membership.h"
 
 namespace lockstep::comm {
 
 struct GlooOptions {
   int rank = 0;
   int size = 1;
-  /// Folder all ranks see and only they use: addresses are exchanged through a file in it.
-  std::string rendezvous_dir;
   /// Address to listen on and to be reached at.
   std::string address = "127.0.0.1";
+  /// What each rank proves to know to each other once they are connected.
+  JobSecret secret{};
   Seconds timeout{60};
 };
 
-/// The back end that works everywhere: TCP through LibTorch's own c10d, whose threads move the bytes
-/// while this one computes. Memory of allocate_rounded() is rounded twice, see rounded_sum.h; half
-/// of its bytes move in finish() alone. Blocks until all ranks have connected.
-std::unique_ptr<Communicator> make_gloo(const GlooOptions& options);
+/// Gloo through LibTorch's own c10d, whose threads move the bytes while this one computes. Addresses
+/// are exchanged through `membership`. Gloo itself lets anybody connect: strangers that send anything
+/// else than what it expects at that moment are ignored by it, and who takes a rank's place all the
+/// same fails the proof that follows. Memory of allocate_rounded() is rounded twice, see
+/// rounded_sum.h; half of its bytes move in finish() alone. Blocks until all ranks have connected.
+std::unique_ptr<Communicator> make_gloo(const GlooOptions& options, Membership& membership);
 
 }  // namespace lockstep::comm

@@ -6,11 +6,12 @@
 #if defined(USE_C10D_NCCL) && __has_include(<c10/cuda/CUDAStream.h>)
 #define LOCKSTEP_HAS_NCCL 1
 #include <torch/torch.h>
-#include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
 #include <cstring>
 #include <deque>
+
+#include "lockstep/comm/c10d/member_store.h"
 #else
 #define LOCKSTEP_HAS_NCCL 0
 #endif
@@ -23,11 +24,10 @@ namespace {
 
 class Nccl final : public Communicator {
  public:
-  explicit Nccl(const NcclOptions& options)
+  Nccl(const NcclOptions& options, Membership& membership)
       : Communicator(options.rank, options.size),
         device_(torch::kCUDA, static_cast<c10::DeviceIndex>(options.gpu)) {
-    auto store =
-        c10::make_intrusive<c10d::FileStore>(options.rendezvous_dir + "/nccl-store", options.size);
+    auto store = c10::make_intrusive<MemberStore>(membership, options.timeout);
     auto settings = c10d::ProcessGroupNCCL::Options::create();
     settings->timeout =
         std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout.count() * 1000));
@@ -151,8 +151,8 @@ bool has_nccl() {
   return true;
 }
 
-std::unique_ptr<Communicator> make_nccl(const NcclOptions& options) {
-  return std::make_unique<Nccl>(options);
+std::unique_ptr<Communicator> make_nccl(const NcclOptions& options, Membership& membership) {
+  return std::make_unique<Nccl>(options, membership);
 }
 
 #else
@@ -161,7 +161,7 @@ bool has_nccl() {
   return false;
 }
 
-std::unique_ptr<Communicator> make_nccl(const NcclOptions&) {
+std::unique_ptr<Communicator> make_nccl(const NcclOptions&, Membership&) {
   throw Error(ErrorKind::kEnvironment,
               "--backend nccl, but the LibTorch of this build was made without NCCL",
               "use --backend gloo");

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "lockstep/comm/communicator.h"
+#include "lockstep/comm/membership.h"
 
 namespace lockstep::comm {
 
@@ -11,8 +12,6 @@ struct NcclOptions {
   int rank = 0;
   int size = 1;
   int gpu = 0;  ///< of this host
-  /// Folder all ranks see and only they use: addresses are exchanged through a file in it.
-  std::string rendezvous_dir;
   Seconds timeout{60};
 };
 
@@ -20,7 +19,8 @@ struct NcclOptions {
 bool has_nccl();
 
 /// The back end for GPUs: sums go through NCCL, on memory of the device that mirrors what
-/// allocate() gives, which is pinned host memory. Throws kUsage where has_nccl() is false.
-std::unique_ptr<Communicator> make_nccl(const NcclOptions& options);
+/// allocate() gives, which is pinned host memory. Addresses are exchanged through
+/// `membership`. Throws kUsage where has_nccl() is false.
+std::unique_ptr<Communicator> make_nccl(const NcclOptions& options, Membership& membership);
 
 }  // namespace lockstep::comm

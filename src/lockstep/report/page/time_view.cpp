@@ -5,6 +5,7 @@
 
 #include "lockstep/analyze/communication.h"
 #include "lockstep/base/units.h"
+#include "lockstep/report/delays_table.h"
 #include "lockstep/report/page/series_labels.h"
 #include "lockstep/report/page/views.h"
 #include "lockstep/report/study_tables.h"
@@ -139,6 +140,11 @@ View time_view(const PageContext& context) {
     if (!digest->breakdown.ranks.empty()) view.add(rank_chart(*digest));
   }
   view.tables = split_tables(context.groups);
+  std::vector<RunDelays> delays;
+  for (const RunDigest& digest : context.source.runs) {
+    delays.emplace_back(digest.run.summary.spec, digest.breakdown.slowest);
+  }
+  if (auto table = delays_table(delays)) view.tables.push_back(std::move(*table));
   return view;
 }
 

@@ -1,0 +1,144 @@
+#include "launchers.h"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <cstdlib>
+#include <memory>
+
+#include "lockstep/base/error.h"
+#include "lockstep/launch/local_workers.h"
+#include "train_options.h"
+#include "training_run.h"
+#include "worker_program.h"
+
+namespace lockstep::cli {
+namespace {
+
+void require(const std::string& program, const char* package) {
+  if (launch::find_program(program)) return;
+  throw Error(ErrorKind::kEnvironment, fmt::format("there is no {} in PATH", program),
+              fmt::format("install it (Debian: {}) or choose another --launcher", package));
+}
+
+Launch launch_locally(const WorkerCommand& command) {
+  record::RunSpec spec = command.spec;
+  const launch::CorePlan plan = plan_workers(spec);
+  auto local = std::make_shared<launch::LocalWorkers>();
+  Launch launch;
+  launch.specs =
+      local->specs(require_worker_program(), command.arguments, plan, worker_environment());
+  launch.kept = std::move(local);
+  return launch;
+}
+
+launch::WorkerJob job_of(const WorkerCommand& command) {
+  launch::WorkerJob job;
+  job.program = require_worker_program();
+  job.arguments = command.arguments;
+  job.workers = command.spec.workers;
+  job.oversubscribe = command.spec.oversubscribed;
+  job.uses_mpi = command.spec.backend == "mpi";
+  job.name = command.name;
+  job.environment = {"LOCKSTEP_SECRET=" + launch::make_secret()};
+  return job;
+}
+
+}  // namespace
+
+std::vector<std::string> worker_arguments(const record::TrainRequest& request) {
+  std::vector<std::string> arguments{"train"};
+  for (std::string& argument : train_arguments(request)) arguments.push_back(std::move(argument));
+  return arguments;
+}
+
+void add_launcher_options(CLI::App& command, LauncherOptions& options) {
+  const std::string group = "Cluster";
+  const auto add = [&](const char* name, auto& field, const char* type, const char* text) {
+    return command.add_option(name, field, text)->type_name(type)->group(group);
+  };
+  add("--launcher", options.launcher, "local|mpi|slurm|ssh-hostfile",
+      "Who starts the workers: this program on this machine, mpirun, srun, or ssh")
+      ->capture_default_str();
+  add("--hostfile", options.cluster.hostfile, "FILE",
+      "Hosts for mpi and ssh-hostfile, 'node1 slots=4' a line");
+  add("--nodes", options.cluster.nodes, "N", "Hosts to spread over (slurm)");
+  add("--partition", options.cluster.partition, "NAME", "Partition of the job (slurm)");
+  add("--account", options.cluster.account, "NAME", "Account of the job (slurm)");
+  add("--time", options.cluster.time, "TIME", "Time limit of the job, as 1:30:00 (slurm)");
+  add("--gres", options.cluster.gres, "LIST", "Resources of the job, as gpu:{workers} (slurm)");
+}
+
+void check_launcher_options(const LauncherOptions& options) {
+  const std::string& name = options.launcher;
+  if (name != "local" && name != "mpi" && name != "slurm" && name != "ssh-hostfile") {
+    throw Error(ErrorKind::kUsage, fmt::format("--launcher '{}' is unknown", name),
+                "give one of local, mpi, slurm, ssh-hostfile");
+  }
+  if (name == "ssh-hostfile" && options.cluster.hostfile.empty()) {
+    throw Error(ErrorKind::kUsage, "--launcher ssh-hostfile needs the hosts",
+                "add --hostfile FILE with a line 'node1 slots=4' for each");
+  }
+  const launch::ClusterOptions& cluster = options.cluster;
+  const bool of_slurm = !cluster.partition.empty() || !cluster.account.empty() ||
+                        !cluster.time.empty() || !cluster.gres.empty() || cluster.nodes != 0;
+  if (of_slurm && name != "slurm") {
+    throw Error(ErrorKind::kUsage,
+                "--partition, --account, --time, --gres and --nodes are for Slurm",
+                "add --launcher slurm");
+  }
+  if (cluster.nodes < 0) throw Error(ErrorKind::kUsage, "--nodes must not be negative");
+}
+
+Launch make_launch(const WorkerCommand& command, const LauncherOptions& options) {
+  if (options.local()) return launch_locally(command);
+  if (options.launcher == "mpi") {
+    require("mpirun", "openmpi-bin");
+    launch::WorkerJob job = job_of(command);
+    if (!options.cluster.hostfile.empty()) {
+      // There rank 0 runs; mpirun itself tells its workers only where mpirun runs.
+      const auto hosts = launch::read_host_file(options.cluster.hostfile);
+      job.environment.push_back("LOCKSTEP_RENDEZVOUS=" + hosts.front().address());
+    }
+    return {{launch::mpirun_command(job, options.cluster)}, nullptr};
+  }
+  if (options.launcher == "slurm") {
+    require("srun", "slurm-client");
+    return {{launch::srun_command(job_of(command), options.cluster)}, nullptr};
+  }
+  // Another remote shell with ssh's way of calling it may stand in.
+  const char* shell = std::getenv("LOCKSTEP_SSH");
+  const std::string ssh = shell != nullptr ? shell : "ssh";
+  require(ssh, "openssh-client");
+  return {
+      launch::ssh_commands(job_of(command), launch::read_host_file(options.cluster.hostfile), ssh),
+      nullptr};
+}
+
+Launch make_launch(const record::TrainRequest& request, const LauncherOptions& options) {
+  record::TrainRequest planned = request;
+  if (options.local()) {
+    plan_workers(planned.spec);
+    planned.memory_bytes = 0;  // set below, so that it holds from a worker's first allocation on
+  }
+  Launch launch = make_launch(
+      WorkerCommand{planned.spec, worker_arguments(planned), "lockstep-" + request.spec.recipe},
+      options);
+  if (!options.local()) return launch;
+  for (launch::ProcessSpec& spec : launch.specs) {
+    spec.data_limit = request.memory_bytes / launch.specs.size();
+  }
+  return launch;
+}
+
+std::string launch_text(const Launch& launch) {
+  std::string text;
+  for (const launch::ProcessSpec& spec : launch.specs) {
+    text += (text.empty() ? "" : "\n") + launch::shell_text(spec);
+  }
+  return text;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "lockstep/launch/worker_group.h"
+#include "lockstep/record/train_request.h"
+
+namespace lockstep::cli {
+
+/// What to do when workers are lost.
+struct RestartPolicy {
+  int restarts = 0;  ///< attempts after the first
+  int min_workers =
+      0;  ///< go on with those that are left, at least so many; 0 = with as many as before
+};
+
+/// Whether starting again can help: not when the user asked for the end, and not when the command,
+/// the machine or the data is wrong.
+bool can_restart(const launch::GroupOutcome& outcome);
+
+/// Workers that did not end by themselves in order, nor because the launcher told them to; at least
+/// one after a failure.
+int lost_workers(const launch::GroupOutcome& outcome);
+
+/// `request` for another number of workers, going on from the last checkpoint. The global batch B
+/// stays where the workers divide it: b = B/N. Where they do not, b stays and the learning rate is
+/// scaled with the workers, as the linear rule has it: lr N/N before. `learning_rate` is the one in
+/// use; --lr-scale, where given, does that by itself. Says what it did in `told`.
+record::TrainRequest with_workers(const record::TrainRequest& request, int workers,
+                                  double learning_rate, std::string& told);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,71 @@
+#include "restart_policy.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep::cli {
+namespace {
+
+record::TrainRequest four_workers() {
+  record::TrainRequest request;
+  request.spec.workers = 4;
+  request.spec.batch_per_worker = 96;
+  return request;
+}
+
+launch::GroupOutcome failed_with(ErrorKind kind) {
+  launch::GroupOutcome outcome;
+  outcome.failure = launch::Failure{1, false, Error(kind, "x")};
+  return outcome;
+}
+
+TEST(RestartPolicy, KeepsTheGlobalBatchWhereWorkersDivideIt) {
+  std::string told;
+  const auto next = with_workers(four_workers(), 3, 0.1, told);
+  EXPECT_EQ(next.spec.workers, 3);
+  EXPECT_EQ(next.spec.global_batch(), 384);
+  EXPECT_EQ(next.spec.learning_rate, four_workers().spec.learning_rate);
+  EXPECT_TRUE(next.resume);
+  EXPECT_FALSE(told.empty());
+}
+
+TEST(RestartPolicy, ScalesTheLearningRateWhereTheyDoNot) {
+  auto request = four_workers();
+  request.spec.batch_per_worker = 100;
+  std::string told;
+  const auto next = with_workers(request, 3, 0.1, told);
+  EXPECT_EQ(next.spec.batch_per_worker, 100);
+  EXPECT_DOUBLE_EQ(next.spec.learning_rate, 0.1 * 3 / 4);
+}
+
+TEST(RestartPolicy, ChangesNothingWithAsManyWorkers) {
+  std::string told;
+  const auto next = with_workers(four_workers(), 4, 0.1, told);
+  EXPECT_EQ(next.spec.batch_per_worker, 96);
+  EXPECT_TRUE(told.empty());
+}
+
+TEST(RestartPolicy, DoesNotTryAgainWhatCannotSucceed) {
+  EXPECT_TRUE(can_restart(failed_with(ErrorKind::kWorker)));
+  EXPECT_TRUE(can_restart(failed_with(ErrorKind::kPeer)));
+  EXPECT_FALSE(can_restart(failed_with(ErrorKind::kUsage)));
+  EXPECT_FALSE(can_restart(failed_with(ErrorKind::kData)));
+  EXPECT_FALSE(can_restart({}));
+  auto stopped = failed_with(ErrorKind::kWorker);
+  stopped.stop_requested = true;
+  EXPECT_FALSE(can_restart(stopped));
+}
+
+TEST(RestartPolicy, CountsOnlyWorkersThatDiedOfThemselves) {
+  launch::GroupOutcome outcome = failed_with(ErrorKind::kWorker);
+  outcome.workers.resize(4);
+  outcome.workers[0].status = launch::ExitStatus{0, 15};
+  outcome.workers[0].told_to_end = true;
+  outcome.workers[1].status = launch::ExitStatus{0, 9};
+  outcome.workers[2].status = launch::ExitStatus{0, 9};
+  outcome.workers[3].status = launch::ExitStatus{5, 0};
+  outcome.workers[3].error = record::WorkerError{3, "peer", "", ""};
+  EXPECT_EQ(lost_workers(outcome), 2);
+}
+
+}  // namespace
+}  // namespace lockstep::cli

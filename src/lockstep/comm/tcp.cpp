@@ -1,0 +1,156 @@
+#include "lockstep/comm/tcp.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "lockstep/base/error.h"
+#include "lockstep/comm/ordered_thread.h"
+#include "lockstep/comm/sum_across_ranks.h"
+
+namespace lockstep::comm {
+namespace {
+
+constexpr std::size_t kLine = 64;
+constexpr std::size_t kLineFloats = kLine / sizeof(float);
+
+struct Freed {
+  void operator()(float* memory) const { std::free(memory); }
+};
+using Floats = std::unique_ptr<float, Freed>;
+
+Floats zeroed(std::size_t count) {
+  const std::size_t bytes =
+      (std::max<std::size_t>(count, 1) * sizeof(float) + kLine - 1) / kLine * kLine;
+  Floats memory(static_cast<float*>(std::aligned_alloc(kLine, bytes)));
+  if (!memory) throw std::bad_alloc();
+  std::memset(memory.get(), 0, bytes);
+  return memory;
+}
+
+class Tcp final : public Communicator {
+ public:
+  Tcp(const TcpMesh::Options& options, Membership& membership)
+      : Communicator(options.rank, options.size),
+        timeout_(options.timeout),
+        membership_(membership),
+        mesh_(options, membership) {}
+
+  std::string_view backend() const override { return "tcp"; }
+
+  std::span<float> allocate(std::size_t count) override {
+    memory_.push_back(zeroed(count));
+    return {memory_.back().get(), count};
+  }
+
+  void start_sum(std::span<float> values) override {
+    if (values.empty()) return;
+    thread_.add([this, values] { sum(values); });
+  }
+
+  void finish() override { wait("all-reduce"); }
+
+  void sum_to_root(std::span<float> values, int root) override {
+    if (values.empty()) return;
+    thread_.add([this, values, root] {
+      std::vector<TcpMesh::Parcel> parcels(count());
+      if (rank() != root) {
+        parcels[static_cast<std::size_t>(root)].out = std::as_bytes(values);
+        return mesh_.exchange(parcels, "gather");
+      }
+      const std::size_t stride = (values.size() + kLineFloats - 1) / kLineFloats * kLineFloats;
+      const Floats gathered = zeroed(stride * count());
+      std::vector<float*> copies;
+      for (std::size_t r = 0; r < count(); ++r) {
+        copies.push_back(r == index() ? values.data() : gathered.get() + r * stride);
+        parcels[r].in = std::as_writable_bytes(std::span(copies.back(), values.size()));
+      }
+      mesh_.exchange(parcels, "gather");
+      sum_into_root(copies, index(), values.size());
+    });
+    wait("gather");
+  }
+
+  void broadcast(std::span<std::byte> bytes, int root) override {
+    if (bytes.empty()) return;
+    thread_.add([this, bytes, root] {
+      std::vector<TcpMesh::Parcel> parcels(count());
+      if (rank() == root) {
+        for (auto& parcel : parcels) parcel.out = bytes;
+      } else {
+        parcels[static_cast<std::size_t>(root)].in = bytes;
+      }
+      mesh_.exchange(parcels, "broadcast");
+    });
+    wait("broadcast");
+  }
+
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    if (mine.empty()) return;
+    thread_.add([this, mine, all] {
+      std::vector<TcpMesh::Parcel> parcels(count());
+      for (std::size_t r = 0; r < count(); ++r) {
+        parcels[r] = {mine, all.subspan(r * mine.size(), mine.size())};
+      }
+      std::memcpy(parcels[index()].in.data(), mine.data(), mine.size());
+      mesh_.exchange(parcels, "gather");
+    });
+    wait("gather");
+  }
+
+ private:
+  std::size_t count() const { return static_cast<std::size_t>(size()); }
+  std::size_t index() const { return static_cast<std::size_t>(rank()); }
+
+  /// Exchanges time out by themselves, each; what is queued may take longer than one of them.
+  void wait(const char* what) {
+    while (!thread_.wait(timeout_)) membership_.check();
+  }
+
+  /// The part of a bucket that rank `r` adds up: the same cut as in shared memory.
+  std::span<float> part(std::span<float> values, std::size_t r) const {
+    const std::size_t lines = (values.size() + kLineFloats - 1) / kLineFloats;
+    const std::size_t begin = std::min(values.size(), lines * r / count() * kLineFloats);
+    const std::size_t end = std::min(values.size(), lines * (r + 1) / count() * kLineFloats);
+    return values.subspan(begin, end - begin);
+  }
+
+  void sum(std::span<float> values) {
+    const std::span<float> own = part(values, index());
+    const std::size_t stride = (own.size() + kLineFloats - 1) / kLineFloats * kLineFloats;
+    if (stride * count() > scratch_floats_) {
+      scratch_floats_ = stride * count();
+      scratch_ = zeroed(scratch_floats_);
+    }
+    std::vector<TcpMesh::Parcel> parcels(count());
+    std::vector<float*> copies;
+    for (std::size_t r = 0; r < count(); ++r) {
+      copies.push_back(r == index() ? own.data() : scratch_.get() + r * stride);
+      parcels[r] = {std::as_bytes(part(values, r)),
+                    std::as_writable_bytes(std::span(copies.back(), own.size()))};
+    }
+    mesh_.exchange(parcels, "all-reduce");
+    sum_across_ranks(copies, own.size());
+    for (std::size_t r = 0; r < count(); ++r) {
+      parcels[r] = {std::as_bytes(own), std::as_writable_bytes(part(values, r))};
+    }
+    mesh_.exchange(parcels, "all-reduce");
+  }
+
+  Seconds timeout_;
+  Membership& membership_;
+  TcpMesh mesh_;
+  std::vector<Floats> memory_;
+  Floats scratch_;
+  std::size_t scratch_floats_ = 0;
+  OrderedThread thread_;  // last: it uses the rest
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_tcp(const TcpMesh::Options& options, Membership& membership) {
+  return std::make_unique<Tcp>(options, membership);
+}
+
+}  // namespace lockstep::comm

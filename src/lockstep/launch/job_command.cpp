@@ -1,0 +1,154 @@
+#include "lockstep/launch/job_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "lockstep/base/error.h"
+
+namespace lockstep::launch {
+namespace {
+
+/// What all three have in common: rank 0 writes the record to standard output, and SIGUSR1, which
+/// mpirun and srun pass on to the workers, asks them to stop.
+ProcessSpec spec_for(const WorkerJob& job, const std::string& program) {
+  ProcessSpec spec;
+  spec.program = program;
+  spec.title = program;
+  spec.environment = job.environment;
+  spec.separate_errors = true;
+  spec.events_in_output = true;
+  spec.stop_signal = SIGUSR1;
+  return spec;
+}
+
+void add_worker(const WorkerJob& job, ProcessSpec& spec) {
+  spec.arguments.push_back(job.program);
+  spec.arguments.insert(spec.arguments.end(), job.arguments.begin(), job.arguments.end());
+}
+
+void add_option(const std::string& name, const std::string& value, int workers,
+                std::vector<std::string>& arguments) {
+  if (!value.empty()) arguments.push_back(name + "=" + fill_workers(value, workers));
+}
+
+std::string name_of(const std::string& assignment) {
+  return assignment.substr(0, assignment.find('='));
+}
+
+/// The shell line that a worker's host runs.
+std::string remote_line(const WorkerJob& job, const std::vector<std::string>& placement) {
+  std::string line = "read -r LOCKSTEP_SECRET && export LOCKSTEP_SECRET && exec env";
+  for (const std::string& assignment : placement) line += " " + shell_quoted(assignment);
+  for (const std::string& assignment : job.environment) {
+    if (name_of(assignment) != "LOCKSTEP_SECRET") line += " " + shell_quoted(assignment);
+  }
+  line += " " + shell_quoted(job.program);
+  for (const std::string& argument : job.arguments) line += " " + shell_quoted(argument);
+  return line;
+}
+
+std::string secret_of(const WorkerJob& job) {
+  for (const std::string& assignment : job.environment) {
+    if (name_of(assignment) == "LOCKSTEP_SECRET") return assignment.substr(16);
+  }
+  return "";
+}
+
+}  // namespace
+
+ProcessSpec mpirun_command(const WorkerJob& job, const ClusterOptions& options) {
+  ProcessSpec spec = spec_for(job, "mpirun");
+  spec.arguments = {"-np", fmt::format("{}", job.workers)};
+  if (!options.hostfile.empty()) {
+    spec.arguments.insert(spec.arguments.end(), {"--hostfile", options.hostfile});
+  }
+  if (job.oversubscribe) spec.arguments.push_back("--oversubscribe");
+  for (const std::string& assignment : job.environment) {
+    const bool secret = name_of(assignment) == "LOCKSTEP_SECRET";
+    spec.arguments.insert(spec.arguments.end(), {"-x", secret ? name_of(assignment) : assignment});
+  }
+  add_worker(job, spec);
+  return spec;
+}
+
+ProcessSpec srun_command(const WorkerJob& job, const ClusterOptions& options) {
+  ProcessSpec spec = spec_for(job, "srun");
+  spec.arguments = {fmt::format("--ntasks={}", job.workers), "--kill-on-bad-exit=1",
+                    "--job-name=" + job.name};
+  if (options.nodes > 0) {
+    // Slurm refuses hosts without a task.
+    spec.arguments.push_back(fmt::format("--nodes={}", std::min(options.nodes, job.workers)));
+  }
+  add_option("--partition", options.partition, job.workers, spec.arguments);
+  add_option("--account", options.account, job.workers, spec.arguments);
+  add_option("--time", options.time, job.workers, spec.arguments);
+  add_option("--gres", options.gres, job.workers, spec.arguments);
+  if (job.oversubscribe) spec.arguments.push_back("--overcommit");
+  if (job.uses_mpi) spec.arguments.push_back("--mpi=pmix");
+  add_worker(job, spec);
+  return spec;
+}
+
+std::vector<ProcessSpec> ssh_commands(const WorkerJob& job, const std::vector<HostSlots>& hosts,
+                                      const std::string& ssh_program) {
+  std::vector<std::pair<std::size_t, int>> places;  // host, local rank
+  for (std::size_t host = 0; host < hosts.size(); ++host) {
+    for (int slot = 0; slot < hosts[host].slots; ++slot) places.emplace_back(host, slot);
+  }
+  if (places.size() < static_cast<std::size_t>(job.workers)) {
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("the host file has {} slots for {} workers", places.size(), job.workers),
+        "add hosts or slots, or ask for fewer workers");
+  }
+  places.resize(static_cast<std::size_t>(job.workers));
+  const std::size_t used_hosts = places.back().first + 1;
+  std::vector<ProcessSpec> specs;
+  for (std::size_t rank = 0; rank < places.size(); ++rank) {
+    const auto [host, local_rank] = places[rank];
+    std::size_t local_size = 0;
+    for (const auto& place : places) local_size += place.first == host;
+    ProcessSpec spec = spec_for(job, ssh_program);
+    spec.title = fmt::format("rank {} on {}", rank, hosts[host].host);
+    spec.environment.clear();
+    spec.input = secret_of(job) + "\n";
+    spec.arguments = {
+        "-o", "BatchMode=yes", hosts[host].host,
+        remote_line(job, {fmt::format("LOCKSTEP_RANK={}", rank),
+                          fmt::format("LOCKSTEP_WORLD_SIZE={}", job.workers),
+                          fmt::format("LOCKSTEP_LOCAL_RANK={}", local_rank),
+                          fmt::format("LOCKSTEP_LOCAL_SIZE={}", local_size),
+                          fmt::format("LOCKSTEP_NODES={}", used_hosts),
+                          "LOCKSTEP_RENDEZVOUS=" + hosts[0].address(), "LOCKSTEP_STDIN_LEASH=1"})};
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+std::string fill_workers(const std::string& text, int workers) {
+  constexpr std::string_view kPlace = "{workers}";
+  std::string filled = text;
+  for (std::size_t at = 0; (at = filled.find(kPlace, at)) != std::string::npos;) {
+    filled.replace(at, kPlace.size(), std::to_string(workers));
+  }
+  return filled;
+}
+
+std::string shell_quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string shell_text(const ProcessSpec& spec) {
+  std::string text = shell_quoted(spec.program);
+  for (const std::string& argument : spec.arguments) text += " " + shell_quoted(argument);
+  return text;
+}
+
+}  // namespace lockstep::launch
