@@ -78,7 +78,9 @@ bool is_oversubscribed(const comm::Placement& place) {
 
 void prepare_environment(const comm::Placement& place, char** argv) {
   constexpr const char* kPrepared = "LOCKSTEP_PREPARED";
-  if (place.starter == "lockstep" || std::getenv(kPrepared) != nullptr) return;
+  // Workers of its own host are prepared by lockstep itself.
+  const bool by_launcher = place.starter == "lockstep" && place.shared_memory_fd;
+  if (by_launcher || std::getenv(kPrepared) != nullptr) return;
   ::setenv(kPrepared, "1", 1);
   const measure::CpuFacts cpu = measure::read_cpu();
   const std::string core = measure::openblas_core_type(cpu.vendor, cpu.flags);
