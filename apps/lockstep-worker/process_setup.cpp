@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "lockstep/base/error.h"
@@ -40,6 +41,18 @@ void hold_leash() {
     if (got <= 0) ::_exit(exit_code(ErrorKind::kInterrupted));
     stop_requested = true;
   }
+}
+
+/// The value of --threads: libraries read theirs from the environment when they are loaded, before
+/// the command line is parsed.
+std::string asked_threads(char** argv, int otherwise) {
+  constexpr std::string_view kOption = "--threads";
+  for (char** at = argv; *at != nullptr; ++at) {
+    const std::string_view word = *at;
+    if (word == kOption && at[1] != nullptr) return at[1];
+    if (word.starts_with("--threads=")) return std::string(word.substr(kOption.size() + 1));
+  }
+  return std::to_string(otherwise);
 }
 
 }  // namespace
@@ -78,12 +91,14 @@ bool is_oversubscribed(const comm::Placement& place) {
 
 void prepare_environment(const comm::Placement& place, char** argv) {
   constexpr const char* kPrepared = "LOCKSTEP_PREPARED";
-  if (place.starter == "lockstep" || std::getenv(kPrepared) != nullptr) return;
+  // Workers of its own host are prepared by lockstep itself.
+  const bool by_launcher = place.starter == "lockstep" && place.shared_memory_fd;
+  if (by_launcher || std::getenv(kPrepared) != nullptr) return;
   ::setenv(kPrepared, "1", 1);
   const measure::CpuFacts cpu = measure::read_cpu();
   const std::string core = measure::openblas_core_type(cpu.vendor, cpu.flags);
   if (!core.empty()) ::setenv("OPENBLAS_CORETYPE", core.c_str(), 0);
-  const std::string threads = std::to_string(threads_by_default(place));
+  const std::string threads = asked_threads(argv, threads_by_default(place));
   for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
     ::setenv(name, threads.c_str(), 0);
   }

@@ -17,17 +17,17 @@ timeout 120 "$lockstep" --store runs.db --json train "${short_run[@]}" -n 4 --la
   --partition cpu --time 5 > launched.jsonl 2> launched.err || fail "lockstep train --launcher slurm"
 expect_same_parameters local.jsonl launched.jsonl "lockstep train --launcher slurm trains the same"
 
-study=(study fashion --batch 16 --steps 8 --no-augment --launcher slurm --partition cpu --time 5)
-timeout 200 "$lockstep" --store study.db "${study[@]}" --workers 1,2,4 --name all > study.txt \
+study=(study fashion --batch 16 --no-augment --launcher slurm --partition cpu --time 5)
+timeout 200 "$lockstep" --store study.db "${study[@]}" --workers 1,2,4 --steps 8 --name all > study.txt \
   2> study.err || fail "study --launcher slurm: $(cat study.err)"
 expect "the study has a run of 4 workers" bash -c "'$lockstep' --store study.db runs | grep -q ' 4 '"
 expect "one readable script a configuration" \
   test "$(ls study.db.jobs/all/*.sbatch | wc -l)" = 3
-expect "the report tells of the queue" grep -qi "queue" study.txt
+expect "the report tells of the queue" grep -q "queue wait" study.txt
 
-# Interrupted: the jobs go with the study.
-"$lockstep" --store cut.db "${study[@]}" --workers 1,2 --epochs 50 --steps 100000 --name cut \
-  > cut.txt 2> cut.err &
+# Interrupted: the jobs go with the study, and the same command does what is missing.
+cut=("$lockstep" --store cut.db "${study[@]}" --workers 1,2 --steps 600 --name cut)
+"${cut[@]}" > cut.txt 2> cut.err &
 pid=$!
 for _ in $(seq 100); do [ -n "$(squeue -h)" ] && break; sleep 0.2; done
 expect "jobs were submitted" test -n "$(squeue -h)"
@@ -36,15 +36,16 @@ wait $pid
 expect "an interrupted study ends with code 130" test $? = 130
 for _ in $(seq 100); do [ -z "$(squeue -h)" ] && break; sleep 0.2; done
 expect "its jobs were cancelled" test -z "$(squeue -h)"
+timeout 200 "${cut[@]}" > cut2.txt 2> cut2.err || fail "the cancelled study resumed: $(cat cut2.err)"
+expect "the resumed study has both runs" test "$("$lockstep" --store cut.db runs | grep -c done)" = 2
 
 # The login shell is lost: the jobs go on, and the same command collects them.
-"$lockstep" --store lost.db "${study[@]}" --workers 1,2 --name lost > lost1.txt 2> lost1.err &
+"$lockstep" --store lost.db "${study[@]}" --workers 1,2 --steps 8 --name lost > lost1.txt 2> lost1.err &
 pid=$!
 for _ in $(seq 100); do [ "$(ls lost.db.jobs/lost/*.job 2> /dev/null | wc -l)" = 2 ] && break; sleep 0.1; done
 kill -9 $pid
 wait $pid 2> /dev/null
-jobs_before=$(cat lost.db.jobs/lost/*.job 2> /dev/null | sort)
-timeout 200 "$lockstep" --store lost.db "${study[@]}" --workers 1,2 --name lost > lost2.txt \
+timeout 200 "$lockstep" --store lost.db "${study[@]}" --workers 1,2 --steps 8 --name lost > lost2.txt \
   2> lost2.err || fail "the resumed study: $(cat lost2.err)"
 expect "jobs of the lost process were found" grep -q "of an earlier process go on" lost2.err
 expect "nothing was submitted twice" bash -c "! grep -q submitted lost2.err"

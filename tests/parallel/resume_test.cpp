@@ -37,14 +37,25 @@ class Resume : public ParallelRun {
   }
 
   /// Starts the run, waits for a file with that ending among its checkpoints, and sends the signal.
-  void stop_when_there_is(const std::string& ending, const std::string& name, int signal,
-                          bool wait_for_end) {
+  void stop_when_there_is(const std::string& ending, const std::string& name, int signal) {
+    stop_when([&] { return exists_with_ending(folder(name), ending); }, name, signal);
+  }
+
+  /// Kills it as soon as something changes among its checkpoints: of the four names that one of
+  /// them goes through, the first has just been given.
+  void kill_while_writing(const std::string& name) {
+    std::filesystem::create_directories(folder(name));
+    const auto before = std::filesystem::last_write_time(folder(name));
+    stop_when([&] { return std::filesystem::last_write_time(folder(name)) != before; }, name,
+              SIGKILL);
+  }
+
+  template <class Condition>
+  void stop_when(Condition&& holds, const std::string& name, int signal) {
     auto process = launch::ChildProcess::start(checkpointed(name));
-    ASSERT_TRUE(eventually([&] { return exists_with_ending(folder(name), ending); }));
+    ASSERT_TRUE(eventually(holds));
     ::kill(process.pid(), signal);
-    if (wait_for_end) {
-      ASSERT_TRUE(eventually([&] { return process.poll().has_value(); }));
-    }
+    ASSERT_TRUE(eventually([&] { return process.poll().has_value(); }));
   }
 
   void clear_leftovers_of_a_killed_launcher() const {
@@ -57,7 +68,7 @@ class Resume : public ParallelRun {
 
 TEST_F(Resume, GoesOnBitForBitAfterTheRunWasKilled) {
   const auto whole = run_to_success(checkpointed("whole"));
-  stop_when_there_is(".json", "cut", SIGKILL, true);
+  stop_when_there_is(".json", "cut", SIGKILL);
   clear_leftovers_of_a_killed_launcher();
   const auto resumed = run_to_success(checkpointed("cut", {"--resume"}));
   const auto started = events<record::RunStarted>(resumed.output);
@@ -74,7 +85,7 @@ TEST_F(Resume, GoesOnBitForBitAfterTheRunWasKilled) {
 TEST_F(Resume, SurvivesAKillInTheMiddleOfWritingACheckpoint) {
   const auto whole = run_to_success(checkpointed("whole"));
   for (int round = 0; round < 3; ++round) {
-    stop_when_there_is(".tmp", "cut", SIGKILL, true);
+    kill_while_writing("cut");
     clear_leftovers_of_a_killed_launcher();
   }
   const auto resumed = run_to_success(checkpointed("cut", {"--resume"}));
@@ -83,7 +94,7 @@ TEST_F(Resume, SurvivesAKillInTheMiddleOfWritingACheckpoint) {
 
 TEST_F(Resume, StopsCleanlyOnInterruptAndGoesOnToTheSameEnd) {
   const auto whole = run_to_success(checkpointed("whole"));
-  stop_when_there_is(".json", "cut", SIGINT, true);
+  stop_when_there_is(".json", "cut", SIGINT);
   const auto resumed = run_to_success(checkpointed("cut", {"--resume"}));
   EXPECT_EQ(digest_of(resumed), digest_of(whole));
 }

@@ -104,7 +104,9 @@ std::optional<Candidate> candidate_of(const WorkerOutcome& worker, std::size_t w
   }
   if (!worker.status || worker.told_to_end) return std::nullopt;
   const ExitStatus& status = *worker.status;
-  if (stopping && ended_by_request(status)) return std::nullopt;
+  // mpirun and srun have codes of their own for jobs that were told to end.
+  const bool launcher = !worker.title.empty();
+  if (stopping && (launcher || ended_by_request(status))) return std::nullopt;
   if (!status.clean() && ran_out_of_memory(worker)) {
     return out_of_memory(worker, world_size);
   }
@@ -115,7 +117,8 @@ std::optional<Candidate> candidate_of(const WorkerOutcome& worker, std::size_t w
         signal_hint(status.signal));
   }
   if (status.code != 0 && !(worker.closed_record && status.code == kInterruptedCode)) {
-    return from_end(worker, world_size, 0, fmt::format("ended with exit code {}", status.code));
+    return from_end(worker, world_size, 0, fmt::format("ended with exit code {}", status.code),
+                    launcher ? "what it wrote above says why" : "");
   }
   if (worker.rank == 0 && !worker.closed_record) {
     return from_end(worker, world_size, 0, "ended without closing the record of the run");

@@ -108,6 +108,16 @@ TEST(FirstCause, DoesNotCallAnEndOnRequestAFailure) {
   EXPECT_TRUE(first_cause(workers, true));
 }
 
+TEST(FirstCause, CallsALauncherByItsNameAndLetsItEndOnRequestAsItLikes) {
+  auto workers = running(1);
+  workers[0].title = "srun";
+  end(workers[0], 1, 0, 3);
+  const auto failure = first_cause(workers, false);
+  ASSERT_TRUE(failure);
+  EXPECT_STREQ(failure->error.what(), "srun ended with exit code 1");
+  EXPECT_FALSE(first_cause(workers, true));
+}
+
 TEST(FirstCause, RecognisesAFailedAllocationHoweverItIsTold) {
   for (const bool told : {true, false}) {
     auto workers = running(2);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 
 #include "lockstep/base/error.h"
 
@@ -37,9 +38,11 @@ std::string name_of(const std::string& assignment) {
   return assignment.substr(0, assignment.find('='));
 }
 
-/// The shell line that a worker's host runs.
+/// The shell line that a worker's host runs. It begins where this program is, as with mpirun and
+/// srun: paths such as that of the checkpoints may be relative.
 std::string remote_line(const WorkerJob& job, const std::vector<std::string>& placement) {
-  std::string line = "read -r LOCKSTEP_SECRET && export LOCKSTEP_SECRET && exec env";
+  std::string line = "cd " + shell_quoted(std::filesystem::current_path().string()) +
+                     " && read -r LOCKSTEP_SECRET && export LOCKSTEP_SECRET && exec env";
   for (const std::string& assignment : placement) line += " " + shell_quoted(assignment);
   for (const std::string& assignment : job.environment) {
     if (name_of(assignment) != "LOCKSTEP_SECRET") line += " " + shell_quoted(assignment);

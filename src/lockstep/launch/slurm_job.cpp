@@ -87,14 +87,15 @@ std::string batch_script(const WorkerJob& job, const ClusterOptions& options, co
   if (job.oversubscribe) text += "#SBATCH --overcommit\n";
   text += directive("output", files.log());
   text += "#SBATCH --no-requeue\n\n";
-  text += fmt::format("date +%s%N > {}\n\n", shell_quoted(files.started()));
+  text += fmt::format("run={}  # the names of its files begin so\n", shell_quoted(files.stem));
+  text += "date +%s%N > \"$run.started\"\n\n";
   text += fmt::format("srun --kill-on-bad-exit=1{}{} {}", job.oversubscribe ? " --overcommit" : "",
                       job.uses_mpi ? " --mpi=pmix" : "", shell_quoted(job.program));
   for (const std::string& argument : job.arguments) {
-    text += " \\\n  " + shell_quoted(argument);
+    text += (argument.starts_with("-") ? " \\\n  " : " ") + shell_quoted(argument);
   }
-  const std::string ended = shell_quoted(files.ended());
-  text += fmt::format("\n\ncode=$?\necho $code > {0}.tmp && mv {0}.tmp {0}\nexit $code\n", ended);
+  text += "\n\ncode=$?\necho $code > \"$run.ended.tmp\" && mv \"$run.ended.tmp\" \"$run.ended\"\n";
+  text += "exit $code\n";
   return text;
 }
 

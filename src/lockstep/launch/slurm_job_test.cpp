@@ -26,15 +26,14 @@ TEST(BatchScript, ReadsAsAPersonWouldWriteIt) {
             "#SBATCH --output=/runs/a b.log\n"
             "#SBATCH --no-requeue\n"
             "\n"
-            "date +%s%N > '/runs/a b.started'\n"
+            "run='/runs/a b'  # the names of its files begin so\n"
+            "date +%s%N > \"$run.started\"\n"
             "\n"
-            "srun --kill-on-bad-exit=1 /opt/lockstep-worker \\\n"
-            "  train \\\n"
-            "  fashion \\\n"
+            "srun --kill-on-bad-exit=1 /opt/lockstep-worker train fashion \\\n"
             "  '--data=my data'\n"
             "\n"
             "code=$?\n"
-            "echo $code > '/runs/a b.ended'.tmp && mv '/runs/a b.ended'.tmp '/runs/a b.ended'\n"
+            "echo $code > \"$run.ended.tmp\" && mv \"$run.ended.tmp\" \"$run.ended\"\n"
             "exit $code\n");
 }
 
