@@ -105,6 +105,16 @@ TEST(Importer, BinaryDataInsideALogIsNamedAndReadAround) {
   EXPECT_EQ(file.warnings[0], "mixed.log line 2 holds binary data; the text around it was read");
 }
 
+TEST(Importer, ZeroBytesPartLinesInsteadOfJoiningThem) {
+  std::string text =
+      "Epoch 1/2#- 5s - loss: 1.0 - acc: 0.5#Epoch 2/2# - 4s - loss: 0.5 - acc: 0.7#";
+  for (char& c : text) c = c == '#' ? '\0' : c;
+  const ImportedFile file = import_text(text, "zeros.log", {.format = "keras"});
+  ASSERT_EQ(file.runs.at(0).epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].train_s, 4);
+  EXPECT_EQ(file.warnings.at(0), "zeros.log line 1 holds binary data; the text around it was read");
+}
+
 TEST(Importer, TheUserKnowsBest) {
   ImportOptions options;
   options.settings = {{"workers", "8"}, {"batch", "16"}, {"model", "mine"}};

@@ -6,27 +6,11 @@
 
 #include "lockstep/import/epoch_table.h"
 #include "lockstep/import/keras_benchmark.h"
+#include "lockstep/import/ratio.h"
 #include "lockstep/import/text_scan.h"
 
 namespace lockstep::import {
 namespace {
-
-struct Ratio {
-  std::int64_t done = 0;
-  std::int64_t of = 0;
-};
-
-/// "12/391" at the front of `text`.
-std::optional<Ratio> take_ratio(std::string_view& text) {
-  std::string_view rest = text;
-  const auto done = take_number(rest);
-  if (!done || rest.empty() || rest[0] != '/') return std::nullopt;
-  rest.remove_prefix(1);
-  const auto of = take_number(rest);
-  if (!of || *done < 0 || *of < 0 || *of > 1e12 || *done > 1e12) return std::nullopt;
-  text = rest;
-  return Ratio{static_cast<std::int64_t>(*done), static_cast<std::int64_t>(*of)};
-}
 
 /// "Epoch 3/16", at the start or stuck to the end of an overwritten bar.
 std::optional<Ratio> epoch_header(std::string_view text) {

@@ -6,6 +6,7 @@
 
 #include "lockstep/import/epoch_table.h"
 #include "lockstep/import/meters.h"
+#include "lockstep/import/ratio.h"
 #include "lockstep/import/text_scan.h"
 
 namespace lockstep::import {
@@ -26,17 +27,10 @@ std::optional<Position> take_position(std::string_view& text) {
   const std::size_t open = rest.find('[');
   if (!epoch || open == std::string_view::npos || open > 8) return std::nullopt;
   rest.remove_prefix(open + 1);
-  const auto step = take_number(rest);
-  if (!step || rest.empty() || rest[0] != '/') return std::nullopt;
-  rest.remove_prefix(1);
-  const auto steps = take_number(rest);
-  if (!steps || *epoch < 0 || *epoch > 1e6 || *step < 0 || *steps < 0 || *steps > 1e12 ||
-      *step > *steps) {
-    return std::nullopt;
-  }
+  const auto steps = take_ratio(rest);
+  if (!steps || *epoch < 0 || *epoch > 1e6 || steps->done > steps->of) return std::nullopt;
   text = rest;
-  return Position{static_cast<std::int64_t>(*epoch), static_cast<std::int64_t>(*step),
-                  static_cast<std::int64_t>(*steps)};
+  return Position{static_cast<std::int64_t>(*epoch), steps->done, steps->of};
 }
 
 /// " *   Acc@1 69.758 Acc@5 89.078", " * Prec@1 ...", "Test:  Acc@1 69.7 ...".
