@@ -223,6 +223,13 @@ class KerasParser final : public LogParser {
   std::optional<std::int64_t> train_samples_;
 };
 
+bool own_line(std::string_view after_epoch) {
+  while (!after_epoch.empty() && after_epoch[0] == ' ') after_epoch.remove_prefix(1);
+  if (!after_epoch.starts_with("- ")) return false;
+  after_epoch.remove_prefix(2);
+  return !take_number(after_epoch);
+}
+
 Match recognise_keras(const Sample& sample) {
   const std::string_view text = sample.text;
   if (contains(text, "BenchmarkMetric: {")) return Match::kLikely;
@@ -230,7 +237,9 @@ Match recognise_keras(const Sample& sample) {
   for (std::size_t at = text.find("Epoch "); at != std::string_view::npos && !header;
        at = text.find("Epoch ", at + 1)) {
     std::string_view rest = text.substr(at + 6, 32);
-    header = take_ratio(rest).has_value();
+    // "Epoch 1/5 - loss: 0.4" is some script's own line: Keras says the epoch apart, or its time
+    // first.
+    header = take_ratio(rest).has_value() && !own_line(rest);
   }
   if (!header) return Match::kNo;
   if (contains(text, "/step - ") || contains(text, "s - loss: ") || contains(text, " - ETA: ") ||

@@ -91,12 +91,12 @@ class TimmParser final : public LogParser {
       if (time->rate > 0) run_.throughput.add(at, time->rate);
       mean_ = *time;
     }
-    while (const auto meter = take_meter(text)) {
-      if (meter->name == "Loss") {
-        run_.train_loss.add(at, meter->value);
-        loss_ = meter->mean.value_or(meter->value);
-      } else if (meter->name == "LR") {
-        rate_ = meter->value;
+    for (Meter meter; take_meter(text, meter);) {
+      if (meter.name == "Loss") {
+        run_.train_loss.add(at, meter.value);
+        loss_ = meter.mean;
+      } else if (meter.name == "LR") {
+        rate_ = meter.value;
       }
     }
     return true;
@@ -106,11 +106,10 @@ class TimmParser final : public LogParser {
   bool validation_line(std::string_view text) {
     end_epoch(true);
     const std::int64_t epoch = place_.epoch + 1;
-    while (const auto meter = take_meter(text)) {
-      const double value = meter->mean.value_or(meter->value);
-      if (meter->name == "Acc@1")
-        table_.set_percent(epoch, MetricName{Metric::kValAccuracy}, value);
-      if (meter->name == "Loss") table_.set(epoch, Metric::kValLoss, value);
+    for (Meter meter; take_meter(text, meter);) {
+      const double value = meter.mean;
+      if (meter.name == "Acc@1") table_.set_percent(epoch, MetricName{Metric::kValAccuracy}, value);
+      if (meter.name == "Loss") table_.set(epoch, Metric::kValLoss, value);
     }
     return true;
   }
