@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "command_line.h"
+#include "lockstep/base/test_folder.h"
 
 namespace lockstep::cli {
 
@@ -21,23 +20,19 @@ struct CommandOutcome {
 /// A folder of its own with a store in it, and the command line run in this process.
 class CommandTest : public ::testing::Test {
  protected:
-  CommandTest() {
-    std::string pattern = ::testing::TempDir() + "lockstep-command-XXXXXX";
-    if (::mkdtemp(pattern.data()) != nullptr) folder_ = pattern;
-  }
-  ~CommandTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  void SetUp() override { ASSERT_FALSE(folder_.empty()); }
-
   std::string store() const { return folder_ + "/lockstep.db"; }
 
   /// `lockstep --store STORE WORDS`; words are cut at blanks.
   CommandOutcome run(const std::string& words, const std::vector<AddCommand>& commands) const {
-    std::vector<std::string> arguments{"lockstep", "--store", store()};
+    std::vector<std::string> arguments;
     std::istringstream in(words);
     for (std::string word; in >> word;) arguments.push_back(word);
+    return run(arguments, commands);
+  }
+
+  CommandOutcome run(std::vector<std::string> arguments,
+                     const std::vector<AddCommand>& commands) const {
+    arguments.insert(arguments.begin(), {"lockstep", "--store", store()});
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
@@ -50,7 +45,8 @@ class CommandTest : public ::testing::Test {
     return outcome;
   }
 
-  std::string folder_;
+  const TestFolder own_;
+  const std::string folder_ = own_.path();
 };
 
 }  // namespace lockstep::cli

@@ -5,52 +5,23 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "command_line.h"
+#include "command_fixture.h"
 #include "lockstep/store/imports.h"
 #include "lockstep/store/store.h"
 
 namespace lockstep::cli {
 namespace {
 
-struct Outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
+using Outcome = CommandOutcome;
 
-class ImportCommand : public ::testing::Test {
+class ImportCommand : public CommandTest {
  protected:
-  ImportCommand() {
-    std::string pattern = ::testing::TempDir() + "lockstep-import-XXXXXX";
-    if (::mkdtemp(pattern.data()) != nullptr) folder_ = pattern;
-  }
-  ~ImportCommand() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
-  std::string store() const { return folder_ + "/lockstep.db"; }
-
   std::string file(const std::string& name, const std::string& text) const {
-    const std::filesystem::path path = folder_ + "/" + name;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << text;
-    return path.string();
+    return own_.write(name, text);
   }
 
-  Outcome run(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), {"lockstep", "--store", store()});
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    Outcome outcome;
-    outcome.code = run_command_line(static_cast<int>(arguments.size()), argv.data(),
-                                    {&add_import_command, &add_export_command});
-    outcome.out = ::testing::internal::GetCapturedStdout();
-    outcome.err = ::testing::internal::GetCapturedStderr();
-    return outcome;
+  Outcome run(const std::vector<std::string>& arguments) const {
+    return CommandTest::run(arguments, {&add_import_command, &add_export_command});
   }
 
   std::size_t stored() const { return store::Store(store()).runs().size(); }
@@ -60,8 +31,6 @@ class ImportCommand : public ::testing::Test {
            "s - loss: 1.0 - val_acc: 0.5\nEpoch 2/2\n - " + std::to_string(seconds) +
            "s - loss: 0.5 - val_acc: 0.75\n";
   }
-
-  std::string folder_;
 };
 
 TEST_F(ImportCommand, SeveralLogsBecomeOneStudy) {
@@ -179,8 +148,9 @@ TEST_F(ImportCommand, ExportsTablesEventsAndTraces) {
   EXPECT_NE(run({"export", "1", "--to", "csv"}).out.find("epoch_time,22,s"), std::string::npos);
   EXPECT_NE(run({"export", "1", "--to", "jsonl"}).out.find("\"run_ended\""), std::string::npos);
   const auto trace = nlohmann::json::parse(run({"export", "1", "--to", "chrome-trace"}).out);
-  EXPECT_EQ(trace["traceEvents"].size(), 2u);
-  EXPECT_EQ(trace["traceEvents"][1]["ts"], 22e6);
+  ASSERT_EQ(trace["traceEvents"].size(), 3u);
+  EXPECT_EQ(trace["traceEvents"][0]["args"]["name"], "epochs");
+  EXPECT_EQ(trace["traceEvents"][2]["ts"], 22e6);
   EXPECT_EQ(run({"export", "1", "--to", "word"}).code, 2);
   EXPECT_EQ(run({"export", "9", "--to", "csv"}).code, 4);
   EXPECT_EQ(run({"export", "1", "--to", "tensorboard"}).code, 2);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lockstep/base/clock.h"
+#include "lockstep/base/test_folder.h"
 #include "lockstep/launch/captured_output.h"
 
 namespace lockstep {
@@ -20,13 +21,9 @@ namespace lockstep {
 class CliTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = ::testing::TempDir() + "lockstep_cli_XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
     std::filesystem::create_directory(temporary());
     std::filesystem::create_directory(pids());
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::filesystem::path store() const { return folder_ / "lockstep.db"; }
   std::filesystem::path temporary() const { return folder_ / "tmp"; }
@@ -88,7 +85,8 @@ class CliTest : public ::testing::Test {
     return close != std::string::npos && text.substr(close + 2, 1) != "Z";
   }
 
-  std::filesystem::path folder_;
+  const TestFolder own_;
+  const std::filesystem::path folder_ = own_.path();
 };
 
 /// Reads what a running program prints until `text` is in it; false when it ends or takes a minute.

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lockstep/data/test_folder.h"
+#include "lockstep/base/test_folder.h"
+#include "lockstep/data/test_error.h"
 
 namespace lockstep::data {
 namespace {

@@ -7,8 +7,9 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/rng.h"
+#include "lockstep/base/test_folder.h"
 #include "lockstep/data/decode_resized.h"
-#include "lockstep/data/test_folder.h"
+#include "lockstep/data/test_error.h"
 #include "lockstep/data/test_images.h"
 
 namespace lockstep::data {

@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "lockstep/data/test_folder.h"
+#include "lockstep/base/test_folder.h"
+#include "lockstep/data/test_error.h"
 #include "lockstep/data/test_images.h"
 
 namespace lockstep::data {

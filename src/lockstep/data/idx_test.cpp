@@ -4,7 +4,8 @@
 #include <zlib.h>
 
 #include "lockstep/base/rng.h"
-#include "lockstep/data/test_folder.h"
+#include "lockstep/base/test_folder.h"
+#include "lockstep/data/test_error.h"
 
 namespace lockstep::data {
 namespace {

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "lockstep/base/test_folder.h"
 #include "lockstep/data/affine.h"
 #include "lockstep/data/loader.h"
-#include "lockstep/data/test_folder.h"
+#include "lockstep/data/test_error.h"
 #include "lockstep/data/test_images.h"
 
 namespace lockstep::data {

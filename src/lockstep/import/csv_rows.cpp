@@ -31,6 +31,17 @@ void split_plain(std::string_view line, char delimiter, std::vector<std::string_
   }
 }
 
+/// Where commas do not separate fields they stand for the decimal point, as spreadsheets of many
+/// locales write it: "0,91".
+std::optional<double> number_of(std::string_view field, char delimiter) {
+  if (delimiter != ',' && std::count(field.begin(), field.end(), ',') == 1) {
+    std::string pointed(field);
+    std::replace(pointed.begin(), pointed.end(), ',', '.');
+    return parse_number(pointed);
+  }
+  return parse_number(field);
+}
+
 }  // namespace
 
 void split_csv(std::string& record, char delimiter, std::vector<std::string_view>& fields) {
@@ -98,7 +109,7 @@ bool CsvRows::next_numbers(std::vector<double>& values) {
   fields_of(line, fields_);
   values.clear();
   for (const std::string_view field : fields_)
-    values.push_back(parse_number(field).value_or(kNothing));
+    values.push_back(number_of(field, delimiter_).value_or(kNothing));
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include "lockstep/import/contains_any.h"
 #include "lockstep/import/epoch_table.h"
 #include "lockstep/import/figure_scan.h"
+#include "lockstep/import/ratio.h"
 #include "lockstep/import/text_scan.h"
 #include "lockstep/import/tqdm_bar.h"
 
@@ -71,13 +72,10 @@ void find_position(std::string_view text, EpochMark& mark) {
   const std::size_t open = text.find('[', mark.end);
   if (open == std::string_view::npos || open > mark.end + 4) return;
   std::string_view rest = text.substr(open + 1);
-  const auto position = take_number(rest);
-  if (!position || rest.empty() || rest[0] != '/') return;
-  rest.remove_prefix(1);
-  const auto length = take_number(rest);
-  if (!length || *length < 1 || *length > 1e12 || *position < 0 || *position > *length) return;
-  mark.position = static_cast<std::int64_t>(*position);
-  mark.length = static_cast<std::int64_t>(*length);
+  const auto place = take_ratio(rest);
+  if (!place || place->of < 1 || place->done > place->of) return;
+  mark.position = place->done;
+  mark.length = place->of;
   mark.end = text.size() - rest.size();
 }
 
@@ -152,15 +150,11 @@ class EpochLinesParser final : public LogParser {
     const std::size_t ratio = text.find("Accuracy: ");
     if (ratio != std::string_view::npos) {
       std::string_view rest = text.substr(ratio + 10);
-      const auto right = take_number(rest);
-      if (right && !rest.empty() && rest[0] == '/') {
-        rest.remove_prefix(1);
-        const auto of = take_number(rest);
-        if (of && *of > 0) {
-          table_.set(mark.epoch, validation_line_ ? Metric::kValAccuracy : Metric::kTrainAccuracy,
-                     *right / *of);
-          any = true;
-        }
+      const auto right = take_ratio(rest);
+      if (right && right->of > 0) {
+        table_.set(mark.epoch, validation_line_ ? Metric::kValAccuracy : Metric::kTrainAccuracy,
+                   static_cast<double>(right->done) / static_cast<double>(right->of));
+        any = true;
       }
     }
     if (any) ++figures_;
@@ -316,11 +310,10 @@ Match recognise_epoch_lines(const Sample& sample) {
   }
   if (epochs > 0 && figures > 0) return Match::kLikely;
   if (epochs > 0) return Match::kPossible;
-  const bool failed = contains(sample.text, "out of memory") ||
-                      contains(sample.text, "OutOfMemoryError") ||
-                      contains(sample.text, "OOM when allocating") ||
-                      contains(sample.text, "t allocate memory") ||
-                      contains(sample.text, "std::bad_alloc");
+  const bool failed =
+      contains(sample.text, "out of memory") || contains(sample.text, "OutOfMemoryError") ||
+      contains(sample.text, "OOM when allocating") || contains(sample.text, "t allocate memory") ||
+      contains(sample.text, "std::bad_alloc");
   return failed ? Match::kPossible : Match::kNo;
 }
 

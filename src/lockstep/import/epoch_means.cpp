@@ -56,6 +56,7 @@ void EpochMeans::add(Column& column, double value, std::optional<double> epoch, 
   }
   if (metric.metric == Metric::kOther || test || !epoch || *epoch < 0 || *epoch > 1e6) {
     if (test && epoch && *epoch >= 0 && *epoch <= 1e6) test_figure(metric, value, *epoch);
+    if (validation && !test) without_epochs_.set(1, metric, value);
     if (metric.metric == Metric::kTrainLoss) {
       run.train_loss.add(step, value);
     } else if (metric.metric != Metric::kThroughput) {
@@ -98,6 +99,10 @@ void EpochMeans::test_figure(const MetricName& metric, double value, double epoc
 void EpochMeans::finish(ImportedRun& run) {
   close_epoch();
   run.epochs = table_.results();
+  if (run.epochs.empty() && !without_epochs_.empty()) {
+    run.at_end = without_epochs_.results().front();
+    run.at_end->epoch = 0;
+  }
   if (run.epochs.size() < 2) return;
   const record::EpochResult& last = run.epochs.back();
   const record::EpochResult& before = run.epochs[run.epochs.size() - 2];

@@ -35,7 +35,8 @@ class EpochMeans {
            ImportedRun& run);
 
   /// Hands the epochs to `run`. A last epoch that only validated, after others that trained, is a
-  /// validation on its own: its figures become those at the end of the run.
+  /// validation on its own: its figures become those at the end of the run, as do the last ones of
+  /// a log that numbers no epochs.
   void finish(ImportedRun& run);
 
   /// Epochs are fractions that grow with the step, as Hugging Face counts them: 1.8 lies in the
@@ -48,6 +49,7 @@ class EpochMeans {
 
   std::map<std::string, Column, std::less<>> columns_;
   EpochTable table_;
+  EpochTable without_epochs_;  ///< one row: the last validation of a log that numbers no epochs
   Series loss_;
   Series accuracy_;
   std::int64_t epoch_ = -1;

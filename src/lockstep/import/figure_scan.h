@@ -72,7 +72,8 @@ void for_each_figure(std::string_view text, Take&& take) {
     const bool word = (c == 'n' || c == 'i') && apart && i > 1 &&
                       (text.substr(i, 3) == "nan" || text.substr(i, 3) == "inf");
     if (!(starts || word) || !apart) {
-      if (c == ',' || c == ';' || c == '|' || c == '\t') name_begin = i + 1;
+      const bool dash = c == '-' && before == ' ' && i + 1 < text.size() && text[i + 1] == ' ';
+      if (c == ',' || c == ';' || c == '|' || c == '\t' || dash) name_begin = i + 1;
       ++i;
       continue;
     }

@@ -32,10 +32,16 @@ Role role_of(std::string_view name) {
 class History {
  public:
   void row(const std::vector<JsonLineField>& fields) {
+    if (known_.size() >= kMostNames) {
+      known_.clear();
+      places_.clear();
+    }
     std::optional<double> epoch;
+    row_.resize(fields.size());
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (fields[i].is_text) continue;
-      const Role role = known(fields[i], i).role;
+      row_[i] = &known(fields[i], i);
+      const Role role = row_[i]->role;
       if (role == Role::kFigure || role == Role::kAxis) continue;
       const auto number = fields[i].number();
       if (!number) continue;
@@ -52,7 +58,7 @@ class History {
         offer_setting(fields[i].name, fields[i].raw, run_);
         continue;
       }
-      Known& field = known(fields[i], i);
+      Known& field = *row_[i];
       if (field.role != Role::kFigure || is_media(fields[i], fields)) continue;
       if (const auto number = fields[i].number())
         means_.add(field.column, *number, epoch ? epoch : epoch_, step_, run_);
@@ -95,14 +101,14 @@ class History {
     path += field.name;
     auto found = known_.find(path);
     if (found == known_.end()) {
-      if (known_.size() >= kMostNames) {
-        known_.clear();
-        std::fill(places_.begin(), places_.end(), nullptr);
-      }
       found = known_
                   .emplace(path, Known{std::string(field.outer), std::string(field.name),
                                        role_of(path), EpochMeans::column(path)})
                   .first;
+      // "batch" and "epochs" may count along; these are facts of the whole run.
+      if (field.name == "world_size" || field.name == "num_gpus" || field.name == "batch_size" ||
+          field.name == "global_batch_size")
+        offer_setting(field.name, field.raw, run_);
     }
     places_[place] = &found->second;
     return found->second;
@@ -136,6 +142,7 @@ class History {
   EpochMeans means_;
   std::map<std::string, Known> known_;  ///< by path
   std::vector<Known*> places_;          ///< what stood at each place of the last rows
+  std::vector<Known*> row_;             ///< the fields of this row; texts have none
   std::map<std::int64_t, double> ends_;
   std::optional<double> runtime_;
   std::optional<double> epoch_;

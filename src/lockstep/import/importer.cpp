@@ -57,9 +57,9 @@ Importer::Importer(ImportOptions options) : options_(std::move(options)) {
 
 Importer::~Importer() = default;
 
-const Reader& Importer::reader_for(Input& input) const {
-  if (pattern_) return *pattern_;
-  if (!options_.format.empty()) return registry_.named(options_.format);
+Recognition Importer::reader_for(Input& input) const {
+  if (pattern_) return {pattern_.get(), {}};
+  if (!options_.format.empty()) return {&registry_.named(options_.format), {}};
   std::string_view text;
   for (const std::size_t size : kSamples) {
     text = input.peek(size);
@@ -72,8 +72,8 @@ const Reader& Importer::reader_for(Input& input) const {
         whole.find('\0') == std::string_view::npos) {
       whole = plain = without_escapes(whole);
     }
-    const Reader* reader = registry_.recognise({whole, complete, file_name(input.name())});
-    if (reader != nullptr) return *reader;
+    Recognition found = registry_.recognise({whole, complete, file_name(input.name())});
+    if (found.reader != nullptr) return found;
     if (complete) break;
     // Binary data does not become text further on.
     if (text.substr(0, kFarEnough).find('\0') != std::string_view::npos) break;
@@ -86,7 +86,8 @@ ImportedFile Importer::read(Input& input) const {
     throw Error(ErrorKind::kData,
                 input.damage().empty() ? fmt::format("{} is empty", input.name()) : input.damage());
   }
-  const Reader& reader = reader_for(input);
+  const Recognition found = reader_for(input);
+  const Reader& reader = *found.reader;
   ImportSink sink;
   reader.read(input, sink);
   input.drain();
@@ -97,6 +98,10 @@ ImportedFile Importer::read(Input& input) const {
   file.bytes = input.offset();
   file.warnings = std::move(sink.warnings());
   if (!input.damage().empty()) file.warnings.push_back(input.damage());
+  for (const Reader* other : found.others) {
+    file.warnings.push_back(fmt::format("{} also holds {}, which was not read; --as {} reads that",
+                                        file.path, other->name(), other->name()));
+  }
   file.runs = std::move(sink.runs());
   if (file.runs.empty()) {
     throw Error(ErrorKind::kData,

@@ -44,7 +44,7 @@ class Importer {
   const Registry& registry() const { return registry_; }
 
  private:
-  const Reader& reader_for(Input& input) const;
+  Recognition reader_for(Input& input) const;
 
   ImportOptions options_;
   Registry registry_;

@@ -105,6 +105,28 @@ TEST(Importer, BinaryDataInsideALogIsNamedAndReadAround) {
   EXPECT_EQ(file.warnings[0], "mixed.log line 2 holds binary data; the text around it was read");
 }
 
+TEST(Importer, ZeroBytesPartLinesInsteadOfJoiningThem) {
+  std::string text =
+      "Epoch 1/2#- 5s - loss: 1.0 - acc: 0.5#Epoch 2/2# - 4s - loss: 0.5 - acc: 0.7#";
+  for (char& c : text) c = c == '#' ? '\0' : c;
+  const ImportedFile file = import_text(text, "zeros.log", {.format = "keras"});
+  ASSERT_EQ(file.runs.at(0).epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].train_s, 4);
+  EXPECT_EQ(file.warnings.at(0), "zeros.log line 1 holds binary data; the text around it was read");
+}
+
+TEST(Importer, FileOfTwoFormatsSaysWhichWasNotRead) {
+  const std::string keras = "Epoch 1/1\n - 10s - loss: 1.0 - val_acc: 0.5\n";
+  const ImportedFile file = import_text(fixture_text("imagenet_ddp.log") + keras);
+  EXPECT_EQ(file.format, "pytorch-imagenet");
+  ASSERT_EQ(file.warnings.size(), 1u);
+  EXPECT_EQ(file.warnings[0],
+            "log.txt also holds keras, which was not read; --as keras reads that");
+  for (const std::string& name : fixture_names())
+    for (const std::string& warning : import_fixture(name).warnings)
+      EXPECT_EQ(warning.find("also holds"), std::string::npos) << name << ": " << warning;
+}
+
 TEST(Importer, TheUserKnowsBest) {
   ImportOptions options;
   options.settings = {{"workers", "8"}, {"batch", "16"}, {"model", "mine"}};
@@ -156,15 +178,32 @@ TEST(Importer, PatternReadsAnyLines) {
   EXPECT_EQ(*run.workers, 4);
 }
 
+TEST(Importer, PatternsFitWhateverTheirPlainTextIs) {
+  for (const char* pattern : {R"(epochs? (?<epoch>\d+).*loss=(?<loss>\S+))",
+                              R"((?:epoch|pass) (?<epoch>\d+), loss=(?<loss>\S+))",
+                              R"([e]poch (?<epoch>\d+)x{0,3}, l{1}oss=(?<loss>\S+))",
+                              R"(epo+ch (?<epoch>\d+), (los+=)(?<loss>\S+))",
+                              R"(^epoch (?<epoch>[\d]+)\,* loss\=(?<loss>[^\]]+)$)"}) {
+    ImportOptions options;
+    options.pattern = pattern;
+    const ImportedFile file =
+        import_text("noise\nepoch 1, loss=0.5\nepoch 2, loss=0.25\n", "x_2gpus", options);
+    ASSERT_EQ(file.runs.at(0).epochs.size(), 2u) << pattern;
+    EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].train_loss, 0.25) << pattern;
+  }
+}
+
 TEST(Importer, MeasurementsCarryTheirConfigurationAndBasis) {
   const ImportedRun run = import_fixture("tf_cnn.txt").runs.at(0);
   const std::vector<record::Measurement> rows = measurements(run);
-  ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows[0].metric, "throughput");
-  EXPECT_DOUBLE_EQ(rows[0].value, 648.25);
-  EXPECT_EQ(rows[0].workers, 2);
-  EXPECT_EQ(rows[1].metric, "step_time");
-  EXPECT_EQ(rows[1].notes.at("basis"), "global batch / throughput");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].metric, "train_loss");
+  EXPECT_EQ(rows[0].notes.at("basis"), "the last one printed");
+  EXPECT_EQ(rows[1].metric, "throughput");
+  EXPECT_DOUBLE_EQ(rows[1].value, 648.25);
+  EXPECT_EQ(rows[1].workers, 2);
+  EXPECT_EQ(rows[2].metric, "step_time");
+  EXPECT_EQ(rows[2].notes.at("basis"), "global batch / throughput");
 }
 
 TEST(LineSource, CutsLinesAsATerminalWould) {

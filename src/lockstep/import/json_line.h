@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
@@ -23,23 +24,41 @@ struct JsonLineField {
 };
 
 /// A JSON object that stands on one line. Values are found, not decoded, so that a reader pays only
-/// for those it asks for: JSON lines come by the million. Nulls and arrays are left out, and
-/// objects deeper than one inside another.
+/// for those it asks for: JSON lines come by the million, and mostly with the same names in the
+/// same places, so what stands between two values is compared with the line before and not read
+/// again. Nulls and arrays are left out, and objects deeper than one inside another.
 class JsonLine {
  public:
-  /// `text` must outlive the fields. False when it is no whole object; text after it is ignored.
+  /// `text` must outlive the fields, which hold until the next call. False when it is no whole
+  /// object; text after it is ignored.
   bool parse(std::string_view text);
 
   const std::vector<JsonLineField>& fields() const { return fields_; }
 
  private:
+  /// What led to a value in the last line, and what it meant.
+  struct Lead {
+    std::string text;
+    std::string outer;
+    std::string name;
+    bool inside = false;  ///< an object in the object
+  };
+
+  bool skip_blanks(bool commas);
   bool take_text(std::string_view& text);
-  void put(std::string_view outer, std::string_view name, std::string_view raw, bool is_text);
+  bool take_value(std::string_view outer, std::string_view name);
+  std::size_t take_known();
+  bool take_others(std::size_t known);
+  void learn(std::size_t place, const char* from, std::string_view outer, std::string_view name,
+             bool inside);
 
   const char* at_ = nullptr;
   const char* end_ = nullptr;
   std::vector<JsonLineField> fields_;
   std::deque<std::string> decoded_;  ///< texts that had escapes
+  std::deque<Lead> leads_;           ///< stay where they are: fields point into them
+  std::uint64_t alike_ = 0;          ///< lines that were as the one before
+  std::uint64_t unlike_ = 0;
 };
 
 }  // namespace lockstep::import

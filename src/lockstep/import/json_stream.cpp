@@ -6,6 +6,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "lockstep/import/json_bytes.h"
+#include "lockstep/import/plain_number.h"
+
 namespace lockstep::import {
 namespace {
 
@@ -15,6 +18,10 @@ constexpr std::size_t kDeepest = 512;
 
 bool is_blank(int c) {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+bool is_number_part(int c) {
+  return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E';
 }
 
 int hex_value(int c) {
@@ -50,6 +57,10 @@ JsonStream::JsonStream(std::string_view text) {
 
 bool JsonStream::refill() {
   if (input_ == nullptr) return false;
+  if (text_.data() >= begin_ && text_.data() < end_) {
+    held_ = text_;
+    text_ = held_;
+  }
   before_ += static_cast<std::uint64_t>(at_ - begin_);
   const std::size_t count = input_->read(buffer_.data(), buffer_.size());
   begin_ = at_ = buffer_.data();
@@ -124,22 +135,26 @@ JsonToken JsonStream::value(int c) {
 
 JsonToken JsonStream::string_token(bool key) {
   ++at_;
-  text_.clear();
+  const char* stop = quote_or_escape(at_, end_);
+  if (stop != end_ && *stop == '"') {
+    text_ = std::string_view(at_, static_cast<std::size_t>(stop - at_)).substr(0, kLongestText);
+    at_ = stop + 1;
+    return key ? JsonToken::kKey : JsonToken::kString;
+  }
+  // It has escapes, or goes on in the next piece.
+  text_ = {};
+  held_.clear();
   for (;;) {
     if (at_ == end_ && !refill()) return fail("ends inside a string");
-    const char* stop = at_;
-    while (stop != end_ && *stop != '"' && *stop != '\\') ++stop;
-    if (text_.size() < kLongestText) {
-      text_.append(at_,
-                   std::min(static_cast<std::size_t>(stop - at_), kLongestText - text_.size()));
-    }
+    stop = quote_or_escape(at_, end_);
+    held_.append(at_, std::min(static_cast<std::size_t>(stop - at_),
+                               kLongestText - std::min(kLongestText, held_.size())));
     at_ = stop;
     if (at_ == end_) continue;
-    if (*at_ == '"') {
-      ++at_;
+    if (*at_++ == '"') {
+      text_ = held_;
       return key ? JsonToken::kKey : JsonToken::kString;
     }
-    ++at_;
     if (!append_escape()) return fail("ends inside a string");
   }
 }
@@ -150,7 +165,7 @@ bool JsonStream::append_escape() {
   ++at_;
   if (c != 'u') {
     const char plain = c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : static_cast<char>(c);
-    if (text_.size() < kLongestText) text_ += plain;
+    if (held_.size() < kLongestText) held_ += plain;
     return true;
   }
   unsigned code = 0;
@@ -162,17 +177,20 @@ bool JsonStream::append_escape() {
   }
   // Halves of pairs stand for what no log's numbers or names need.
   if (code >= 0xD800 && code < 0xE000) code = 0xFFFD;
-  if (text_.size() < kLongestText) append_code(text_, code);
+  if (held_.size() < kLongestText) append_code(held_, code);
   return true;
 }
 
 JsonToken JsonStream::number_token() {
+  const char* stop = plain_number(at_, end_, number_);
+  if (stop != nullptr && stop != end_ && !is_number_part(*stop)) {
+    at_ = stop;
+    return JsonToken::kNumber;
+  }
   char digits[64];
   std::size_t size = 0;
   for (int c = peek_byte(); c >= 0; c = peek_byte()) {
-    const bool part =
-        (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E';
-    if (!part) break;
+    if (!is_number_part(c)) break;
     if (size < sizeof(digits)) digits[size++] = static_cast<char>(c);
     ++at_;
   }
@@ -212,7 +230,42 @@ JsonToken JsonStream::word_token() {
 void JsonStream::skip(JsonToken first) {
   if (first != JsonToken::kBeginObject && first != JsonToken::kBeginArray) return;
   const std::size_t outside = open_.size() - 1;
-  while (open_.size() > outside && next() != JsonToken::kEnd) {
+  while (open_.size() > outside) {
+    at_ = quote_or_bracket(at_, end_);
+    if (at_ == end_) {
+      if (refill()) continue;
+      next();  // says where it ends
+      return;
+    }
+    const char c = *at_;
+    if (c == '"') {
+      if (!skip_string()) return;
+      continue;
+    }
+    if (c == '{' || c == '[') {
+      if (open_.size() >= kDeepest) return static_cast<void>(fail("is nested too deeply"));
+      open_ += c;
+    } else {
+      if ((open_.back() == '{') != (c == '}'))
+        return static_cast<void>(fail("has a bracket too many"));
+      open_.pop_back();
+    }
+    ++at_;
+  }
+  expect_key_ = !open_.empty() && open_.back() == '{';
+}
+
+bool JsonStream::skip_string() {
+  ++at_;
+  for (;;) {
+    at_ = quote_or_escape(at_, end_);
+    if (at_ == end_) {
+      if (refill()) continue;
+      fail("ends inside a string");
+      return false;
+    }
+    if (*at_++ == '"') return true;
+    if (peek_byte() >= 0) ++at_;  // what was escaped
   }
 }
 

@@ -44,7 +44,7 @@ class JsonStream {
   std::size_t depth() const { return open_.size(); }
 
   /// Skips the value whose first token was given last: the rest of an object or array, nothing for
-  /// others.
+  /// others. Looks at brackets and texts alone.
   void skip(JsonToken first);
 
   /// Bytes read so far.
@@ -58,6 +58,7 @@ class JsonStream {
   void skip_blanks();
   JsonToken value(int c);
   JsonToken string_token(bool key);
+  bool skip_string();
   JsonToken number_token();
   JsonToken word_token();
   bool append_escape();
@@ -71,7 +72,8 @@ class JsonStream {
   std::uint64_t before_ = 0;  ///< bytes of earlier buffers
   std::string open_;          ///< '{' and '[' that are open
   bool expect_key_ = false;
-  std::string text_;
+  std::string_view text_;  ///< of the buffer, or of `held_`
+  std::string held_;       ///< a text that had escapes or came in pieces
   double number_ = 0;
   std::string problem_;
   bool done_ = false;

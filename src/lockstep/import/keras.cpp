@@ -6,27 +6,11 @@
 
 #include "lockstep/import/epoch_table.h"
 #include "lockstep/import/keras_benchmark.h"
+#include "lockstep/import/ratio.h"
 #include "lockstep/import/text_scan.h"
 
 namespace lockstep::import {
 namespace {
-
-struct Ratio {
-  std::int64_t done = 0;
-  std::int64_t of = 0;
-};
-
-/// "12/391" at the front of `text`.
-std::optional<Ratio> take_ratio(std::string_view& text) {
-  std::string_view rest = text;
-  const auto done = take_number(rest);
-  if (!done || rest.empty() || rest[0] != '/') return std::nullopt;
-  rest.remove_prefix(1);
-  const auto of = take_number(rest);
-  if (!of || *done < 0 || *of < 0 || *of > 1e12 || *done > 1e12) return std::nullopt;
-  text = rest;
-  return Ratio{static_cast<std::int64_t>(*done), static_cast<std::int64_t>(*of)};
-}
 
 /// "Epoch 3/16", at the start or stuck to the end of an overwritten bar.
 std::optional<Ratio> epoch_header(std::string_view text) {
@@ -239,6 +223,13 @@ class KerasParser final : public LogParser {
   std::optional<std::int64_t> train_samples_;
 };
 
+bool own_line(std::string_view after_epoch) {
+  while (!after_epoch.empty() && after_epoch[0] == ' ') after_epoch.remove_prefix(1);
+  if (!after_epoch.starts_with("- ")) return false;
+  after_epoch.remove_prefix(2);
+  return !take_number(after_epoch);
+}
+
 Match recognise_keras(const Sample& sample) {
   const std::string_view text = sample.text;
   if (contains(text, "BenchmarkMetric: {")) return Match::kLikely;
@@ -246,7 +237,9 @@ Match recognise_keras(const Sample& sample) {
   for (std::size_t at = text.find("Epoch "); at != std::string_view::npos && !header;
        at = text.find("Epoch ", at + 1)) {
     std::string_view rest = text.substr(at + 6, 32);
-    header = take_ratio(rest).has_value();
+    // "Epoch 1/5 - loss: 0.4" is some script's own line: Keras says the epoch apart, or its time
+    // first.
+    header = take_ratio(rest).has_value() && !own_line(rest);
   }
   if (!header) return Match::kNo;
   if (contains(text, "/step - ") || contains(text, "s - loss: ") || contains(text, " - ETA: ") ||

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "lockstep/import/contains_any.h"
 #include "lockstep/import/intervals.h"
 #include "lockstep/import/json_stream.h"
 #include "lockstep/import/text_scan.h"
@@ -16,8 +17,7 @@ namespace {
 constexpr std::size_t kMostSteps = 1'000'000;
 
 bool is_collective(std::string_view name) {
-  return contains(name, "nccl") || contains(name, "Nccl") || contains(name, "rccl") ||
-         contains(name, "oneccl");
+  return contains_any<"nccl", "Nccl", "rccl", "oneccl">(name);
 }
 
 class Trace {
@@ -143,7 +143,11 @@ class KinetoReader final : public Reader {
 
   Match recognise(const Sample& sample) const override {
     const std::string_view text = trim(sample.text);
-    if (text.empty() || text[0] != '{') return Match::kNo;
+    if (text.empty() || (text[0] != '{' && text[0] != '[')) return Match::kNo;
+    // Older profilers write the array of events alone.
+    if (text[0] == '[')
+      return contains(text, "ProfilerStep") && contains(text, "\"ph\"") ? Match::kLikely
+                                                                        : Match::kNo;
     const bool events = contains(text, "\"traceEvents\"");
     const bool profiler = contains(text, "\"schemaVersion\"") ||
                           contains(text, "\"deviceProperties\"") ||
@@ -156,7 +160,8 @@ class KinetoReader final : public Reader {
   void read(Input& input, ImportSink& sink) const override {
     JsonStream json(input);
     Trace trace;
-    if (json.next() != JsonToken::kBeginObject) return;
+    const JsonToken first = json.next();
+    if (first == JsonToken::kBeginArray) events(json, trace);
     std::string key;
     for (JsonToken token = json.next(); token != JsonToken::kEnd; token = json.next()) {
       if (token == JsonToken::kKey) {

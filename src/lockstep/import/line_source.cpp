@@ -67,8 +67,9 @@ bool LineSource::refill() {
   }
   // Judged once for each chunk, so that plain text pays nothing for it line by line.
   const char* fresh = buffer_.data() + end_;
-  overwritten_ = has(fresh, count, '\r') || has(fresh, count, '\b') || (overwritten_ && end_ > 0);
-  marked_ = has(fresh, count, kEscape) || has(fresh, count, '\0') || (marked_ && end_ > 0);
+  overwritten_ = has(fresh, count, '\r') || has(fresh, count, '\b') || has(fresh, count, '\0') ||
+                 (overwritten_ && end_ > 0);
+  marked_ = has(fresh, count, kEscape) || (marked_ && end_ > 0);
   end_ += count;
   return true;
 }
@@ -107,8 +108,11 @@ bool LineSource::next_raw(std::string_view& raw) {
 bool LineSource::next_segment(std::string_view& segment) {
   while (!rest_.empty()) {
     std::size_t stop = rest_.find('\r');
-    // Runs of backspaces are short and rare: looked for only up to the next carriage return.
+    // Backspaces and zeros are rare: looked for only up to the next carriage return.
     stop = std::min(stop, rest_.substr(0, stop).find('\b'));
+    stop = std::min(stop, rest_.substr(0, stop).find('\0'));
+    if (stop != std::string_view::npos && rest_[stop] == '\0' && binary_line_ == 0)
+      binary_line_ = number_;
     segment = rest_.substr(0, stop);
     rest_ = stop == std::string_view::npos ? std::string_view() : rest_.substr(stop + 1);
     if (!segment.empty()) return true;
@@ -117,10 +121,7 @@ bool LineSource::next_segment(std::string_view& segment) {
 }
 
 std::string_view LineSource::clean(std::string_view text) {
-  const bool escapes = has(text.data(), text.size(), kEscape);
-  const bool zeros = has(text.data(), text.size(), '\0');
-  if (!escapes && !zeros) return text;
-  if (zeros && binary_line_ == 0) binary_line_ = number_;
+  if (!has(text.data(), text.size(), kEscape)) return text;
   cleaned_ = without_escapes(text);
   return cleaned_;
 }

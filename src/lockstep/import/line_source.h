@@ -17,7 +17,8 @@ struct Line {
 
 /// Cuts an input into lines, in fixed memory. What a terminal would have overwritten comes as lines
 /// of its own: a carriage return and a run of backspaces end a line as a line feed does, but do not
-/// count. Empty lines are skipped. Lines beyond `kLongestLine` are cut.
+/// count; so does a zero byte, lest what stood around a hole in the file becomes one line.
+/// Empty lines are skipped. Lines beyond `kLongestLine` are cut.
 class LineSource {
  public:
   static constexpr std::size_t kLongestLine = 8 * 1024 * 1024;
@@ -45,8 +46,8 @@ class LineSource {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::size_t searched_ = 0;
-  bool overwritten_ = false;  ///< the buffer holds carriage returns or backspaces
-  bool marked_ = false;       ///< the buffer holds escapes or zero bytes
+  bool overwritten_ = false;  ///< the buffer holds carriage returns, backspaces or zeros
+  bool marked_ = false;       ///< the buffer holds escapes
   bool ended_ = false;
   bool cutting_ = false;
   std::string_view rest_;  ///< of a physical line that holds several

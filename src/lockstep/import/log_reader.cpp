@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "lockstep/import/decimal_comma.h"
 #include "lockstep/import/log_facts.h"
 #include "lockstep/import/rank_prefix.h"
 
@@ -41,6 +42,8 @@ void warn_of_damage(const LineSource& lines, const Input& input, ImportSink& sin
 
 void LogReader::read(Input& input, ImportSink& sink) const {
   const PrefixStyle style = prefix_style(input.peek(kStyleSample));
+  const bool commas = writes_decimal_commas(input.peek(kStyleSample));
+  std::string pointed;
   LineSource lines(input);
   LogFacts facts;
   std::map<int, std::unique_ptr<LogParser>> streams;
@@ -54,7 +57,7 @@ void LogReader::read(Input& input, ImportSink& sink) const {
     // Only the first of the pieces that overwrite each other carries the prefix.
     if (ranked.rank < 0 && line.number == last_number) ranked.rank = last_rank;
     last_number = line.number;
-    line.text = ranked.text;
+    line.text = commas ? with_decimal_points(ranked.text, pointed) : ranked.text;
     if (ranked.rank != last_rank || parser == nullptr) {
       auto found = streams.find(ranked.rank);
       if (found == streams.end()) {
@@ -72,6 +75,8 @@ void LogReader::read(Input& input, ImportSink& sink) const {
     }
   }
   warn_of_damage(lines, input, sink);
+  if (commas)
+    sink.warn(fmt::format("{} writes decimals with commas: 0,91 was read as 0.91", input.name()));
   std::vector<ImportedRun> best;
   std::uint64_t best_weight = 0;
   for (auto& [rank, stream] : streams) {

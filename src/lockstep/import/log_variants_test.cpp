@@ -184,5 +184,71 @@ TEST(LogVariants, TestFiguresOfEveryEpochAreItsValidation) {
   EXPECT_DOUBLE_EQ(run.epochs[1].val_accuracy, 0.75);
 }
 
+TEST(LogVariants, DecimalCommasAreReadWhereALogHasNoPoints) {
+  const ImportedFile file = import_text(
+      "Epoch 1/2: loss=1,234 val_acc=0,743 time=12,5s\n"
+      "Epoch 2/2: loss=0,912 val_acc=0,750 time=12,25s\n");
+  ASSERT_EQ(file.runs.at(0).epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[0].train_loss, 1.234);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[0].val_accuracy, 0.743);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].train_s, 12.25);
+  ASSERT_EQ(file.warnings.size(), 1u);
+  EXPECT_EQ(file.warnings[0], "log.txt writes decimals with commas: 0,91 was read as 0.91");
+}
+
+TEST(LogVariants, CommasOfTimesThousandsAndListsAreNoDecimals) {
+  const ImportedFile file = import_text(
+      "2024-05-01 12:00:03,123 - INFO - devices 0,1,2,3 - Epoch 1/2 - loss: 5 - 1,250 images/sec\n"
+      "2024-05-01 12:00:09,456 - INFO - devices 0,1,2,3 - Epoch 2/2 - loss: 4 - 1,300 "
+      "images/sec\n");
+  EXPECT_EQ(file.format, "epoch-lines");
+  EXPECT_TRUE(file.warnings.empty());
+  ASSERT_EQ(file.runs.at(0).epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].train_loss, 4);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].examples_per_s, 1300);
+}
+
+TEST(LogVariants, TablesOfSemicolonsMayHaveDecimalCommas) {
+  const ImportedRun run =
+      import_text("epoch;step;train_loss;val_acc\n0;9;0,5;0,25\n1;19;0,25;0,75\n").runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_loss, 0.5);
+  EXPECT_DOUBLE_EQ(run.epochs[1].val_accuracy, 0.75);
+}
+
+TEST(LogVariants, TfCnnUnderHorovodPrintsRatesOfOneProcess) {
+  const ImportedRun run =
+      import_text(
+          "TensorFlow:  1.14\nModel:       resnet101\nBatch size:  256 global\n"
+          "             64 per device\nDevices:     ['horovod/gpu:0', 'horovod/gpu:1']\n"
+          "Variables:   horovod\n1\timages/sec: 128.0 +/- 0.0 (jitter = 0.0)\t8.1\n"
+          "10\timages/sec: 128.0 +/- 0.2 (jitter = 0.5)\t8.0\ntotal images/sec: 510.00\n")
+          .runs.at(0);
+  EXPECT_EQ(*run.workers, 4);
+  EXPECT_DOUBLE_EQ(run.throughput.median(), 512);
+  EXPECT_DOUBLE_EQ(run.step_time.median(), 0.5);
+  EXPECT_DOUBLE_EQ(*run.reported_throughput, 510);
+}
+
+TEST(LogVariants, MlperfAccuracyOfSeveralPartsIsKeptByPart) {
+  const ImportedRun run =
+      import_text(
+          ":::MLLOG {\"time_ms\": 1000, \"key\": \"run_start\", \"value\": null, \"metadata\": "
+          "{}}\n"
+          ":::MLLOG {\"time_ms\": 9000, \"key\": \"eval_accuracy\", \"value\": {\"BBOX\": 0.37, "
+          "\"SEGM\": 0.34}, \"metadata\": {\"epoch_num\": 3}}\n")
+          .runs.at(0);
+  EXPECT_DOUBLE_EQ(run.other.at("eval_accuracy.BBOX").last(), 0.37);
+  EXPECT_DOUBLE_EQ(run.other.at("eval_accuracy.SEGM").last(), 0.34);
+}
+
+TEST(LogVariants, JsonLinesMayTellWorkersAndBatch) {
+  const ImportedRun run =
+      import_text("{\"train_loss\": 0.5, \"epoch\": 1, \"world_size\": 4, \"batch_size\": 32}\n")
+          .runs.at(0);
+  EXPECT_EQ(*run.workers, 4);
+  EXPECT_EQ(*run.batch_per_worker, 32);
+}
+
 }  // namespace
 }  // namespace lockstep::import

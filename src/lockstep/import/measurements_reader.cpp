@@ -1,16 +1,21 @@
 #include "lockstep/import/measurements_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <istream>
 #include <streambuf>
 
+#include "lockstep/base/error.h"
 #include "lockstep/import/csv_rows.h"
 #include "lockstep/import/measurements_table.h"
 #include "lockstep/import/text_scan.h"
 
 namespace lockstep::import {
 namespace {
+
+constexpr std::size_t kHeaderSample = 64 * 1024;
 
 /// An Input as the stream that the table's reader takes.
 class InputBuffer final : public std::streambuf {
@@ -38,7 +43,7 @@ class MeasurementsReader final : public Reader {
   }
 
   Match recognise(const Sample& sample) const override {
-    std::vector<std::string> header = csv_header(sample.text);
+    std::vector<std::string> header = csv_header(sample.text, csv_delimiter(sample.text));
     for (std::string& name : header) name = lower(name);
     const auto has = [&](std::string_view name) {
       return std::find(header.begin(), header.end(), name) != header.end();
@@ -47,6 +52,13 @@ class MeasurementsReader final : public Reader {
   }
 
   void read(Input& input, ImportSink& sink) const override {
+    if (csv_delimiter(input.peek(kHeaderSample)) != ',') {
+      throw Error(ErrorKind::kData,
+                  fmt::format("{} is a measurements table whose fields are not separated by commas "
+                              "(line 1)",
+                              input.name()),
+                  "save it with commas, and with points in its numbers");
+    }
     InputBuffer buffer(input);
     std::istream in(&buffer);
     MeasurementsTable table = read_measurements_table(in, input.name());

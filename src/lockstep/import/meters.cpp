@@ -1,45 +1,60 @@
 #include "lockstep/import/meters.h"
 
+#include <array>
+
 #include "lockstep/import/text_scan.h"
 
 namespace lockstep::import {
 namespace {
 
-bool is_name_char(char c) {
-  return is_letter(c) || is_digit(c) || c == '@' || c == '/' || c == '_';
+enum CharClass : unsigned char { kOther, kInName, kLetter };
+
+/// Of each byte, so that a line of many meters is one look-up a letter.
+constexpr std::array<CharClass, 256> kClasses = [] {
+  std::array<CharClass, 256> classes{};
+  for (int c = 0; c < 256; ++c) {
+    const char letter = static_cast<char>(c);
+    if (is_letter(letter)) {
+      classes[static_cast<std::size_t>(c)] = kLetter;
+    } else if (is_digit(letter) || letter == '@' || letter == '/' || letter == '_') {
+      classes[static_cast<std::size_t>(c)] = kInName;
+    }
+  }
+  return classes;
+}();
+
+CharClass class_of(char c) {
+  return kClasses[static_cast<unsigned char>(c)];
 }
 
 }  // namespace
 
-std::optional<Meter> take_meter(std::string_view& text) {
-  while (!text.empty()) {
-    std::size_t begin = 0;
-    while (begin < text.size() && !is_letter(text[begin])) ++begin;
-    std::size_t end = begin;
-    while (end < text.size() && is_name_char(text[end])) ++end;
-    if (begin == end) break;
-    Meter meter;
-    meter.name = text.substr(begin, end - begin);
-    text.remove_prefix(end);
-    std::string_view rest = text;
-    if (!rest.empty() && rest[0] == ':') rest.remove_prefix(1);
-    if (rest.empty() || (rest[0] != ' ' && rest[0] != '\t')) continue;
-    const auto value = take_number(rest);
-    if (!value) continue;
-    meter.value = *value;
-    while (!rest.empty() && (rest[0] == ' ' || rest[0] == 's')) rest.remove_prefix(1);
-    if (!rest.empty() && rest[0] == '(') {
-      std::string_view inside = rest.substr(1);
-      if (const auto mean = take_number(inside)) {
-        meter.mean = *mean;
-        rest = inside;
-      }
+bool take_meter(std::string_view& text, Meter& meter) {
+  const char* at = text.data();
+  const char* end = at + text.size();
+  for (;;) {
+    while (at != end && class_of(*at) != kLetter) ++at;
+    const char* name = at;
+    while (at != end && class_of(*at) != kOther) ++at;
+    if (at == name) break;
+    meter.name = std::string_view(name, static_cast<std::size_t>(at - name));
+    const char* value = at != end && *at == ':' ? at + 1 : at;
+    if (value == end || (*value != ' ' && *value != '\t')) continue;
+    const char* stop = past_number(value, end, meter.value);
+    if (stop == nullptr) continue;
+    at = stop;
+    meter.mean = meter.value;
+    while (at != end && (*at == ' ' || *at == 's')) ++at;
+    if (at != end && *at == '(') {
+      stop = past_number(at + 1, end, meter.mean);
+      if (stop == nullptr) meter.mean = meter.value;
+      at = stop == nullptr ? at : stop;
     }
-    text = rest;
-    return meter;
+    text = std::string_view(at, static_cast<std::size_t>(end - at));
+    return true;
   }
   text = {};
-  return std::nullopt;
+  return false;
 }
 
 }  // namespace lockstep::import

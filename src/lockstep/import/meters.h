@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string_view>
 
 namespace lockstep::import {
@@ -9,11 +8,11 @@ namespace lockstep::import {
 struct Meter {
   std::string_view name;
   double value = 0;
-  std::optional<double> mean;
+  double mean = 0;  ///< the value itself where no mean stands beside it
 };
 
-/// Takes the next "Name 1.2 (3.4)" or "name: 1.2 (3.4)" from `text`; nothing, and `text` empty,
-/// when there is none.
-std::optional<Meter> take_meter(std::string_view& text);
+/// Takes the next "Name 1.2 (3.4)" or "name: 1.2 (3.4)" from `text`. False, and `text` empty, when
+/// there is none.
+bool take_meter(std::string_view& text, Meter& meter);
 
 }  // namespace lockstep::import

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "lockstep/import/epoch_table.h"
 #include "lockstep/import/json_line.h"
@@ -25,7 +27,8 @@ struct Entry {
   std::optional<double> first_epoch;
   std::optional<double> epoch_count;
   std::optional<double> samples;
-  std::optional<double> throughput;  // of the value itself
+  std::optional<double> throughput;                        // of the value itself
+  std::vector<std::pair<std::string_view, double>> parts;  // of a value that has several
 };
 
 std::optional<double>* metadata(const JsonLineField& field, Entry& entry) {
@@ -54,6 +57,8 @@ void read_fields(const JsonLine& json, Entry& entry) {
     } else if (field.is("metadata", "status")) {
       entry.status = field.raw;
     } else if (field.outer == "metadata" || field.outer == "value") {
+      if (field.outer == "value" && field.number() && entry.parts.size() < 16)
+        entry.parts.emplace_back(field.name, *field.number());
       std::optional<double>* target = metadata(field, entry);
       const auto number = target == nullptr ? std::nullopt : field.number();
       if (number && std::abs(*number) < 1e15) *target = number;
@@ -250,6 +255,12 @@ class MlperfParser final : public LogParser {
   }
 
   void figure(const Entry& entry, std::string_view key) {
+    // {"BBOX": 0.37, "SEGM": 0.34}: neither alone is the accuracy.
+    for (const auto& [part, value] : entry.parts) {
+      if (run_.other.size() < 256)
+        run_.other[std::string(key) + "." + printable(part, 40)].add(
+            static_cast<std::int64_t>(entry.epoch.value_or(0)), value);
+    }
     if (!entry.has_number) return;
     if (!entry.epoch || *entry.epoch < 0 || *entry.epoch >= 20'000) {
       // Language models count samples instead of epochs.

@@ -6,6 +6,7 @@
 
 #include "lockstep/import/epoch_table.h"
 #include "lockstep/import/meters.h"
+#include "lockstep/import/ratio.h"
 #include "lockstep/import/text_scan.h"
 
 namespace lockstep::import {
@@ -26,17 +27,10 @@ std::optional<Position> take_position(std::string_view& text) {
   const std::size_t open = rest.find('[');
   if (!epoch || open == std::string_view::npos || open > 8) return std::nullopt;
   rest.remove_prefix(open + 1);
-  const auto step = take_number(rest);
-  if (!step || rest.empty() || rest[0] != '/') return std::nullopt;
-  rest.remove_prefix(1);
-  const auto steps = take_number(rest);
-  if (!steps || *epoch < 0 || *epoch > 1e6 || *step < 0 || *steps < 0 || *steps > 1e12 ||
-      *step > *steps) {
-    return std::nullopt;
-  }
+  const auto steps = take_ratio(rest);
+  if (!steps || *epoch < 0 || *epoch > 1e6 || steps->done > steps->of) return std::nullopt;
   text = rest;
-  return Position{static_cast<std::int64_t>(*epoch), static_cast<std::int64_t>(*step),
-                  static_cast<std::int64_t>(*steps)};
+  return Position{static_cast<std::int64_t>(*epoch), steps->done, steps->of};
 }
 
 /// " *   Acc@1 69.758 Acc@5 89.078", " * Prec@1 ...", "Test:  Acc@1 69.7 ...".
@@ -74,18 +68,8 @@ class ImagenetParser final : public LogParser {
 
  private:
   bool train_line(std::string_view text) {
-    if (const std::size_t total = text.find("Total time: "); total != std::string_view::npos) {
-      std::string_view number = text.substr(1);
-      const auto epoch = take_number(number);
-      const auto seconds =
-          parse_duration(text.substr(total + 12, 16).substr(0, text.substr(total + 12).find(' ')));
-      if (epoch && seconds && *epoch >= 0 && *epoch < 1e6) {
-        table_.set(static_cast<std::int64_t>(*epoch) + 1, Metric::kEpochTime, *seconds);
-      }
-      return true;
-    }
     const auto position = take_position(text);
-    if (!position) return false;
+    if (!position) return epoch_total(text);
     // A rank that lags behind ends an epoch after another began the next; a fresh start begins one.
     if (any_ && position->epoch < place_.epoch && position->step > 1) return true;
     if (position->epoch != place_.epoch || !any_) {
@@ -97,23 +81,37 @@ class ImagenetParser final : public LogParser {
     place_ = *position;
     any_ = true;
     // torchvision's references count images and batches of one process; main.py those of all.
-    if (!per_process_ && contains(text, "eta: ")) per_process_ = true;
-    while (const auto meter = take_meter(text)) figure(*meter);
+    if (!per_process_ && contains(text.substr(0, 16), "eta: ")) per_process_ = true;
+    for (Meter meter; take_meter(text, meter);) figure(meter);
+    return true;
+  }
+
+  /// "[0] Total time: 0:12:34".
+  bool epoch_total(std::string_view text) {
+    const std::size_t total = text.find("Total time: ");
+    if (total == std::string_view::npos) return false;
+    std::string_view number = text.substr(1);
+    const auto epoch = take_number(number);
+    text = text.substr(total + 12, 16);
+    const auto seconds = parse_duration(text.substr(0, text.find(' ')));
+    if (epoch && seconds && *epoch >= 0 && *epoch < 1e6) {
+      table_.set(static_cast<std::int64_t>(*epoch) + 1, Metric::kEpochTime, *seconds);
+    }
     return true;
   }
 
   void figure(const Meter& meter) {
     if (meter.name == "Time" || meter.name == "time") {
       run_.step_time.add(place_.epoch * place_.steps + place_.step, meter.value);
-      mean_time_ = meter.mean.value_or(meter.value);
+      mean_time_ = meter.mean;
     } else if (meter.name == "Speed" || meter.name == "img/s") {
       (per_process_ ? run_.throughput_per_worker : run_.throughput)
           .add(place_.epoch * place_.steps + place_.step, meter.value);
     } else if (meter.name == "Loss" || meter.name == "loss") {
-      mean_loss_ = meter.mean.value_or(meter.value);
+      mean_loss_ = meter.mean;
       run_.train_loss.add(place_.epoch * place_.steps + place_.step, meter.value);
     } else if (meter.name == "Acc@1" || meter.name == "Prec@1" || meter.name == "acc1") {
-      mean_accuracy_ = meter.mean.value_or(meter.value);
+      mean_accuracy_ = meter.mean;
     } else if (meter.name == "lr") {
       rate_ = meter.value;
     } else if (meter.name == "Data" || meter.name == "data") {

@@ -62,17 +62,19 @@ const Reader& Registry::named(std::string_view name) const {
               "choose one of " + names);
 }
 
-const Reader* Registry::recognise(const Sample& sample) const {
-  const Reader* best = nullptr;
+Recognition Registry::recognise(const Sample& sample) const {
+  Recognition found;
   Match sure = Match::kNo;
   for (const auto& reader : readers_) {
     const Match match = reader->recognise(sample);
     if (match > sure) {
-      best = reader.get();
+      found.reader = reader.get();
       sure = match;
+    } else if (match == Match::kCertain) {
+      found.others.push_back(reader.get());
     }
   }
-  return best;
+  return found;
 }
 
 }  // namespace lockstep::import

@@ -8,6 +8,12 @@
 
 namespace lockstep::import {
 
+/// Who knows a sample.
+struct Recognition {
+  const Reader* reader = nullptr;     ///< the surest; none when no reader knows it
+  std::vector<const Reader*> others;  ///< that are certain as well: the file holds two formats
+};
+
 /// Every reader that recognises its format, in the order they are asked. A new format is added
 /// here.
 class Registry {
@@ -19,8 +25,7 @@ class Registry {
   /// Throws kUsage with the nearest names for an unknown one.
   const Reader& named(std::string_view name) const;
 
-  /// The reader that is surest of the sample; none when no reader knows it.
-  const Reader* recognise(const Sample& sample) const;
+  Recognition recognise(const Sample& sample) const;
 
  private:
   std::vector<std::unique_ptr<Reader>> readers_;

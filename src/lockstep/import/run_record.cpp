@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -82,6 +83,9 @@ void epoch_rows(const ImportedRun& run, Rows& rows) {
   if (run.epoch_s) rows.add("epoch_time", *run.epoch_s, "s");
   // Beside epochs it is of another data set or of other weights: one figure must not be both.
   if (run.at_end && run.epochs.empty()) rows.outcome(*run.at_end);
+  const bool loss_told = run.at_end && std::isfinite(run.at_end->train_loss);
+  if (run.epochs.empty() && !loss_told && !run.train_loss.empty())
+    rows.add("train_loss", run.train_loss.last(), "", "the last one printed");
 }
 
 /// Rates and step times of the whole run: the median, so that a slow start does not count.
@@ -101,6 +105,24 @@ void rate_rows(const ImportedRun& run, Rows& rows) {
     rows.add("step_time", run.step_time.median(), "s",
              basis.empty() ? fmt::format("median of {}", run.step_time.count()) : basis);
   }
+}
+
+/// Where the steps of a trace went, as means over its ranks; the parts add up to the step.
+void phase_rows(const ImportedRun& run, Rows& rows) {
+  if (!run.sync_s) return;
+  rows.add("sync_time", *run.sync_s, "s", "collectives while nothing was computed, per step");
+  double compute = 0;
+  std::size_t ranks = 0;
+  for (const RankSplit& split : run.ranks) {
+    if (!std::isfinite(split.compute_s)) continue;
+    compute += split.compute_s;
+    ++ranks;
+  }
+  if (ranks == 0 || run.step_time.empty()) return;
+  compute /= static_cast<double>(ranks);
+  rows.add("compute_time", compute, "s", "kernels other than collectives, per step");
+  rows.add("other_time", std::max(0.0, run.step_time.median() - compute - *run.sync_s), "s",
+           "the device copied or did nothing, per step");
 }
 
 void link_rows(const ImportedRun& run, Rows& rows) {
@@ -123,8 +145,7 @@ std::vector<record::Measurement> measurements(const ImportedRun& run) {
   epoch_rows(run, rows);
   rate_rows(run, rows);
   if (run.total_s) rows.add("total_time", *run.total_s, "s", note_of(run, "total_time"));
-  if (run.sync_s)
-    rows.add("sync_time", *run.sync_s, "s", "collectives while nothing was computed, per step");
+  phase_rows(run, rows);
   if (run.queue_wait_s) rows.add("queue_wait", *run.queue_wait_s, "s");
   if (run.out_of_memory) rows.add("out_of_memory", 1, "");
   link_rows(run, rows);

@@ -124,5 +124,24 @@ TEST(TableFormats, MeasurementsTableIsKeptAsRows) {
   EXPECT_DOUBLE_EQ(file.runs[0].rows[1].value, 0.42);
 }
 
+TEST(TableFormats, LinesOfALogWithDashesAreNoChart) {
+  EXPECT_EQ(import_text("2024-05-01 12:00:03,123 - INFO - main - Epoch 1/2 - loss: 0.5\n"
+                        "2024-05-01 12:00:09,123 - INFO - main - Epoch 2/2 - loss: 0.4\n")
+                .format,
+            "epoch-lines");
+}
+
+TEST(TableFormats, ValidationWithoutEpochsIsThatAtTheEnd) {
+  const ImportedRun run =
+      import_text(
+          "\"Step\",\"a - val/acc\",\"a - val/acc__MIN\",\"a - val/acc__MAX\",\"a - _step\"\n"
+          "10,70.5,70.5,70.5,10\n20,72.5,72.5,72.5,20\n")
+          .runs.at(0);
+  ASSERT_TRUE(run.at_end);
+  EXPECT_DOUBLE_EQ(run.at_end->val_accuracy, 0.725);
+  EXPECT_FALSE(run.other.contains("_step"));
+  for (const std::string& what : run.missing) EXPECT_FALSE(what.starts_with("validation")) << what;
+}
+
 }  // namespace
 }  // namespace lockstep::import

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -148,6 +149,7 @@ class EventFile {
   std::int64_t scalars() const { return scalars_; }
 
   ImportedRun finish() {
+    for (const auto& [step, mark] : epochs_) ends_[number_of(mark.epoch) - 1] = mark.wall;
     for (const Point& point : points_) {
       const bool keras = point.tag->starts_with("epoch_");
       std::string name = keras ? point.tag->substr(6) : *point.tag;
@@ -170,6 +172,11 @@ class EventFile {
     double value;
   };
 
+  struct EpochMark {
+    double epoch;
+    double wall;
+  };
+
   void scalar(std::string_view bytes, std::int64_t step, double wall) {
     WireMessage message(bytes);
     std::string_view tag;
@@ -182,10 +189,9 @@ class EventFile {
     if (tag.empty() || !number || tag.starts_with("_hparams_") || tag == "hp_metric") return;
     ++scalars_;
     if (tag == "epoch" || tag == "train/epoch" || tag == "trainer/epoch") {
-      // Lightning and the Trainer log it beside every figure; Lightning counts from 0.
       if (*number >= 0 && *number < 1e6 && epochs_.size() < kMostPoints) {
-        epochs_[step] = *number;
-        ends_[static_cast<std::int64_t>(*number)] = wall;
+        epochs_[step] = {*number, wall};
+        fractions_ = fractions_ || *number != std::floor(*number);
       }
       return;
     }
@@ -198,8 +204,15 @@ class EventFile {
   std::optional<double> epoch_at(std::int64_t step) const {
     if (epochs_.empty()) return std::nullopt;
     const auto found = epochs_.lower_bound(step);
-    const double epoch = found == epochs_.end() ? epochs_.rbegin()->second : found->second;
-    return std::floor(epoch) + 1;
+    const EpochMark& mark = found == epochs_.end() ? epochs_.rbegin()->second : found->second;
+    return static_cast<double>(number_of(mark.epoch));
+  }
+
+  /// Beside every figure Lightning logs the epoch it is in, counting from 0, and the Trainer how
+  /// many epochs are done: 1.0 at the end of the first.
+  std::int64_t number_of(double epoch) const {
+    if (!fractions_) return static_cast<std::int64_t>(epoch) + 1;
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(epoch)));
   }
 
   /// The wall time between the ends of two epochs that follow each other.
@@ -219,8 +232,9 @@ class EventFile {
   EpochMeans means_;
   std::set<std::string, std::less<>> tags_;
   std::vector<Point> points_;
-  std::map<std::int64_t, double> epochs_;  ///< step -> epoch
-  std::map<std::int64_t, double> ends_;    ///< epoch -> wall time of its last entry
+  std::map<std::int64_t, EpochMark> epochs_;  ///< by step
+  std::map<std::int64_t, double> ends_;       ///< epoch -> wall time of its last entry
+  bool fractions_ = false;                    ///< epochs are how many are done
   bool validation_ = false;
   std::int64_t events_ = 0;
   std::int64_t scalars_ = 0;

@@ -10,8 +10,6 @@
 #include <emmintrin.h>
 #endif
 
-#include "lockstep/import/plain_number.h"
-
 namespace lockstep::import {
 namespace {
 
@@ -21,7 +19,7 @@ std::size_t grouped_length(std::string_view text) {
   if (i < text.size() && (text[i] == '-' || text[i] == '+')) ++i;
   const std::size_t first = i;
   while (i < text.size() && is_digit(text[i])) ++i;
-  if (i == first || i - first > 3) return 0;
+  if (i == first || i - first > 3 || text[first] == '0') return 0;
   std::size_t groups = 0;
   while (i + 3 < text.size() && text[i] == ',' && is_digit(text[i + 1]) && is_digit(text[i + 2]) &&
          is_digit(text[i + 3]) && (i + 4 == text.size() || !is_digit(text[i + 4]))) {
@@ -153,7 +151,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-std::optional<double> take_number(std::string_view& text) {
+std::optional<double> take_rare_number(std::string_view& text) {
   const char* at = text.data();
   const char* end = at + text.size();
   while (at != end && (*at == ' ' || *at == '\t')) ++at;

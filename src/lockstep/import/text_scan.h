@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "lockstep/import/plain_number.h"
+
 namespace lockstep::import {
 
 std::string_view trim(std::string_view text);
@@ -18,16 +20,40 @@ inline bool contains(std::string_view text, std::string_view part) {
   return position_of(part, text) != std::string_view::npos;
 }
 
-inline bool is_digit(char c) {
+constexpr bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
-inline bool is_letter(char c) {
+constexpr bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/// What is left of take_number(): "nan", "inf", thousands, and more digits than a double has.
+std::optional<double> take_rare_number(std::string_view& text);
+
+/// Past the number that stands at `at`, blanks before it; null when there is none. For inner loops;
+/// take_number() says what a number is.
+inline const char* past_number(const char* at, const char* end, double& value) {
+  while (at != end && (*at == ' ' || *at == '\t')) ++at;
+  if (at == end) return nullptr;
+  const char* stop = plain_number(at, end, value);
+  if (stop != nullptr && (stop == end || *stop != ',')) return stop;
+  std::string_view rest(at, static_cast<std::size_t>(end - at));
+  const auto rare = take_rare_number(rest);
+  if (!rare) return nullptr;
+  value = *rare;
+  return rest.data();
 }
 
 /// Takes a number from the front of `text`, after blanks: sign, decimals, exponent, "nan", "inf",
 /// thousands separated by commas ("1,234.5"). Nothing, and `text` unchanged, when there is none.
-std::optional<double> take_number(std::string_view& text);
+inline std::optional<double> take_number(std::string_view& text) {
+  const char* end = text.data() + text.size();
+  double value = 0;
+  const char* stop = past_number(text.data(), end, value);
+  if (stop == nullptr) return std::nullopt;
+  text = std::string_view(stop, static_cast<std::size_t>(end - stop));
+  return value;
+}
 
 /// The whole of `text`, blanks aside, as a number.
 std::optional<double> parse_number(std::string_view text);

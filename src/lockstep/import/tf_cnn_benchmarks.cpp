@@ -8,6 +8,8 @@
 namespace lockstep::import {
 namespace {
 
+constexpr std::string_view kRate = "images/sec: ";
+
 /// "Model:       resnet50" -> "resnet50".
 std::optional<std::string_view> header(std::string_view text, std::string_view name) {
   text = trim(text);
@@ -20,7 +22,7 @@ class TfCnnParser final : public LogParser {
  public:
   bool line(const Line& line) override {
     const std::string_view text = line.text;
-    const std::size_t rate = text.find("images/sec: ");
+    const std::size_t rate = position_of(kRate, text);
     if (rate != std::string_view::npos) return rate_line(text, rate);
     if (text.size() > 2048) return false;
     return header_line(text);
@@ -33,19 +35,19 @@ class TfCnnParser final : public LogParser {
 
  private:
   bool rate_line(std::string_view text, std::size_t at) {
-    const auto value = number_after(text, "images/sec: ");
+    std::string_view rest = text.substr(at + kRate.size());
+    const auto value = take_number(rest);
     if (!value || *value <= 0) return false;
-    if (contains(text.substr(0, at), "total ")) {
+    if (text.substr(0, at).ends_with("total ")) {
       run_.reported_throughput = *value;
       return true;
     }
     const auto step = parse_integer(last_word(text.substr(0, at)));
-    if (!step || !contains(text, "+/-")) return false;
+    if (!step || !rest.starts_with(" +/-")) return false;
     run_.throughput.add(*step, *value);
-    const std::size_t jitter = text.find("jitter = ");
-    const std::size_t close = jitter == std::string_view::npos ? jitter : text.find(')', jitter);
+    const std::size_t close = rest.find(')');  // of "(jitter = 12.2)"
     if (close != std::string_view::npos) {
-      std::string_view rest = text.substr(close + 1);
+      rest.remove_prefix(close + 1);
       if (const auto loss = take_number(rest)) run_.train_loss.add(*step, *loss);
     }
     return true;
@@ -85,6 +87,7 @@ class TfCnnParser final : public LogParser {
       run_.notes["devices"] = printable(*devices, 200);
     } else if (const auto variables = header(text, "Variables")) {
       run_.notes["variables"] = printable(*variables);
+      horovod_ = *variables == "horovod";
     } else if (const auto reduce = header(text, "AllReduce")) {
       run_.notes["all_reduce"] = printable(*reduce);
     } else {
@@ -103,17 +106,37 @@ class TfCnnParser final : public LogParser {
       } else if (devices_ > 0) {
         run_.workers.offer(devices_);
       }
+      if (rates_are_of_one_process()) rate_of_all();
       run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
       runs_.push_back(std::move(run_));
     }
     run_ = ImportedRun();
     devices_ = 0;
+    horovod_ = false;
+  }
+
+  /// Under Horovod each process prints its own rate step by step, and the total at the end.
+  bool rates_are_of_one_process() const {
+    if (!run_.workers || *run_.workers < 2 || run_.throughput.empty()) return false;
+    if (!run_.reported_throughput) return horovod_;
+    const double ratio = *run_.reported_throughput / run_.throughput.median();
+    return std::abs(ratio / static_cast<double>(*run_.workers) - 1) < 0.2;
+  }
+
+  void rate_of_all() {
+    Series all;
+    for (const Series::Point& point : run_.throughput.sample())
+      all.add(point.position, point.value * static_cast<double>(*run_.workers));
+    run_.throughput_per_worker = std::move(run_.throughput);
+    run_.throughput = std::move(all);
+    run_.notes["throughput"] = "rate of one process x processes";
   }
 
   std::vector<ImportedRun> runs_;
   ImportedRun run_;
   std::int64_t devices_ = 0;
   bool in_batch_ = false;
+  bool horovod_ = false;
 };
 
 Match recognise_tf_cnn(const Sample& sample) {

@@ -6,6 +6,7 @@
 
 #include "lockstep/import/epoch_table.h"
 #include "lockstep/import/meters.h"
+#include "lockstep/import/ratio.h"
 #include "lockstep/import/text_scan.h"
 
 namespace lockstep::import {
@@ -13,8 +14,7 @@ namespace {
 
 struct Position {
   std::int64_t epoch = 0;
-  std::int64_t step = 0;
-  std::int64_t steps = 0;
+  Ratio steps;
 };
 
 /// "0 [  50/1251 (  4%)]" at the front of `text`, which goes on after it.
@@ -25,18 +25,12 @@ std::optional<Position> take_position(std::string_view& text) {
   if (!epoch || *epoch < 0 || *epoch > 1e6 || open == std::string_view::npos || open > 12)
     return std::nullopt;
   rest.remove_prefix(open + 1);
-  const auto step = take_number(rest);
-  if (!step || rest.empty() || rest[0] != '/') return std::nullopt;
-  rest.remove_prefix(1);
-  const auto steps = take_number(rest);
+  const auto steps = take_ratio(rest);
   const std::size_t close = rest.find(']');
-  if (!steps || close == std::string_view::npos || *step < 0 || *steps < 1 || *steps > 1e12 ||
-      *step > *steps) {
+  if (!steps || close == std::string_view::npos || steps->of < 1 || steps->done > steps->of)
     return std::nullopt;
-  }
   text = rest.substr(close + 1);
-  return Position{static_cast<std::int64_t>(*epoch), static_cast<std::int64_t>(*step),
-                  static_cast<std::int64_t>(*steps)};
+  return Position{static_cast<std::int64_t>(*epoch), *steps};
 }
 
 /// "Time: 0.320s,  400.32/s  (0.470s,  272.39/s)": of one step, and the means of the epoch so far.
@@ -91,18 +85,18 @@ class TimmParser final : public LogParser {
     if (any_ && position->epoch < place_.epoch) end_run();
     place_ = *position;
     any_ = true;
-    const std::int64_t at = place_.epoch * place_.steps + place_.step;
+    const std::int64_t at = place_.epoch * place_.steps.of + place_.steps.done;
     if (const auto time = step_time(text)) {
       if (time->step_s > 0) run_.step_time.add(at, time->step_s);
       if (time->rate > 0) run_.throughput.add(at, time->rate);
       mean_ = *time;
     }
-    while (const auto meter = take_meter(text)) {
-      if (meter->name == "Loss") {
-        run_.train_loss.add(at, meter->value);
-        loss_ = meter->mean.value_or(meter->value);
-      } else if (meter->name == "LR") {
-        rate_ = meter->value;
+    for (Meter meter; take_meter(text, meter);) {
+      if (meter.name == "Loss") {
+        run_.train_loss.add(at, meter.value);
+        loss_ = meter.mean;
+      } else if (meter.name == "LR") {
+        rate_ = meter.value;
       }
     }
     return true;
@@ -112,11 +106,10 @@ class TimmParser final : public LogParser {
   bool validation_line(std::string_view text) {
     end_epoch(true);
     const std::int64_t epoch = place_.epoch + 1;
-    while (const auto meter = take_meter(text)) {
-      const double value = meter->mean.value_or(meter->value);
-      if (meter->name == "Acc@1")
-        table_.set_percent(epoch, MetricName{Metric::kValAccuracy}, value);
-      if (meter->name == "Loss") table_.set(epoch, Metric::kValLoss, value);
+    for (Meter meter; take_meter(text, meter);) {
+      const double value = meter.mean;
+      if (meter.name == "Acc@1") table_.set_percent(epoch, MetricName{Metric::kValAccuracy}, value);
+      if (meter.name == "Loss") table_.set(epoch, Metric::kValLoss, value);
     }
     return true;
   }
@@ -125,19 +118,20 @@ class TimmParser final : public LogParser {
   /// step was not printed.
   void end_epoch(bool followed) {
     const std::int64_t epoch = place_.epoch + 1;
-    if (followed || place_.step + 1 >= place_.steps) {
+    if (followed || place_.steps.done + 1 >= place_.steps.of) {
       if (loss_) table_.set(epoch, Metric::kTrainLoss, *loss_);
       if (rate_) table_.set(epoch, Metric::kLearningRate, *rate_);
       if (mean_ && mean_->mean_rate > 0) table_.set(epoch, Metric::kThroughput, mean_->mean_rate);
       if (mean_ && mean_->mean_s > 0) {
-        table_.set(epoch, Metric::kEpochTime, mean_->mean_s * static_cast<double>(place_.steps));
+        table_.set(epoch, Metric::kEpochTime, mean_->mean_s * static_cast<double>(place_.steps.of));
         run_.notes["epoch_time"] = "mean step time x steps of the epoch, without validation";
       }
     } else if (loss_) {
       run_.warnings.push_back("epoch " + std::to_string(epoch) + " ends at step " +
-                              std::to_string(place_.step) + " of " + std::to_string(place_.steps));
+                              std::to_string(place_.steps.done) + " of " +
+                              std::to_string(place_.steps.of));
     }
-    if (place_.steps > 1) run_.steps_per_epoch.offer(place_.steps);
+    if (place_.steps.of > 1) run_.steps_per_epoch.offer(place_.steps.of);
     loss_ = rate_ = std::nullopt;
     mean_.reset();
   }

@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 
 namespace lockstep::import {
+namespace {
+
+constexpr int kEpochRow = 1'000'000;  // below every rank
+
+}  // namespace
 
 TraceFileWriter::TraceFileWriter(std::ostream& out) : out_(out) {
   out_ << R"({"displayTimeUnit": "ms", "traceEvents": [)";
@@ -14,6 +19,14 @@ TraceFileWriter::~TraceFileWriter() {
 
 void TraceFileWriter::span(std::string_view name, std::string_view category, int thread,
                            double start_us, double duration_us) {
+  if (named_.insert(thread).second) {
+    out_
+        << (first_ ? "\n" : ",\n")
+        << fmt::format(
+               R"({{"ph": "M", "name": "thread_name", "pid": 0, "tid": {}, "args": {{"name": "{}"}}}})",
+               thread, thread == kEpochRow ? "epochs" : fmt::format("rank {}", thread));
+    first_ = false;
+  }
   out_
       << (first_ ? "\n" : ",\n")
       << fmt::format(
@@ -41,7 +54,6 @@ void TraceFileWriter::step(const record::StepTimes& step) {
 }
 
 double TraceFileWriter::epoch(const record::EpochResult& epoch, double start_us) {
-  constexpr int kEpochRow = 1'000'000;  // below every rank
   if (epoch.train_s > 0)
     span(fmt::format("epoch {}", epoch.epoch), "epoch", kEpochRow, start_us, epoch.train_s * 1e6);
   if (epoch.val_s > 0) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <ostream>
+#include <set>
 #include <string_view>
 
 #include "lockstep/record/event.h"
@@ -30,6 +31,7 @@ class TraceFileWriter {
 
   std::ostream& out_;
   bool first_ = true;
+  std::set<int> named_;  ///< rows that have their name
   std::int64_t origin_ns_ = 0;
   double laid_out_us_ = 0;
 };

@@ -1,11 +1,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <sstream>
+#include <string>
 
 #include "lockstep/import/crc32c.h"
 #include "lockstep/import/import_fixture.h"
 #include "lockstep/import/intervals.h"
 #include "lockstep/import/merge_ranks.h"
+#include "lockstep/import/run_record.h"
 
 namespace lockstep::import {
 namespace {
@@ -24,6 +28,22 @@ TEST(TraceFormats, EventFileGivesEpochsAndTheirWallTimes) {
   EXPECT_DOUBLE_EQ(run.epochs[1].val_accuracy, 0.75);
   EXPECT_DOUBLE_EQ(run.epochs[1].train_s, 12);
   EXPECT_EQ(*run.started_wall_ns, 1'700'000'000'000'000'000);
+}
+
+TEST(TraceFormats, EventFileOfTheTrainerCountsEpochsThatAreDone) {
+  std::ostringstream out;
+  {
+    EventFileWriter writer(out, 1'700'000'000'000'000'000);
+    for (int i = 1; i <= 4; ++i) {
+      const std::int64_t wall = 1'700'000'000'000'000'000 + i * 10'000'000'000;
+      writer.scalar("train/loss", i * 50, 1.0 / i, wall);
+      writer.scalar("train/epoch", i * 50, i * 0.5, wall);
+    }
+  }
+  const ImportedRun run = import_text(out.str()).runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_NEAR(run.epochs[0].train_loss, 0.75, 1e-6);
+  EXPECT_NEAR(run.epochs[1].train_s, 20, 1e-6);
 }
 
 TEST(TraceFormats, EventFileIsReadUpToTheDamagedRecord) {
@@ -67,6 +87,18 @@ TEST(TraceFormats, KinetoSplitsStepsIntoComputeAndCommunication) {
   EXPECT_NEAR(split.idle_s, 250e-6, 1e-12);
 }
 
+TEST(TraceFormats, PhasesOfATraceAddUpToItsStep) {
+  std::map<std::string, double> row;
+  for (const record::Measurement& one :
+       measurements(import_fixture("kineto_rank1.json").runs.at(0)))
+    row[one.metric] = one.value;
+  const RankSplit split = import_fixture("kineto_rank1.json").runs.at(0).ranks.at(0);
+  EXPECT_DOUBLE_EQ(row.at("compute_time"), split.compute_s);
+  EXPECT_DOUBLE_EQ(row.at("sync_time"), split.exposed_s);
+  EXPECT_NEAR(row.at("compute_time") + row.at("sync_time") + row.at("other_time"),
+              row.at("step_time"), 1e-12);
+}
+
 TEST(TraceFormats, KinetoCutOffKeepsWhatCameBefore) {
   const std::string whole = fixture_text("kineto_rank1.json");
   const ImportedFile file = import_text(whole.substr(0, whole.find("\"gpu_memcpy\"")));
@@ -105,6 +137,20 @@ TEST(Intervals, CountOverlapsOnceAndClip) {
   EXPECT_DOUBLE_EQ(a.covered(8, 32), 14);
   EXPECT_DOUBLE_EQ(a.shared(b, 0, 100), 10);
   EXPECT_DOUBLE_EQ(b.shared(a, 0, 18), 3);
+}
+
+TEST(TraceFormats, KinetoEventsAloneInAnArray) {
+  const ImportedFile file = import_text(
+      R"([{"ph": "X", "cat": "Operator", "name": "ProfilerStep#3", "ts": 100, "dur": 50},)"
+      R"({"ph": "X", "cat": "Kernel", "name": "sgemm", "ts": 110, "dur": 20,)"
+      R"( "args": {"grid": [1, {"a": "}\"]"}], "x": "\\"}},)"
+      R"({"ph": "X", "cat": "Kernel", "name": "ncclKernel", "ts": 120, "dur": 20}])");
+  EXPECT_EQ(file.format, "kineto");
+  const RankSplit& split = file.runs.at(0).ranks.at(0);
+  EXPECT_DOUBLE_EQ(split.step_s, 50e-6);
+  EXPECT_DOUBLE_EQ(split.compute_s, 20e-6);
+  EXPECT_DOUBLE_EQ(split.exposed_s, 10e-6);
+  EXPECT_TRUE(file.warnings.empty());
 }
 
 }  // namespace

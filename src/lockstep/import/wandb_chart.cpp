@@ -23,7 +23,17 @@ std::optional<Column> column_of(std::string_view name) {
   if (name.ends_with("__MIN") || name.ends_with("__MAX")) return std::nullopt;
   const std::size_t gap = name.rfind(" - ");
   if (gap == std::string_view::npos || gap == 0) return std::nullopt;
-  return Column{std::string(trim(name.substr(0, gap))), std::string(trim(name.substr(gap + 3)))};
+  const std::string_view metric = trim(name.substr(gap + 3));
+  if (metric.empty() || metric[0] == '_') return std::nullopt;  // "_step", "_runtime": other axes
+  return Column{std::string(trim(name.substr(0, gap))), std::string(metric)};
+}
+
+/// "Step", "epoch", "Relative Time (Process)": what charts are drawn over.
+bool is_axis(std::string_view name) {
+  const std::string lowered = lower(name);
+  return !name.empty() && is_letter(name[0]) &&
+         (contains(lowered, "step") || contains(lowered, "epoch") || contains(lowered, "time") ||
+          contains(lowered, "iter") || contains(lowered, "batch"));
 }
 
 struct ChartRun {
@@ -49,7 +59,8 @@ class WandbChartReader final : public Reader {
       range = range || header[i].ends_with("__MIN");
     }
     if (charts == 0) return Match::kNo;
-    return range ? Match::kCertain : Match::kLikely;
+    if (range) return Match::kCertain;
+    return is_axis(header[0]) ? Match::kLikely : Match::kNo;
   }
 
   void read(Input& input, ImportSink& sink) const override {

@@ -3,25 +3,18 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <fstream>
+#include "lockstep/base/test_folder.h"
 
 namespace lockstep::measure {
 namespace {
 
-namespace fs = std::filesystem;
-
 TEST(BusyProcesses, ReadsTimesOfProcessesWhateverTheirNames) {
-  std::string root = ::testing::TempDir() + "busy_XXXXXX";
-  ASSERT_NE(::mkdtemp(root.data()), nullptr);
-  fs::create_directories(root + "/proc/42");
-  fs::create_directories(root + "/proc/43");
-  fs::create_directories(root + "/proc/self");
-  std::ofstream(root + "/proc/42/stat")
-      << "42 (odd (name) S) R 1 42 42 0 -1 4194304 100 0 0 0 150 50 0 0 20 0 1 0 100 0 0\n";
-  std::ofstream(root + "/proc/43/stat") << "43 cut short";
-  const ProcessTimes times = read_process_times(root);
-  fs::remove_all(root);
+  const TestFolder root;
+  root.file("proc/self/stat");
+  root.write("proc/42/stat",
+             "42 (odd (name) S) R 1 42 42 0 -1 4194304 100 0 0 0 150 50 0 0 20 0 1 0 100 0 0\n");
+  root.write("proc/43/stat", "43 cut short");
+  const ProcessTimes times = read_process_times(root.path());
   ASSERT_EQ(times.processes.size(), 1u);
   EXPECT_EQ(times.processes.at(42).name, "odd (name) S");
   EXPECT_DOUBLE_EQ(

@@ -3,30 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
+#include <filesystem>
+
+#include "lockstep/base/test_folder.h"
 
 namespace lockstep::measure {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// A made-up /proc and /sys.
 class MachineTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = ::testing::TempDir() + "machine_XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    root_ = name;
-  }
-  void TearDown() override { fs::remove_all(root_); }
+  void put(const std::string& file, const std::string& text) { folder_.write(file, text); }
 
-  void put(const std::string& file, const std::string& text) {
-    fs::create_directories((root_ / file).parent_path());
-    std::ofstream(root_ / file) << text;
-  }
-
-  fs::path root_;
+  TestFolder folder_;
+  const std::filesystem::path root_ = folder_.path();
 };
 
 TEST_F(MachineTest, ReadsVendorModelAndFlagsOfTheCpu) {

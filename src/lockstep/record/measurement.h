@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace lockstep::record {
@@ -32,9 +31,5 @@ struct Measurement {
 
 /// The columns of the table, in the order they are written.
 const std::vector<std::string>& measurement_columns();
-
-/// Whether the name is one of the metrics that lockstep computes with (step_time, epoch_time,
-/// total_time, throughput, ...). Others are kept but not used.
-bool is_known_metric(std::string_view name);
 
 }  // namespace lockstep::record

@@ -60,9 +60,17 @@ record::Measurement measurement(const Statement& row) {
   return out;
 }
 
-std::int64_t known_run(Database& database, const ImportSource& source) {
-  Statement find = database.prepare("SELECT run_id FROM imports WHERE digest = ? AND part = ?");
-  return find.bind(1, source.digest).bind(2, source.part).step() ? find.integer(0) : 0;
+struct KnownRun {
+  std::int64_t id = 0;  ///< 0 for none
+  std::string study;
+};
+
+KnownRun known_run(Database& database, const ImportSource& source) {
+  Statement find = database.prepare(
+      "SELECT runs.id, runs.study FROM imports JOIN runs ON runs.id = imports.run_id"
+      " WHERE digest = ? AND part = ?");
+  if (!find.bind(1, source.digest).bind(2, source.part).step()) return {};
+  return {find.integer(0), std::string(find.text(1))};
 }
 
 std::int64_t add(Database& database, const ImportedRecord& run, Statement& steps) {
@@ -96,13 +104,17 @@ std::vector<AddedImport> add_imports(const std::string& store_path,
   Statement steps = database.prepare(kInsertStep);
   std::vector<AddedImport> added;
   for (const ImportedRecord& run : runs) {
-    const std::int64_t known = known_run(database, run.source);
-    if (known != 0 && !replace) {
-      added.push_back({known, false});
+    const KnownRun known = known_run(database, run.source);
+    const bool elsewhere =
+        known.id != 0 && !run.label.study.empty() && known.study != run.label.study;
+    const bool moves = elsewhere && known.study.empty() && !replace;
+    if (known.id != 0 && !replace && !moves) {
+      added.push_back({known.id, false, false, elsewhere ? known.study : ""});
       continue;
     }
-    if (known != 0) database.prepare("DELETE FROM runs WHERE id = ?").bind(1, known).execute();
-    added.push_back({add(database, run, steps), true});
+    if (known.id != 0)
+      database.prepare("DELETE FROM runs WHERE id = ?").bind(1, known.id).execute();
+    added.push_back({add(database, run, steps), !moves, moves, ""});
   }
   transaction.commit();
   return added;

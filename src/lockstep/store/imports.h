@@ -34,12 +34,14 @@ struct ImportedRecord {
 
 struct AddedImport {
   std::int64_t run = 0;
-  bool fresh = false;  ///< false: the run was there already
+  bool fresh = false;       ///< false: the run was there already
+  bool moved = false;       ///< it was there outside of any study, and is now of the one asked for
+  std::string other_study;  ///< where it is, when another one was asked for
 };
 
 /// Adds the runs in one transaction, all or none; makes the store where there is none. A run whose
-/// digest and part are known is left as it is. With `replace` it is deleted and added anew. Throws
-/// kData as RunWriter does.
+/// digest and part are known is left as it is, unless it is of no study and is now to be of one.
+/// With `replace` it is deleted and added anew. Throws kData as RunWriter does.
 std::vector<AddedImport> add_imports(const std::string& store_path,
                                      std::span<const ImportedRecord> runs, bool replace = false);
 

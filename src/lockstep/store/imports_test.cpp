@@ -52,6 +52,22 @@ TEST_F(StoreTest, ImportingTwiceAddsNothing) {
   EXPECT_EQ(Store(path()).runs().size(), 2u);
 }
 
+TEST_F(StoreTest, RunOfNoStudyMovesIntoTheOneItIsImportedFor) {
+  ImportedRecord run = record_of("d1");
+  run.label.study = "";
+  add_imports(path(), std::span(&run, 1));
+  run.label.study = "resnet";
+  const AddedImport moved = add_imports(path(), std::span(&run, 1)).at(0);
+  EXPECT_TRUE(moved.moved);
+  EXPECT_FALSE(moved.fresh);
+  ASSERT_EQ(Store(path()).runs().size(), 1u);
+  EXPECT_EQ(Store(path()).runs()[0].label.study, "resnet");
+  run.label.study = "other";
+  const AddedImport stays = add_imports(path(), std::span(&run, 1)).at(0);
+  EXPECT_EQ(stays.other_study, "resnet");
+  EXPECT_EQ(Store(path()).runs()[0].label.study, "resnet");
+}
+
 TEST_F(StoreTest, ReplacingAnImportLeavesOthersAlone) {
   const std::vector<ImportedRecord> runs{record_of("d1"), record_of("d2")};
   const std::vector<AddedImport> first = add_imports(path(), runs);

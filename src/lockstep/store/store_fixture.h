@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 
+#include "lockstep/base/test_folder.h"
 #include "lockstep/record/event.h"
 
 namespace lockstep::store {
@@ -15,16 +16,6 @@ namespace lockstep::store {
 /// A folder of its own for each test, removed afterwards.
 class StoreTest : public ::testing::Test {
  protected:
-  StoreTest() {
-    std::string pattern = ::testing::TempDir() + "lockstep-store-XXXXXX";
-    if (::mkdtemp(pattern.data()) != nullptr) folder_ = pattern;
-  }
-  ~StoreTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  void SetUp() override { ASSERT_FALSE(folder_.empty()); }
-
   std::string path(const std::string& name = "lockstep.db") const { return folder_ + "/" + name; }
 
   static std::string bytes_of(const std::string& file) {
@@ -32,7 +23,8 @@ class StoreTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  std::string folder_;
+  const TestFolder own_;
+  const std::string folder_ = own_.path();
 };
 
 inline record::RunStarted started(int workers = 2, std::int64_t batch = 128,

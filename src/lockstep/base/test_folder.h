@@ -6,18 +6,17 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "lockstep/base/error.h"
-
-namespace lockstep::data {
+namespace lockstep {
 
 /// A folder of a test's own, gone with the test.
 class TestFolder {
  public:
   TestFolder() {
-    std::string name = ::testing::TempDir() + "lockstep-data-XXXXXX";
+    std::string name = ::testing::TempDir() + "lockstep-test-XXXXXX";
     if (!::mkdtemp(name.data())) throw std::runtime_error("mkdtemp failed");
     path_ = name;
   }
@@ -50,17 +49,4 @@ class TestFolder {
   std::filesystem::path path_;
 };
 
-/// The message of the kData error that `action` throws; "" and a failure of the test otherwise.
-template <class Action>
-std::string data_error(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kData) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
-
-}  // namespace lockstep::data
+}  // namespace lockstep
