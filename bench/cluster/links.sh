@@ -4,7 +4,8 @@
 # summing inside hosts first pays.
 #
 #   bench/cluster/links.sh BUILD/bin [RATES...]        needs root (network namespaces); default 1gbit 200mbit
-. "$(dirname "$0")/../../tests/cluster/cluster.sh" "$1"
+bench=$(cd "$(dirname "$0")" && pwd)
+. "$bench/../../tests/cluster/cluster.sh" "$1"
 shift
 rates=("$@")
 [ ${#rates[@]} -gt 0 ] || rates=(1gbit 200mbit)
@@ -29,7 +30,6 @@ step_time() {
   "$python" "$bench/figures.py" step "steps-$1.jsonl"
 }
 
-bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 python=/usr/bin/python3
 for n in 2 4; do for i in $(seq $n); do echo "node$i slots=1"; done > hosts-$n.txt; done
 printf 'node1 slots=2\nnode2 slots=2\n' > hosts-pairs.txt

@@ -24,29 +24,30 @@ for backend in tcp gloo; do
   expect "strangers found ports to talk to ($backend)" grep -q "connections: [1-9]" strangers-$backend.log
 done
 
-# A worker of another run, or with another number of ranks, at the very port of this one.
+# Rank 0 waits for rank 1 among strangers, workers of another run and of another number of ranks.
 port=$(/usr/bin/env python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-for rank in 0 1; do
-  RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port LOCAL_RANK=$rank LOCAL_WORLD_SIZE=2 \
-    LOCKSTEP_SECRET=mine timeout 100 "$worker" train "${short_run[@]}" --backend=tcp \
-    --record=pair.jsonl 2> pair-$rank.err &
-  pids[$rank]=$!
-  if [ $rank = 0 ]; then
-    RANK=1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 \
-      LOCKSTEP_SECRET=old timeout 100 "$worker" train "${short_run[@]}" --timeout=4 2> old.err &
-    old=$!
-    RANK=1 WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port LOCAL_RANK=1 LOCAL_WORLD_SIZE=3 \
-      LOCKSTEP_SECRET=mine timeout 100 "$worker" train "${short_run[@]}" --timeout=4 2> other.err &
-    other=$!
-    sleep 2
-  fi
-done
-expect "rank 0 is not disturbed" wait ${pids[0]}
-expect "rank 1 is let in" wait ${pids[1]}
-expect "the run ended well" grep -q '"status":"done"' pair.jsonl
+# rank RANK SIZE SECRET TIMEOUT ARGUMENTS...
+rank() {
+  RANK=$1 WORLD_SIZE=$2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port LOCAL_RANK=$1 LOCAL_WORLD_SIZE=$2 \
+    LOCKSTEP_SECRET=$3 exec timeout 200 "$worker" train "${short_run[@]}" --backend=tcp --timeout="$4" "${@:5}"
+}
+(rank 0 2 mine $((seconds + 90)) --record=pair.jsonl) 2> pair-0.err &
+first=$!
+/usr/bin/env python3 "$here/strangers.py" "$seconds" "$worker" > strangers-pair.log 2>&1
+cat strangers-pair.log
+expect "strangers found the place to meet" grep -q "connections: [1-9]" strangers-pair.log
+(rank 1 2 old 4) 2> old.err &
+old=$!
+(rank 1 3 mine 4) 2> other.err &
+other=$!
 wait $old
 expect "a worker of an old run is refused" test $? = 5
 wait $other
 expect "a worker with another number of ranks is refused" test $? = 5
 expect "which the first is told" grep -q "secret" old.err
 expect "and the second" grep -q "number of ranks" other.err
+(rank 1 2 mine 60) 2> pair-1.err
+expect "rank 1 is let in" test $? = 0
+wait $first
+expect "rank 0 was not disturbed" test $? = 0
+expect "the run ended well" grep -q '"status":"done"' pair.jsonl

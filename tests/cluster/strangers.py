@@ -58,9 +58,13 @@ def noise(rng):
 
 def main():
     rng = random.Random(int.from_bytes(os.urandom(4), "big"))
-    end, connections, kept, seen = time.time() + float(sys.argv[1]), 0, [], set()
+    seconds, began = float(sys.argv[1]), time.time()
+    # The time counts from the first port on.
+    end, connections, kept, seen = began + seconds + 60, 0, [], set()
     while time.time() < end:
         for place in listening_ports():
+            if not seen:
+                end = time.time() + seconds
             seen.add(place[1])
             try:
                 stranger = socket.create_connection(place, 0.2)
