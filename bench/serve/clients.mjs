@@ -1,5 +1,6 @@
 // Many clients of `lockstep serve` that watch live: one process, so that they cost little themselves.
-// usage: node clients.mjs URL COUNT SECONDS     prints JSON: connected, messages, bytes, lost
+// usage: node clients.mjs URL COUNT SECONDS     prints JSON: connected, messages, bytes, what
+// ended early, and the seconds of processor time that the clients themselves took
 import http from "node:http";
 
 const [url, count, seconds] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
@@ -27,5 +28,6 @@ for (let i = 0; i < count; ++i) {
 setTimeout(() => {
   ending = true;
   for (const request of requests) request.destroy();
-  console.log(JSON.stringify(totals));
+  const { user, system } = process.cpuUsage();
+  console.log(JSON.stringify({ ...totals, cpu_s: (user + system) / 1e6 }));
 }, seconds * 1000);

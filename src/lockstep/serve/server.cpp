@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 using HandlerResponse = httplib::Server::HandlerResponse;
 
 constexpr const char* kCookie = "lockstep_token";
-constexpr auto kLookEvery = 500ms;
+constexpr auto kLookEvery = 1s;
 constexpr auto kHeartbeat = 15s;
 
 int http_status(ErrorKind kind) {
