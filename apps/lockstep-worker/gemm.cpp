@@ -100,6 +100,13 @@ GemmFacts gemm_facts() {
   return facts;
 }
 
+void limit_blas_threads(int threads) {
+  using SetThreads = void(int);
+  if (auto* set = reinterpret_cast<SetThreads*>(::dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) {
+    set(threads);
+  }
+}
+
 double blas_gflops() {
   if (installed_sgemm() == nullptr) return 0;
   return measure_gflops([](int n, const float* a, const float* b, float* c) {

@@ -16,6 +16,10 @@ struct GemmFacts {
 
 GemmFacts gemm_facts();
 
+/// Has the installed BLAS use as many threads as LibTorch does. One that has threads of its own
+/// (OpenBLAS as Debian builds it) would otherwise start one for each core this process may use.
+void limit_blas_threads(int threads);
+
 /// Measured rate of the installed BLAS and of oneDNN for a 768 x 768 x 768 product on one thread, in
 /// GFLOP/s; 0 where there is no such function. Takes some tenths of a second.
 double blas_gflops();

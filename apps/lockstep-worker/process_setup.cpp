@@ -19,6 +19,8 @@
 #include "lockstep/measure/machine.h"
 #include "lockstep/measure/openblas_core.h"
 
+#include "gemm.h"
+
 namespace lockstep::worker {
 namespace {
 
@@ -69,6 +71,7 @@ void set_up_process(int threads) {
   ::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   ::mallopt(M_TOP_PAD, 64 << 20);
   at::set_num_threads(threads);
+  limit_blas_threads(threads);
   at::set_num_interop_threads(1);
   struct sigaction action {};
   action.sa_handler = on_interrupt;

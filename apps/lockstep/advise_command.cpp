@@ -64,6 +64,7 @@ nlohmann::json next_json(const Advice& advice) {
   nlohmann::json json{{"series", advice.next->series},
                       {"workers", advice.next->workers},
                       {"changes_decision", advice.next->changes_decision}};
+  json["time_s"] = estimate_json(advice.next->time_s);
   if (advice.next->epoch_s) json["epoch_time_s"] = estimate_json(*advice.next->epoch_s);
   return json;
 }
@@ -82,6 +83,9 @@ void print_json(const Advice& advice, const std::vector<std::string>& notes) {
   json["next_best"] = advice.next_best
                           ? candidate_json(advice, advice.candidates[*advice.next_best])
                           : nlohmann::json();
+  json["best_measured"] = advice.best_measured
+                              ? candidate_json(advice, advice.candidates[*advice.best_measured])
+                              : nlohmann::json();
   json["more_workers_slower_probability"] =
       advice.more_is_slower ? nlohmann::json(*advice.more_is_slower) : nlohmann::json();
   for (const Candidate& one : advice.candidates) {
@@ -133,12 +137,10 @@ void print_next(const Advice& advice) {
     return;
   }
   const predict::NextRun& next = *advice.next;
-  std::string duration;
-  if (next.epoch_s) {
-    duration =
-        fmt::format(", an epoch of about {}, {:.2g} device-hours",
-                    time_with_interval(*next.epoch_s), next.epoch_s->value * next.workers / 3600);
-  }
+  const predict::Estimate& duration_s = next.epoch_s ? *next.epoch_s : next.time_s;
+  const std::string duration = fmt::format(
+      ", {} of about {}, {:.2g} device-hours", next.epoch_s ? "an epoch" : advice.time_means,
+      time_with_interval(duration_s), duration_s.value * next.workers / 3600);
   fmt::print("next run: {:g} worker{} of {}{}; {:.0f} % that it changes the decision\n",
              next.workers, next.workers == 1 ? "" : "s", next.series, duration,
              100 * next.changes_decision);
@@ -153,7 +155,7 @@ void print_text(const Advice& advice, const predict::AdviceQuestion& question,
              significant_with_interval(chosen.cost), advice.cost_means);
   for (const std::string& reason : advice.why) fmt::print("  because: {}\n", reason);
   if (advice.more_is_slower) {
-    fmt::print("  more workers would be slower with probability {:.0f} %\n",
+    fmt::print("  {:g} workers would be slower with probability {:.0f} %\n", advice.more_workers,
                100 * *advice.more_is_slower);
   }
   for (const std::string& text : advice.would_change) fmt::print("  would change: {}\n", text);

@@ -9,6 +9,7 @@
 
 #include "command_line.h"
 #include "lockstep/base/error.h"
+#include "lockstep/store/calibrations.h"
 #include "quantities.h"
 
 namespace lockstep::cli {
@@ -197,6 +198,32 @@ TEST(Quantities, DurationsPricesAndTargets) {
   for (const char* bad : {"val_accuracy", "height=3", "val_accuracy=high", ""}) {
     EXPECT_THROW(parse_target(bad), Error) << bad;
   }
+}
+
+TEST_F(PredictCommand, KnowsProcessorsThatWereCalibrated) {
+  for (const int threads : {1, 2}) {
+    record::DeviceCalibration device;
+    device.machine.host = "box";
+    device.device = "cpu";
+    device.threads = threads;
+    device.flops = 95e9 * threads;
+    device.bytes_per_s = 23e9 * threads;
+    store::add_calibration(folder_ + "/lockstep.db", device);
+  }
+  const auto at = [&](const std::string& measured) {
+    return run("--json predict --device t4 --network fashion --batch 128 --measured " + measured);
+  };
+  const Outcome most = at("cpu");
+  ASSERT_EQ(most.code, 0) << most.err;
+  EXPECT_EQ(most.json()["measured_device"], "cpu:2");
+  EXPECT_LT(most.json()["time_ratio"]["value"], 0.2);
+  const Outcome one = at("box:1");
+  ASSERT_EQ(one.code, 0) << one.err;
+  EXPECT_NEAR(one.json()["time_ratio"]["value"].get<double>(),
+              most.json()["time_ratio"]["value"].get<double>() / 2, 1e-9);
+  const Outcome none = at("cpu:7");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("lockstep bench device"), std::string::npos);
 }
 
 }  // namespace

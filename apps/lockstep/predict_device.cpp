@@ -3,39 +3,90 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/error.h"
 #include "lockstep/predict/roofline.h"
+#include "lockstep/store/calibrations.h"
 #include "predict_output.h"
 #include "terminal.h"
 
 namespace lockstep::cli {
 namespace {
 
-predict::Device device_named(const std::string& name) {
+/// "cpu", a host, or either with the threads of a worker: "cpu:2".
+struct CalibratedName {
+  std::string host;  ///< empty = any
+  int threads = 0;   ///< 0 = the most that were calibrated
+};
+
+CalibratedName calibrated_name(const std::string& name) {
+  const std::size_t colon = name.find(':');
+  CalibratedName result{name.substr(0, colon), 0};
+  if (result.host == "cpu") result.host.clear();
+  if (colon != std::string::npos) result.threads = std::atoi(name.c_str() + colon + 1);
+  return result;
+}
+
+/// What `lockstep bench device` measured: of the host and threads asked for, the newest.
+std::optional<predict::Device> calibrated_device(const std::string& store_path,
+                                                 const std::string& name) {
+  const CalibratedName wanted = calibrated_name(name);
+  const record::DeviceCalibration* best = nullptr;
+  const store::Calibrations known = store::calibrations(store_path);
+  for (const record::DeviceCalibration& one : known.devices) {
+    if (!(one.flops > 0) || !(one.bytes_per_s > 0)) continue;
+    if (!wanted.host.empty() && one.machine.host != wanted.host) continue;
+    if (wanted.threads > 0 && one.threads != wanted.threads) continue;
+    if (best == nullptr || one.threads > best->threads) best = &one;
+  }
+  if (best == nullptr) return std::nullopt;
+  predict::Device device;
+  device.name = fmt::format("{}:{}", wanted.host.empty() ? "cpu" : wanted.host, best->threads);
+  device.flops = best->flops;
+  device.bytes_per_s = best->bytes_per_s;
+  device.calibrated = true;
+  return device;
+}
+
+predict::Device device_named(const std::string& name, const std::string& store_path) {
   if (auto device = predict::find_device(name)) return *device;
+  if (auto device = calibrated_device(store_path, name)) return *device;
   std::string known;
   for (const predict::Device& device : predict::device_table()) {
     known += (known.empty() ? "" : ", ") + device.name;
   }
-  throw Error(ErrorKind::kUsage, fmt::format("no data sheet for device '{}'", name),
-              "known: " + known);
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("no data sheet for device '{}', and no calibration in {}", name, store_path),
+      fmt::format("known: {}; lockstep bench device calibrates a processor, which is then "
+                  "'cpu', 'cpu:THREADS' or its host's name",
+                  known));
 }
 
-bool same_device(const std::string& a, const std::string& b) {
-  const auto first = predict::find_device(a);
-  const auto second = predict::find_device(b);
-  return first && second && first->name == second->name;
+/// Rows name a processor in many ways; those of a store say "cpu".
+bool measured_on(const std::string& series_device, const predict::Device& device) {
+  const auto listed = predict::find_device(series_device);
+  if (!device.calibrated) return listed && listed->name == device.name;
+  return !listed && (series_device.empty() || series_device.starts_with("cpu") ||
+                     series_device.starts_with("CPU"));
 }
 
 /// Series measured on the device; none when there is no table and no store.
 std::vector<predict::TableSeries> series_on(const MeasuredSource& source,
-                                            const DeviceQuestion& question) {
+                                            const predict::Device& device) {
   if (source.table.empty() && !std::filesystem::exists(source.store_path)) return {};
-  std::vector<predict::TableSeries> all = measured_series(source);
-  std::erase_if(all, [&](const auto& one) { return !same_device(one.device, question.measured); });
+  std::vector<predict::TableSeries> all;
+  try {
+    all = measured_series(source);
+  } catch (const Error& error) {
+    // A store of calibrations alone holds no runs: the ratio of the devices is still known.
+    const bool whole_store = source.table.empty() && source.model.empty() && source.study.empty();
+    if (!whole_store || error.kind() != ErrorKind::kData) throw;
+  }
+  std::erase_if(all, [&](const auto& one) { return !measured_on(one.device, device); });
   return all;
 }
 
@@ -63,9 +114,9 @@ void print_layers(const predict::StepTimeBound& bound, const std::string& device
 
 void predict_across_devices(const GlobalOptions& global, const MeasuredSource& source,
                             const DeviceQuestion& question) {
-  const predict::Device from = device_named(question.measured);
-  const predict::Device to = device_named(question.target);
-  const std::vector<predict::TableSeries> series = series_on(source, question);
+  const predict::Device from = device_named(question.measured, global.store_path);
+  const predict::Device to = device_named(question.target, global.store_path);
+  const std::vector<predict::TableSeries> series = series_on(source, from);
   std::string network = question.network;
   if (network.empty() && !series.empty()) network = series.front().model;
   if (network.empty()) {

@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/csv.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/statistics.h"
 #include "lockstep/base/units.h"
+#include "lockstep/predict/contention.h"
 #include "lockstep/predict/phase_model.h"
+#include "lockstep/predict/roofline.h"
 #include "lockstep/store/calibrations.h"
 #include "lockstep/store/store.h"
 #include "predict_output.h"
@@ -92,17 +96,150 @@ KnownLink link_of(const std::string& store_path, const record::RunStarted& run,
   return stored_link(store_path, run, static_cast<int>(question.workers));
 }
 
-/// N workers of t threads against one: how much less arithmetic each gets done.
-double stored_contention(const std::string& store_path, const record::RunStarted& run,
-                         std::int64_t workers) {
+double mean_cores_used(const store::StoredRun& run) {
+  double used = 0;
+  double seconds = 0;
+  for (const record::Utilisation& sample : run.utilisation) {
+    used += sample.cpu_cores * sample.seconds;
+    seconds += sample.seconds;
+  }
+  return seconds > 0 ? used / seconds : 0;
+}
+
+/// Part of a step that is bound by memory, where the layers of the network are known.
+double memory_bound_part(const record::RunSpec& spec, const predict::CalibratedRate& rate) {
+  predict::Device device{"cpu", rate.flops, rate.bytes_per_s};
+  device.calibrated = true;
+  try {
+    return predict::bound_step(predict::training_cost(spec.recipe), device,
+                               static_cast<double>(spec.batch_per_worker))
+        .memory_bound_part;
+  } catch (const Error&) {
+    return predict::SharedHost{}.memory_bound;
+  }
+}
+
+/// Workers of one host as `lockstep train -n N` places them: a share of the cores each. Devices of
+/// their own do not compete.
+predict::SharedHost shared_host(const std::string& store_path, const store::StoredRun& run,
+                                std::int64_t workers) {
+  const record::RunSpec& spec = run.started.spec;
+  const record::Machine& machine = run.started.machine;
+  predict::SharedHost host;
+  host.workers = spec.device == "cpu" ? static_cast<int>(workers) : 1;
+  host.cores = machine.cores;
+  host.threads_alone = spec.threads_per_worker;
+  host.threads_each = spec.threads_per_worker;
+  if (machine.cores > 0) {
+    host.threads_each = std::clamp(machine.cores / host.workers, 1, spec.threads_per_worker);
+  }
+  if (host.threads_each == host.threads_alone) host.cores_used = mean_cores_used(run);
   const store::Calibrations known = store::calibrations(store_path);
-  const int threads = run.spec.threads_per_worker;
-  const auto all = static_cast<int>(threads * workers);
-  const record::DeviceCalibration* alone = known.device(run.machine.host, threads);
-  const record::DeviceCalibration* together = known.device(run.machine.host, all);
-  if (alone == nullptr || together == nullptr || !(together->flops > 0)) return 1;
-  const auto n = static_cast<double>(workers);
-  return std::clamp(n * alone->flops / together->flops, 1.0, n);
+  const auto rate = [&](int threads) {
+    const record::DeviceCalibration* found = known.device(machine.host, threads);
+    return found == nullptr ? predict::CalibratedRate{}
+                            : predict::CalibratedRate{found->flops, found->bytes_per_s};
+  };
+  const int all = host.threads_each * host.workers;
+  host.alone = rate(host.threads_alone);
+  host.together = rate(machine.cores > 0 ? std::min(all, machine.cores) : all);
+  if (host.alone.flops > 0) host.memory_bound = memory_bound_part(spec, host.alone);
+  return host;
+}
+
+/// Relative standard deviation of the speed of runs like this one; 0 when it is the only one.
+double spread_between_runs(store::Store& store, const store::StoredRun& run) {
+  const record::RunSpec& spec = run.started.spec;
+  std::vector<double> logs;
+  for (const store::RunSummary& other : store.runs(
+           {.recipe = spec.recipe, .workers = 1, .batch_per_worker = spec.batch_per_worker})) {
+    if (!(other.train_s > 0) || other.examples < 1) continue;
+    const store::StoredRun loaded = store.load(other.id);
+    if (loaded.started.spec.threads_per_worker != spec.threads_per_worker ||
+        loaded.started.machine.host != run.started.machine.host) {
+      continue;
+    }
+    logs.push_back(std::log(static_cast<double>(other.examples) / other.train_s));
+  }
+  return logs.size() < 2 ? 0 : summarize(logs).deviation;
+}
+
+/// What was asked and what came out, for either form of output.
+struct PhasesAnswer {
+  PhasesQuestion question;
+  std::string recipe;
+  std::size_t steps = 0;  ///< that were measured
+  KnownLink link;
+  predict::SharedHost host;
+  predict::PhaseQuestion asked;
+  predict::PhasePrediction step;
+  predict::Estimate epoch;
+};
+
+nlohmann::json phases_json(const PhasesAnswer& answer) {
+  const predict::PhasePrediction& step = answer.step;
+  return {{"run", answer.question.run},
+          {"workers", answer.question.workers},
+          {"kind", "predicted"},
+          {"step_time_s", estimate_json(step.step_s)},
+          {"epoch_time_s", estimate_json(answer.epoch)},
+          {"compute_s", step.compute_s},
+          {"communication_s", step.communication_s},
+          {"exposed_s", step.exposed_s},
+          {"straggler_s", step.straggler_s},
+          {"input_bound", step.input_bound},
+          {"contention", estimate_json(answer.asked.contention)},
+          {"run_spread", answer.asked.run_spread},
+          {"threads_measured", answer.host.threads_alone},
+          {"threads_predicted", answer.host.threads_each},
+          {"link", answer.link.origin},
+          {"link_alpha_s", answer.link.link.alpha_s},
+          {"link_bytes_per_s", answer.link.link.bytes_per_s}};
+}
+
+void print_contention(const PhasesAnswer& answer) {
+  const predict::SharedHost& host = answer.host;
+  const bool stated = answer.question.contention > 0;
+  const bool fewer = host.threads_each < host.threads_alone;
+  const bool calibrated = host.alone.flops > 0 && host.together.flops > 0;
+  fmt::print("note: compute is taken to be {} times as slow with all workers at it ({})\n",
+             with_interval(answer.asked.contention, 2),
+             stated       ? "as stated"
+             : fewer      ? "each has fewer threads than the one measured"
+             : calibrated ? "calibrated: arithmetic and memory of all threads at once"
+                          : "cores counted; lockstep bench device would measure it");
+  if (!fewer || stated) return;
+  fmt::print(
+      "note: cannot be told: what {} instead of {} threads a worker cost; to settle it, run "
+      "lockstep train {} -n 1 --threads {} and predict from that run\n",
+      host.threads_each, host.threads_alone, answer.recipe, host.threads_each);
+}
+
+void print_phases(const PhasesAnswer& answer) {
+  const predict::PhasePrediction& step = answer.step;
+  fmt::print("{} workers, predicted from the measured phases of run {} ({} steps) and the link\n",
+             answer.question.workers, answer.question.run, answer.steps);
+  const auto line = [](const char* name, double seconds) {
+    fmt::print("  {:<26} {}\n", name, format_seconds(Seconds(seconds)));
+  };
+  line("compute", step.compute_s);
+  line("communication", step.communication_s);
+  line("of it exposed", step.exposed_s);
+  line("waiting for the slowest", step.straggler_s);
+  fmt::print("  {:<26} {}\n", "step", time_with_interval(step.step_s));
+  fmt::print("  {:<26} {}\n", "epoch", time_with_interval(answer.epoch));
+  if (step.input_bound) fmt::print("note: the loader, not the device, is the limit\n");
+  fmt::print(
+      "note: in brackets: 90 % intervals; they hold the spread between runs ({:.0f} %{}), what "
+      "workers do to each other ({:.0f} %), link and stragglers ({:.0f} %), and what phases leave "
+      "out (8 %)\n",
+      100 * step.run_part, answer.asked.run_spread > 0 ? "" : ", assumed",
+      100 * step.contention_part, 100 * step.link_part);
+  if (answer.question.workers > 1) print_contention(answer);
+  const predict::Link& link = answer.link.link;
+  fmt::print("note: link ({}): latency {}, bandwidth {}/s\n", answer.link.origin,
+             format_seconds(Seconds(link.alpha_s)),
+             format_bytes(Bytes{static_cast<std::uint64_t>(link.bytes_per_s)}));
 }
 
 }  // namespace
@@ -120,64 +257,34 @@ void predict_from_phases(const GlobalOptions& global, const PhasesQuestion& ques
   store.visit_steps(question.run, [&](const record::StepTimes& step) { steps.push_back(step); });
   const std::size_t warm_up = steps.size() > 3 * kWarmUpSteps ? kWarmUpSteps : steps.size() / 4;
   const predict::StepPhases one = predict::mean_phases(steps, warm_up);
-  const KnownLink known = link_of(global.store_path, run.started, question);
-  const predict::Link& link = known.link;
-  predict::PhaseQuestion asked;
+  const record::RunSpec& spec = run.started.spec;
+  PhasesAnswer answer;
+  answer.question = question;
+  answer.recipe = spec.recipe;
+  answer.steps = one.totals_s.size();
+  answer.link = link_of(global.store_path, run.started, question);
+  answer.host = shared_host(global.store_path, run, question.workers);
+  predict::PhaseQuestion& asked = answer.asked;
   asked.workers = static_cast<int>(question.workers);
-  asked.gradient_bytes = 4.0 * static_cast<double>(run.started.spec.parameters);
-  asked.overlap = run.started.spec.strategy == "overlap";
-  asked.contention = question.contention > 0
-                         ? question.contention
-                         : stored_contention(global.store_path, run.started, question.workers);
-  const predict::PhasePrediction step = predict::predict_phases(one, link, asked);
-  const double per_epoch = static_cast<double>(run.started.spec.data.train_examples) /
-                           static_cast<double>(run.started.spec.global_batch() * question.workers);
-  const predict::Estimate epoch =
-      predict::mapped(step.step_s, [&](double s) { return s * per_epoch; });
+  asked.gradient_bytes = 4.0 * static_cast<double>(spec.parameters);
+  // Adding up gradients takes a core too: with all of them computing, nothing hides it.
+  const bool spare_core = spec.device != "cpu" ||
+                          answer.host.threads_each * question.workers < run.started.machine.cores;
+  asked.overlap = spec.strategy == "overlap" && spare_core;
+  asked.contention = predict::contention(answer.host);
+  if (question.contention > 0) {
+    asked.contention = {question.contention, question.contention, question.contention};
+  }
+  asked.run_spread = spread_between_runs(store, run);
+  answer.step = predict::predict_phases(one, answer.link.link, asked);
+  const double per_epoch = static_cast<double>(spec.data.train_examples) /
+                           static_cast<double>(spec.global_batch() * question.workers);
+  answer.epoch = predict::mapped(answer.step.step_s, [&](double s) { return s * per_epoch; });
   if (global.json) {
-    const nlohmann::json json{{"run", question.run},
-                              {"workers", question.workers},
-                              {"kind", "predicted"},
-                              {"step_time_s", estimate_json(step.step_s)},
-                              {"epoch_time_s", estimate_json(epoch)},
-                              {"compute_s", step.compute_s},
-                              {"communication_s", step.communication_s},
-                              {"exposed_s", step.exposed_s},
-                              {"straggler_s", step.straggler_s},
-                              {"input_bound", step.input_bound},
-                              {"contention", asked.contention},
-                              {"link", known.origin},
-                              {"link_alpha_s", link.alpha_s},
-                              {"link_bytes_per_s", link.bytes_per_s}};
-    fmt::print("{}\n", json.dump());
-    return;
+    fmt::print("{}\n", phases_json(answer).dump());
+  } else {
+    print_phases(answer);
   }
-  fmt::print("{} workers, predicted from the measured phases of run {} ({} steps) and the link\n",
-             question.workers, question.run, one.steps);
-  const auto line = [](const char* name, double seconds) {
-    fmt::print("  {:<26} {}\n", name, format_seconds(Seconds(seconds)));
-  };
-  line("compute", step.compute_s);
-  line("communication", step.communication_s);
-  line("of it exposed", step.exposed_s);
-  line("waiting for the slowest", step.straggler_s);
-  fmt::print("  {:<26} {}\n", "step", time_with_interval(step.step_s));
-  fmt::print("  {:<26} {}\n", "epoch", time_with_interval(epoch));
-  if (step.input_bound) fmt::print("note: the loader, not the device, is the limit\n");
-  fmt::print(
-      "note: in brackets: 90 % intervals; they hold what the phases leave out (caches, memory "
-      "and cores shared by the workers: 8 %), the misfit of the link and stragglers\n");
-  if (asked.contention != 1) {
-    fmt::print("note: compute is taken to be {:.2f} times as slow with all workers at it\n",
-               asked.contention);
-  } else if (question.workers > 1) {
-    fmt::print(
-        "note: workers are taken not to slow each other down; if they share memory and "
-        "caches, measure by how much with lockstep bench device, or give --contention\n");
-  }
-  fmt::print("note: link ({}): latency {}, bandwidth {}/s\n", known.origin,
-             format_seconds(Seconds(link.alpha_s)),
-             format_bytes(Bytes{static_cast<std::uint64_t>(link.bytes_per_s)}));
 }
 
 }  // namespace lockstep::cli

@@ -15,6 +15,8 @@ namespace {
 
 /// Between progress lines where there is no terminal for a bar.
 constexpr Nanoseconds kLineInterval = 10'000'000'000;
+/// Part of a run from which on its warm-up is worth a line.
+constexpr double kVisibleWarmUp = 0.002;
 /// Others' load per core from which on a run is visibly slower.
 constexpr double kDisturbingLoad = 0.25;
 
@@ -107,7 +109,7 @@ void RunDisplay::on(const record::RunStarted& event) {
 void RunDisplay::on(const record::Progress& event) {
   if (!progress_) return;
   progress_->update(event);
-  show_first_forecast(event);
+  show_first_forecast();
   if (console_.terminal()) {
     console_.set_status(progress_->bar());
   } else if (clock_.monotonic() - line_at_ >= kLineInterval) {
@@ -155,19 +157,20 @@ void RunDisplay::on(const record::RunEnded& event) {
   for (const std::string& warning : timing_warnings(*started_)) console_.out("note: " + warning);
 }
 
-void RunDisplay::show_first_forecast(const record::Progress& now) {
+void RunDisplay::show_first_forecast() {
   if (forecast_shown_ || console_.terminal()) return;
   const auto total = progress_->forecast().total();
   if (!total) return;
   forecast_shown_ = true;
-  console_.err(
-      fmt::format("predicted total after step {}: {}", now.step, time_with_interval(*total)));
+  const RunForecast& forecast = progress_->forecast();
+  console_.err(fmt::format("predicted total after step {} of {}: {}", forecast.steps_done(),
+                           forecast.steps_in_all(), time_with_interval(*total)));
 }
 
 void RunDisplay::show_forecast_verdict(double total_s) {
   const RunForecast& forecast = progress_->forecast();
   for (const std::string& line : forecast_verdict(forecast, total_s)) console_.out(line);
-  if (forecast.warm_up_steps() > 0) {
+  if (forecast.warm_up_steps() > 0 && forecast.warm_up_cost_s() > kVisibleWarmUp * total_s) {
     console_.out(fmt::format("warm-up: the first {} took {} longer than as many steady ones",
                              plural(forecast.warm_up_steps(), "step"),
                              format_seconds(Seconds(forecast.warm_up_cost_s()))));

@@ -31,7 +31,7 @@ class RunDisplay final : public RunSink {
   void on(const record::WorkerError&) {}  // the launcher tells which of them matters
 
   /// Where there is no bar that shows it: once, as soon as it can be told.
-  void show_first_forecast(const record::Progress& now);
+  void show_first_forecast();
   void show_forecast_verdict(double total_s);
   void show_times();
   void show_noise_scale();

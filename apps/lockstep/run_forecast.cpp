@@ -21,7 +21,7 @@ constexpr std::array<double, 3> kLatest{0.05, 0.20, 0.50};
 constexpr Estimate kForwardOfStep{0.33, 0.1, 1.0};
 constexpr double kUsualValidationSpread = 0.1;
 
-std::int64_t steps_in_all(const record::RunStarted& started) {
+std::int64_t planned_steps(const record::RunStarted& started) {
   const std::int64_t steps = started.spec.epochs * started.steps_per_epoch;
   return started.spec.max_steps > 0 ? std::min(steps, started.spec.max_steps) : steps;
 }
@@ -31,7 +31,7 @@ std::int64_t steps_in_all(const record::RunStarted& started) {
 RunForecast::RunForecast(const record::RunStarted& started, const Clock& clock)
     : clock_(clock),
       started_(started),
-      steps_in_all_(steps_in_all(started)),
+      steps_in_all_(planned_steps(started)),
       began_(clock.monotonic()),
       updated_(began_),
       epoch_(started.first_epoch) {
@@ -141,7 +141,10 @@ void RunForecast::take_marks() {
   const double done = static_cast<double>(steps_done_) / static_cast<double>(steps_in_all_);
   while (next_mark_ < marks_.size() && done >= marks_[next_mark_].part) {
     const bool late = done >= kLatest[next_mark_];
-    if (!late) marks_[next_mark_].predicted = total();
+    if (!late) {
+      marks_[next_mark_].predicted = total();
+      marks_[next_mark_].step = steps_done_;
+    }
     // Too early to say: the mark stays open until the next one is due.
     if (!late && !marks_[next_mark_].predicted) return;
     ++next_mark_;
@@ -154,15 +157,15 @@ std::vector<std::string> forecast_verdict(const RunForecast& forecast, double to
   bool any = false;
   for (const RunForecast::Mark& mark : forecast.marks()) {
     const std::string at =
-        fmt::format("total predicted at {:>2.0f} % of the steps: ", 100 * mark.part);
+        fmt::format("total predicted at {:>2.0f} % of the steps", 100 * mark.part);
     if (!mark.predicted) {
-      lines.push_back(at + "nothing yet, too few steps");
+      lines.push_back(at + ": nothing yet, too few steps");
       continue;
     }
     any = true;
     const Estimate& p = *mark.predicted;
-    lines.push_back(fmt::format("{}{}, off by {:+.1f} %, {} its 90 % interval", at,
-                                time_with_interval(p), 100 * (p.value / total_s - 1),
+    lines.push_back(fmt::format("{} (after step {}): {}, off by {:+.1f} %, {} its 90 % interval",
+                                at, mark.step, time_with_interval(p), 100 * (p.value / total_s - 1),
                                 p.low <= total_s && total_s <= p.high ? "within" : "outside"));
   }
   if (!any) lines.clear();

@@ -19,6 +19,7 @@ class RunForecast {
   /// What was predicted when a part of the steps was done.
   struct Mark {
     double part = 0;                             ///< of the steps: 0.01, 0.05, 0.2
+    std::int64_t step = 0;                       ///< of the run, when it was predicted
     std::optional<predict::Estimate> predicted;  ///< seconds; absent when there were too few steps
   };
 
@@ -37,6 +38,8 @@ class RunForecast {
   /// What the warm-up cost beyond as many steady steps, in seconds.
   double warm_up_cost_s() const;
 
+  std::int64_t steps_done() const { return steps_done_; }  ///< of the whole run
+  std::int64_t steps_in_all() const { return steps_in_all_; }
   const std::array<Mark, 3>& marks() const { return marks_; }
 
  private:
@@ -59,8 +62,9 @@ class RunForecast {
   std::size_t next_mark_ = 0;
 };
 
-/// "predicted total at 5 % of the steps: 61.0 s (58.2 s to 64.9 s), off by -0.8 %, within its
-/// interval", a line a mark. Empty when nothing was predicted early enough to be judged.
+/// "total predicted at 5 % of the steps (after step 47): 61.0 s (58.2 s to 64.9 s), off by -0.8 %,
+/// within its 90 % interval", a line a mark. Empty when nothing was predicted early enough to be
+/// judged.
 std::vector<std::string> forecast_verdict(const RunForecast& forecast, double total_s);
 
 }  // namespace lockstep::cli

@@ -12,18 +12,13 @@ namespace {
 
 constexpr int kBarWidth = 16;
 
-std::int64_t steps_in_all(const record::RunStarted& started) {
-  const std::int64_t steps = started.spec.epochs * started.steps_per_epoch;
-  return started.spec.max_steps > 0 ? std::min(steps, started.spec.max_steps) : steps;
-}
-
 }  // namespace
 
 RunProgress::RunProgress(const record::RunStarted& started, const Clock& clock)
     : clock_(clock),
       forecast_(started, clock),
       epochs_(started.spec.epochs),
-      steps_in_all_(steps_in_all(started)) {
+      steps_in_all_(forecast_.steps_in_all()) {
   now_.epoch = started.first_epoch;
   now_.steps_per_epoch = started.steps_per_epoch;
 }

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "console.h"
+#include "json_sink.h"
 #include "lockstep/base/error.h"
 #include "lockstep/measure/machine.h"
 #include "run_display.h"
@@ -17,16 +18,6 @@
 
 namespace lockstep::cli {
 namespace {
-
-/// Prints each event as it came, one JSON object a line.
-class JsonSink final : public RunSink {
- public:
-  explicit JsonSink(Console& console) : console_(console) {}
-  void write(const record::Event& event) override { console_.out(record::to_line(event)); }
-
- private:
-  Console& console_;
-};
 
 /// Throws what went wrong, if anything did.
 void judge(const launch::GroupOutcome& outcome, record::RunStatus status,
@@ -86,7 +77,7 @@ void train(TrainCommand command, const GlobalOptions& options) {
   }
   StoreSink store(options.store_path, console);
   RunDisplay display(console, clock);
-  JsonSink json(console);
+  JsonSink json(console, clock);
   launch::SignalInbox signals;
   const TrainingOutcome outcome = run_training(
       request, command.plan, measure::describe_machine(),

@@ -9,30 +9,15 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
 #include "lockstep/predict/device_table.h"
+#include "lockstep/predict/odds.h"
 
 namespace lockstep::predict {
 namespace {
 
-constexpr double kNormal90 = 1.645;
 /// A promise is kept when it holds 9 times of 10.
 constexpr double kSure = 0.9;
 /// Below this chance of changing the decision a run is not worth its time.
 constexpr double kWorthMeasuring = 0.1;
-
-double log_deviation(const Estimate& x) {
-  return std::log(x.high / x.low) / (2 * kNormal90);
-}
-
-double normal_below(double z) {
-  return 0.5 * std::erfc(-z / std::sqrt(2.0));
-}
-
-/// P(x <= limit) for a log-normal x.
-double probability_at_most(const Estimate& x, double limit) {
-  if (limit <= 0) return 0;
-  const double deviation = std::max(log_deviation(x), 1e-9);
-  return normal_below(std::log(limit / x.value) / deviation);
-}
 
 std::vector<double> counts_of(const TableSeries& table, double most) {
   std::set<double> counts;
@@ -157,9 +142,9 @@ bool feasible(const Candidate& one) {
 
 /// What the rule of advise() minimises among the feasible.
 double objective(const AdviceQuestion& question, const Candidate& one) {
-  if (question.deadline_s) return one.cost.value;
-  if (question.budget) return one.time_s.value;
-  return one.time_s.value * one.cost.value;
+  if (question.deadline_s) return expected_log(one.cost);
+  if (question.budget) return expected_log(one.time_s);
+  return expected_log(one.time_s) + expected_log(one.cost);
 }
 
 /// Best by the rule; infeasible ones come after all feasible, the likeliest first.
@@ -213,12 +198,18 @@ void explain(Advice& advice, const AdviceQuestion& question) {
         fmt::format("the fastest within the budget ({:.0f} % sure)", 100 * chosen.meets_budget));
   } else {
     advice.why.push_back(
-        "the least time x cost: more workers are taken while doubling them is at least 1.41 times "
-        "as fast");
+        "the least time x cost that is to be expected: more workers are taken while doubling them "
+        "is "
+        "at least 1.41 times as fast");
+  }
+  if (!chosen.measured && advice.best_measured) {
+    advice.why.push_back("of the counts that were run, the same rule takes " +
+                         described(advice, advice.candidates[*advice.best_measured]));
   }
   const Candidate* larger = next_larger(advice.candidates, chosen);
   if (larger == nullptr) return;
-  advice.more_is_slower = probability_slower(chosen.job.scaling, larger->job.scaling);
+  advice.more_is_slower = probability_above(larger->time_s, chosen.time_s);
+  advice.more_workers = larger->workers;
   advice.why.push_back(
       fmt::format("{:g} workers would be {:.2f} times as fast for {:.2f} times the {}",
                   larger->workers, chosen.time_s.value / larger->time_s.value,
@@ -238,24 +229,54 @@ void add_caveats(Advice& advice, const AdviceQuestion& question) {
       "accuracy: give --target to count them");
 }
 
-/// Thresholds at which another candidate of the Pareto set would be chosen.
+/// The cheapest of those that are surer to be in time than the choice; nothing when none is.
+const Candidate* surer_in_time(const Advice& advice, const Candidate& chosen) {
+  const Candidate* found = nullptr;
+  for (const Candidate& one : advice.candidates) {
+    if (nine_of_ten(one.time_s) >= nine_of_ten(chosen.time_s)) continue;
+    if (found == nullptr || one.cost.value < found->cost.value) found = &one;
+  }
+  return found;
+}
+
+/// The fastest of those that are surer to be cheap than the choice.
+const Candidate* surer_in_cost(const Advice& advice, const Candidate& chosen) {
+  const Candidate* found = nullptr;
+  for (const Candidate& one : advice.candidates) {
+    if (nine_of_ten(one.cost) >= nine_of_ten(chosen.cost)) continue;
+    if (found == nullptr || one.time_s.value < found->time_s.value) found = &one;
+  }
+  return found;
+}
+
+/// Limits at which another candidate would be chosen.
 void say_what_would_change(Advice& advice, const AdviceQuestion& question) {
   const Candidate& chosen = advice.candidates[advice.chosen];
-  for (const Candidate& one : advice.candidates) {
-    if (!one.pareto || &one == &chosen) continue;
-    if (one.time_s.value < chosen.time_s.value) {
-      advice.would_change.push_back(fmt::format("a deadline below {} would need {}",
-                                                format_seconds(Seconds(chosen.time_s.high)),
-                                                described(advice, one)));
-      break;
-    }
+  if (!advice.feasible) return;
+  const std::string sure_time = format_seconds(Seconds(nine_of_ten(chosen.time_s)));
+  if (const Candidate* one = surer_in_time(advice, chosen); one != nullptr) {
+    advice.would_change.push_back(
+        fmt::format("a deadline below {} would need {}", sure_time, described(advice, *one)));
+  } else if (question.deadline_s) {
+    advice.would_change.push_back(
+        fmt::format("a deadline below {} would be kept by nothing 9 times of 10", sure_time));
   }
-  for (const Candidate& one : advice.candidates) {
-    if (one.pareto && one.cost.value < 0.95 * chosen.cost.value) {
-      advice.would_change.push_back(fmt::format("a budget below {:.3g} would mean {}",
-                                                chosen.cost.low, described(advice, one)));
-      break;
+  if (question.deadline_s) {
+    const Candidate* cheaper = nullptr;
+    for (const Candidate& one : advice.candidates) {
+      if (one.cost.value >= 0.95 * chosen.cost.value) continue;
+      if (cheaper == nullptr || nine_of_ten(one.time_s) < nine_of_ten(cheaper->time_s)) {
+        cheaper = &one;
+      }
     }
+    if (cheaper != nullptr) {
+      advice.would_change.push_back(fmt::format(
+          "a deadline of {} would allow {}", format_seconds(Seconds(nine_of_ten(cheaper->time_s))),
+          described(advice, *cheaper)));
+    }
+  } else if (const Candidate* one = surer_in_cost(advice, chosen); one != nullptr) {
+    advice.would_change.push_back(fmt::format("a budget below {:.3g} would mean {}",
+                                              nine_of_ten(chosen.cost), described(advice, *one)));
   }
   const Candidate* larger = next_larger(advice.candidates, chosen);
   if (larger != nullptr && !question.deadline_s && !question.budget) {
@@ -273,6 +294,8 @@ double chance_of_change(const AdviceQuestion& question, const Advice& advice,
                         const Candidate& one) {
   const Candidate& chosen = advice.candidates[advice.chosen];
   const bool itself = &one == &chosen;
+  // Where nothing is sure to keep the limits, a run that shows that something does.
+  if (!advice.feasible) return one.meets_deadline * one.meets_budget;
   if (question.deadline_s) {
     if (itself) return 1 - one.meets_deadline;
     return one.cost.value < chosen.cost.value && !feasible(one) ? one.meets_deadline : 0;
@@ -285,8 +308,7 @@ double chance_of_change(const AdviceQuestion& question, const Advice& advice,
       itself && advice.next_best ? advice.candidates[*advice.next_best] : chosen;
   if (itself && !advice.next_best) return 0;
   const double spread = std::hypot(log_deviation(one.time_s), log_deviation(rival.time_s));
-  const double lead =
-      std::log(rival.time_s.value * rival.cost.value / (one.time_s.value * one.cost.value));
+  const double lead = objective(question, rival) - objective(question, one);
   // time x cost moves with the square of the time.
   const double better = normal_below(lead / std::max(2 * spread, 1e-9));
   return itself ? 1 - better : better;
@@ -307,7 +329,23 @@ std::optional<NextRun> find_next(const AdviceQuestion& question, const Advice& a
   }
   if (best == nullptr) return std::nullopt;
   return NextRun{best->name, best->workers, chance_of_change(question, advice, *best),
-                 best->job.epoch_s};
+                 best->job.epoch_s, best->time_s};
+}
+
+/// Throws when all that was measured is larger than what may be used.
+void check_smallest_counts(const AdviceQuestion& question) {
+  double smallest = 0;
+  for (const TableSeries& table : question.measured) {
+    if (table.series.points.empty()) continue;
+    const double workers = table.series.points.front().workers;
+    smallest = smallest > 0 ? std::min(smallest, workers) : workers;
+  }
+  if (smallest <= question.max_workers) return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("nothing to choose from: the smallest measured count is {:g} workers, "
+                          "and at most {:g} may be used",
+                          smallest, question.max_workers),
+              fmt::format("run fewer workers, or raise --max-workers to {:g}", smallest));
 }
 
 }  // namespace
@@ -317,6 +355,7 @@ Advice advise(const AdviceQuestion& question) {
   advice.cost_means = question.price_per_hour.empty() ? "device-hours" : "cost";
   advice.candidates = make_candidates(question, comparable(question, advice));
   if (advice.candidates.empty()) {
+    check_smallest_counts(question);
     throw Error(ErrorKind::kData, "nothing to choose from: no time of a whole job is known",
                 "give --epochs and --examples, or measure epoch_time");
   }
@@ -327,6 +366,10 @@ Advice advise(const AdviceQuestion& question) {
   const std::vector<std::size_t> order = ranking(question, advice.candidates);
   advice.chosen = order.front();
   if (order.size() > 1) advice.next_best = order[1];
+  const auto run = std::find_if(order.begin(), order.end(), [&](std::size_t i) {
+    return advice.candidates[i].job.scaling.measured;
+  });
+  if (run != order.end()) advice.best_measured = *run;
   advice.feasible = feasible(advice.candidates[advice.chosen]);
   explain(advice, question);
   say_what_would_change(advice, question);

@@ -42,6 +42,7 @@ struct NextRun {
   double workers = 0;
   double changes_decision = 0;      ///< probability
   std::optional<Estimate> epoch_s;  ///< expected duration of one epoch
+  Estimate time_s;                  ///< expected duration of the whole, see Advice::time_means
 };
 
 struct Advice {
@@ -50,19 +51,22 @@ struct Advice {
   std::vector<Candidate> candidates;  ///< fastest first
   std::size_t chosen = 0;
   std::optional<std::size_t> next_best;
-  bool feasible = true;  ///< the choice keeps deadline and budget 9 times of 10
+  std::optional<std::size_t> best_measured;  ///< best by the same rule of the counts that were run
+  bool feasible = true;                      ///< the choice keeps deadline and budget 9 times of 10
   std::vector<std::string> why;
   std::vector<std::string> would_change;
-  /// That the next larger count of the same series is slower; absent when there is none.
+  /// That the next larger count of the same series takes longer; absent when there is none.
   std::optional<double> more_is_slower;
+  double more_workers = 0;           ///< that count
   std::optional<NextRun> next;       ///< absent when nothing more is worth measuring
   std::vector<std::string> caveats;  ///< what the comparison leaves out, a sentence each
 };
 
 /// With a deadline: the cheapest that keeps it. With a budget only: the fastest within it. With
 /// neither: the least product of time and cost, which accepts twice the workers as long as they are
-/// at least 1.41 times as fast. Throws kData when there is nothing to choose from or a price is
-/// missing for a device while others have one.
+/// at least 1.41 times as fast. Times and costs are compared by the expectation of their logarithm,
+/// so a prediction that may turn out much worse counts as worse than its value. Throws kData when
+/// there is nothing to choose from or a price is missing for a device while others have one.
 Advice advise(const AdviceQuestion& question);
 
 }  // namespace lockstep::predict

@@ -93,6 +93,44 @@ TEST(Advice, AMoreExpensiveDeviceThatIsNotFasterIsNotTaken) {
   EXPECT_EQ(advice.candidates[advice.chosen].device, "t4");
 }
 
+TEST(Advice, SpeaksOfMoreWorkersByTheTimesItShows) {
+  // Eight workers take longer than four: that they are slower is all but sure.
+  const Advice advice =
+      advise(question_on({epochs_on("v100", {{1, 100}, {2, 52}, {4, 28}, {8, 40}})}));
+  ASSERT_EQ(advice.candidates[advice.chosen].workers, 4);
+  EXPECT_EQ(advice.more_workers, 8);
+  EXPECT_GT(*advice.more_is_slower, 0.99);
+}
+
+TEST(Advice, APredictedChoiceIsGivenWithTheBestOfTheCountsThatWereRun) {
+  const Advice advice = advise(question_on({epochs_on("v100", {{1, 100}, {2, 51}, {4, 26}})}));
+  ASSERT_EQ(advice.candidates[advice.chosen].workers, 8);
+  ASSERT_TRUE(advice.best_measured);
+  EXPECT_EQ(advice.candidates[*advice.best_measured].workers, 4);
+}
+
+TEST(Advice, WhatWouldChangeIsNeverWhatTheLimitsAlreadySay) {
+  AdviceQuestion question = question_on({epochs_on("v100", {{1, 100}, {2, 58}, {4, 32}, {8, 30}})});
+  question.deadline_s = 620;
+  const Advice advice = advise(question);
+  ASSERT_EQ(advice.would_change.size(), 2u);
+  EXPECT_NE(advice.would_change[0].find("would need 4 workers"), std::string::npos)
+      << advice.would_change[0];
+  EXPECT_NE(advice.would_change[1].find("would allow 1 worker"), std::string::npos)
+      << advice.would_change[1];
+}
+
+TEST(Advice, NamesTheSmallestMeasuredCountWhenFewerMayBeUsed) {
+  AdviceQuestion question = question_on({epochs_on("v100", {{4, 28}, {8, 26}})});
+  question.max_workers = 2;
+  try {
+    advise(question);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("smallest measured count is 4"), std::string::npos);
+  }
+}
+
 TEST(Advice, SaysWhenNothingCanBeCompared) {
   TableSeries table = epochs_on("v100", {{1, 100}});
   table.metric = Metric::kThroughput;

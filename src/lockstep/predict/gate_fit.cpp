@@ -11,8 +11,8 @@
 namespace lockstep::predict {
 namespace {
 
-/// Little worse than 2e-3 on held-out groups, much better on held-out sources.
-constexpr double kRidge = 5e-3;
+/// Little worse than 1e-3 on held-out groups, better on held-out sources.
+constexpr double kRidge = 3e-3;
 constexpr double kBiasRidge = 1e-4;
 /// |error| is rounded off below this, so that the loss has a gradient everywhere.
 constexpr double kSmoothing = 0.01;

@@ -29,16 +29,20 @@ struct Link {
 /// not span enough to tell latency from bandwidth (two different sizes at least).
 Link fit_link(const std::vector<CollectiveTime>& calibration);
 
-/// Phases of a step on one worker: means and the spread of the whole step.
+/// Phases of a step on one worker: means, and how the whole step varies.
 struct StepPhases {
   double input_s = 0;  ///< waiting for the loader
   double forward_s = 0;
   double backward_s = 0;
-  double other_s = 0;      ///< host to device, optimizer, the rest
-  double deviation_s = 0;  ///< standard deviation of the step
-  std::int64_t steps = 0;
+  double other_s = 0;  ///< host to device, optimizer, the rest
+  /// Relative standard error of the mean step, from the means of stretches of steps: what slows a
+  /// stretch down as a whole (other programs, clocks) counts, too.
+  double mean_error = 0;
+  std::vector<double> totals_s;  ///< whole steps, ascending
 
   double compute_s() const { return forward_s + backward_s + other_s; }
+  /// By how much the slowest of `workers` such steps is expected to exceed the mean step.
+  double slowest_excess_s(double workers) const;
 };
 
 /// Means over the steps of one worker after its first `warm_up` steps. Throws kData without steps.
@@ -52,16 +56,24 @@ struct PhasePrediction {
   double exposed_s = 0;        ///< of it, not hidden behind backward
   double straggler_s = 0;      ///< waiting for the slowest of N
   bool input_bound = false;
+  double run_part = 0;         ///< relative half-widths: from run to run,
+  double contention_part = 0;  ///< what workers do to each other,
+  double link_part = 0;        ///< communication and stragglers
 };
 
 struct PhaseQuestion {
   int workers = 2;
   double gradient_bytes = 0;
-  double buckets = 4;     ///< the last bucket can hide behind nothing
-  bool overlap = true;    ///< communication runs while backward does
-  double contention = 1;  ///< factor on compute with all workers at once; measured or 1
+  double buckets = 4;   ///< the last bucket can hide behind nothing
+  bool overlap = true;  ///< communication runs while backward does
+  /// Factor on compute with all workers at once.
+  Estimate contention{1, 1, 1};
+  /// Relative standard deviation between runs of one configuration; 0 = not known, the usual one.
+  double run_spread = 0;
 };
 
+/// The interval holds the spread between runs, what contention leaves open, the misfit of the link,
+/// stragglers, and what phases leave out.
 PhasePrediction predict_phases(const StepPhases& one, const Link& link,
                                const PhaseQuestion& question);
 

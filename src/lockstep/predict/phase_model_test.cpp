@@ -27,7 +27,6 @@ TEST(PhaseModel, CommunicationHidesBehindBackwardButForItsLastBucket) {
   one.forward_s = 0.010;
   one.backward_s = 0.020;
   one.other_s = 0.002;
-  one.steps = 100;
   const Link link{0, 1e9, 0.05};
   PhaseQuestion question;
   question.gradient_bytes = 8e6;  // 8 ms on two workers: hides behind 20 ms
@@ -54,11 +53,45 @@ TEST(PhaseModel, ALoaderThatIsTheLimitStaysTheLimit) {
 TEST(PhaseModel, OneWorkerNeitherCommunicatesNorWaits) {
   StepPhases one;
   one.forward_s = 0.01;
-  one.deviation_s = 0.002;
+  one.totals_s = {0.008, 0.010, 0.012};
   const PhasePrediction p =
       predict_phases(one, {1e-3, 1e6, 0}, {.workers = 1, .gradient_bytes = 1e9});
   EXPECT_EQ(p.communication_s, 0);
   EXPECT_NEAR(p.step_s.value, 0.01, 1e-12);
+}
+
+TEST(PhaseModel, TheSlowestOfManyIsExpectedFromTheStepsThemselves) {
+  StepPhases one;
+  one.totals_s = {1, 1, 1, 5};
+  EXPECT_EQ(one.slowest_excess_s(1), 0);
+  // Of two draws none is the slow one with probability (3/4)^2: 1 * 9/16 + 5 * 7/16 - 2.
+  EXPECT_NEAR(one.slowest_excess_s(2), 0.75, 1e-12);
+  EXPECT_NEAR(one.slowest_excess_s(1000), 3, 1e-9);
+}
+
+TEST(PhaseModel, StepsThatVaryFromStretchToStretchWidenTheInterval) {
+  const auto width = [](bool drifts) {
+    std::vector<record::StepTimes> steps(800);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const bool slow = drifts ? i >= 400 : i % 2 == 1;
+      steps[i].total_s = steps[i][record::Phase::kForward] = slow ? 0.02 : 0.01;
+    }
+    const PhasePrediction p = predict_phases(mean_phases(steps, 0), {0, 1e9, 0}, {.workers = 1});
+    return (p.step_s.high - p.step_s.low) / p.step_s.value;
+  };
+  EXPECT_GT(width(true), 2 * width(false));
+}
+
+TEST(PhaseModel, RunsThatDifferAndContentionThatIsUnsureWidenTheInterval) {
+  StepPhases one;
+  one.forward_s = 0.01;
+  const auto width = [&](const PhaseQuestion& question) {
+    const PhasePrediction p = predict_phases(one, {0, 1e9, 0}, question);
+    return (p.step_s.high - p.step_s.low) / p.step_s.value;
+  };
+  const double usual = width({});
+  EXPECT_GT(width({.run_spread = 0.2}), 1.5 * usual);
+  EXPECT_GT(width({.contention = {1.3, 1.0, 1.8}}), 1.5 * usual);
 }
 
 TEST(PhaseModel, TakesPhasesFromRecordedSteps) {

@@ -9,8 +9,6 @@ namespace {
 /// Standardised values beyond this say no more than this: keeps odd series from running away.
 constexpr double kLargestDeviation = 2.5;
 constexpr double kLargestOwnError = 0.7;
-/// Scales are stretched a little: chosen by grouped cross-validation for narrow intervals.
-constexpr double kScalePower = 1.2;
 
 double standardised(double value, double center, double scale) {
   return std::clamp((value - center) / scale, -kLargestDeviation, kLargestDeviation);
@@ -91,7 +89,7 @@ double spread_scale(const SpreadModel& model, const std::array<double, kShapeTer
   const std::vector<double> terms = spread_terms(model, shape, regime);
   double log_scale = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) log_scale += model.coefficient[i] * terms[i];
-  return std::exp(kScalePower * std::clamp(log_scale, std::log(0.003), std::log(0.8)));
+  return std::exp(std::clamp(log_scale, std::log(0.003), std::log(0.8)));
 }
 
 }  // namespace lockstep::predict

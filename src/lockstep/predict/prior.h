@@ -21,7 +21,7 @@ struct Gate {
   double own_weight = 0;
 };
 
-/// Half-width of the interval in a situation: the scale exp(power * coefficient . terms), times the
+/// Half-width of the interval in a situation: the scale exp(coefficient . terms), times the
 /// quantiles that residuals of that scale had in cross-validation (conformal prediction).
 struct SpreadModel {
   std::vector<double> center;       ///< per shape term

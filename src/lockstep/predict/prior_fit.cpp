@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -15,9 +16,13 @@ namespace lockstep::predict {
 namespace {
 
 constexpr int kFolds = 10;
-constexpr double kSpreadRidge = 3e-3;
+constexpr double kSpreadRidge = 1e-2;
 /// Residuals below this are all "small": the logarithm must not dwell on lucky hits.
 constexpr double kSmallResidual = 0.01;
+
+/// Left out at either end. Bounds and distance widen intervals beyond the quantiles; with this the
+/// whole holds 90 % in cross-validation.
+constexpr double kTail = 0.055;
 
 struct RowWeights {
   double next;  ///< the next count from a prefix that is not the whole series
@@ -60,6 +65,45 @@ std::vector<Mixture> cross_validate(const std::vector<LearningRow>& rows, Eviden
     }
   }
   return held_out;
+}
+
+using Shape = std::array<double, kShapeTerms>;
+
+/// The scale alone, by ridge regression of the logarithm of the residuals, from the rows that
+/// `taken` says yes to.
+SpreadModel fit_scale(const std::vector<LearningRow>& rows, const std::vector<Mixture>& held_out,
+                      const std::vector<Shape>& shapes,
+                      const std::function<bool(std::size_t)>& taken) {
+  SpreadModel model;
+  for (std::size_t i = 0; i < kShapeTerms; ++i) {
+    std::vector<double> values;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      if (taken(r)) values.push_back(shapes[r][i]);
+    }
+    const Summary summary = summarize(values);
+    model.center.push_back(summary.mean);
+    model.scale.push_back(summary.deviation + 1e-3);
+  }
+  const auto terms = static_cast<Eigen::Index>(spread_terms(model, shapes.front(), 0).size());
+  Eigen::MatrixXd normal = Eigen::MatrixXd::Zero(terms, terms);
+  Eigen::VectorXd right = Eigen::VectorXd::Zero(terms);
+  double total = 0;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (!taken(r)) continue;
+    const std::vector<double> x = spread_terms(model, shapes[r], regime(rows[r].situation));
+    const Eigen::Map<const Eigen::VectorXd> v(x.data(), terms);
+    const double weight = rows[r].spread_weight;
+    const double residual = std::fabs(rows[r].actual - held_out[r].change);
+    normal += weight * v * v.transpose();
+    right += weight * std::log(residual + kSmallResidual) * v;
+    total += weight;
+  }
+  normal /= total;
+  right /= total;
+  normal.diagonal().tail(terms - 1).array() += kSpreadRidge;
+  const Eigen::VectorXd solution = normal.ldlt().solve(right);
+  model.coefficient.assign(solution.data(), solution.data() + terms);
+  return model;
 }
 
 InteriorPrior fit_interior(const std::vector<LearningSeries>& all) {
@@ -126,40 +170,31 @@ std::vector<LearningRow> learning_rows(const std::vector<LearningSeries>& all, E
 
 SpreadModel fit_spread(const Gate& gate, const std::vector<LearningRow>& rows,
                        const std::vector<Mixture>& held_out) {
-  SpreadModel model;
-  std::vector<std::array<double, kShapeTerms>> shapes;
+  std::vector<Shape> shapes;
+  std::vector<std::string> groups;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     shapes.push_back(shape_terms(gate, rows[r].situation, held_out[r]));
+    groups.push_back(rows[r].group);
   }
-  for (std::size_t i = 0; i < kShapeTerms; ++i) {
-    std::vector<double> values;
-    for (const auto& shape : shapes) values.push_back(shape[i]);
-    const Summary summary = summarize(values);
-    model.center.push_back(summary.mean);
-    model.scale.push_back(summary.deviation + 1e-3);
-  }
-  const auto terms = static_cast<Eigen::Index>(spread_terms(model, shapes.front(), 0).size());
-  Eigen::MatrixXd normal = Eigen::MatrixXd::Identity(terms, terms) * kSpreadRidge;
-  normal(0, 0) = 0;
-  Eigen::VectorXd right = Eigen::VectorXd::Zero(terms);
-  double total = 0;
-  for (const LearningRow& row : rows) total += row.spread_weight;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    const std::vector<double> x = spread_terms(model, shapes[r], regime(rows[r].situation));
-    const Eigen::Map<const Eigen::VectorXd> v(x.data(), terms);
-    const double weight = rows[r].spread_weight / total;
-    normal += weight * v * v.transpose();
-    right += weight * std::log(std::fabs(rows[r].actual - held_out[r].change) + kSmallResidual) * v;
-  }
-  const Eigen::VectorXd solution = normal.ldlt().solve(right);
-  model.coefficient.assign(solution.data(), solution.data() + terms);
+  SpreadModel model = fit_scale(rows, held_out, shapes, [](std::size_t) { return true; });
+  // A scale fitted to the residuals it divides makes them look smaller than those to come will be:
+  // each is divided by a scale that has not seen its group.
+  const std::vector<int> fold = group_folds(groups, kFolds);
   std::vector<std::pair<double, double>> scaled;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    const double scale = spread_scale(model, shapes[r], regime(rows[r].situation));
-    scaled.emplace_back((rows[r].actual - held_out[r].change) / scale, rows[r].spread_weight);
+  for (int k = 0; k < kFolds; ++k) {
+    const auto inside = std::count(fold.begin(), fold.end(), k);
+    if (inside == 0) continue;
+    const bool all = static_cast<std::size_t>(inside) == fold.size();
+    const SpreadModel unseen =
+        fit_scale(rows, held_out, shapes, [&](std::size_t r) { return all || fold[r] != k; });
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      if (fold[r] != k) continue;
+      const double scale = spread_scale(unseen, shapes[r], regime(rows[r].situation));
+      scaled.emplace_back((rows[r].actual - held_out[r].change) / scale, rows[r].spread_weight);
+    }
   }
-  model.low_quantile = weighted_quantile(scaled, 0.05);
-  model.high_quantile = weighted_quantile(scaled, 0.95);
+  model.low_quantile = weighted_quantile(scaled, kTail);
+  model.high_quantile = weighted_quantile(scaled, 1 - kTail);
   return model;
 }
 

@@ -32,7 +32,8 @@ std::vector<LearningRow> learning_rows(const std::vector<LearningSeries>& series
 /// outliers, with a ridge penalty.
 Gate fit_gate(const std::vector<LearningRow>& rows, Evidence evidence);
 
-/// Fits scale and quantiles to residuals that grouped cross-validation left.
+/// Fits the scale to residuals that grouped cross-validation left, and takes the quantiles of those
+/// residuals over scales that did not see their group.
 SpreadModel fit_spread(const Gate& gate, const std::vector<LearningRow>& rows,
                        const std::vector<Mixture>& held_out);
 

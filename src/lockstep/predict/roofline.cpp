@@ -9,6 +9,9 @@ constexpr double kBytes = 4;
 /// See device_ratio(): ratios of measured one-device throughputs at large batches (P100, V100, T4)
 /// lie within this factor of the bound's.
 constexpr double kRatioSpread = 1.35;
+/// A processor's measured matrix product against a data sheet: what part of either a network
+/// reaches is not known to be the same.
+constexpr double kMixedSpread = 2;
 
 struct Pass {
   double flops;
@@ -60,7 +63,8 @@ Estimate device_ratio(const TrainingCost& cost, const Device& measured, const De
                       double batch) {
   const double ratio =
       bound_step(cost, target, batch).seconds / bound_step(cost, measured, batch).seconds;
-  return {ratio, ratio / kRatioSpread, ratio * kRatioSpread};
+  const double spread = measured.calibrated == target.calibrated ? kRatioSpread : kMixedSpread;
+  return {ratio, ratio / spread, ratio * spread};
 }
 
 }  // namespace lockstep::predict

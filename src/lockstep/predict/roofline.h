@@ -29,7 +29,8 @@ struct StepTimeBound {
 StepTimeBound bound_step(const TrainingCost& cost, const Device& device, double batch);
 
 /// Time on `target` over time on `measured`, from the two bounds, with the interval that such
-/// ratios have shown (a factor of 1.35 either way; rooflines know no library and no host).
+/// ratios have shown (a factor of 1.35 either way; rooflines know no library and no host). Between
+/// a calibrated processor and a data sheet it is a factor of 2.
 Estimate device_ratio(const TrainingCost& cost, const Device& measured, const Device& target,
                       double batch);
 

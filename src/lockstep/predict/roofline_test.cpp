@@ -51,6 +51,16 @@ TEST(Roofline, PredictsTheMeasuredT4ToV100RatioOfTheDcganStudy) {
   EXPECT_GT(ratio.high, measured);
 }
 
+TEST(Roofline, ACalibratedProcessorAgainstADataSheetIsLessSure) {
+  Device cpu{"cpu:2", 90e9, 22e9};
+  cpu.calibrated = true;
+  const Estimate mixed = device_ratio(fashion_cost(), cpu, *find_device("t4"), 128);
+  const Estimate sheets =
+      device_ratio(fashion_cost(), *find_device("v100"), *find_device("t4"), 128);
+  EXPECT_LT(mixed.value, 0.1);
+  EXPECT_GT(mixed.high / mixed.low, 1.5 * sheets.high / sheets.low);
+}
+
 TEST(Roofline, EveryDeviceIsSlowerThanNoneAndScalesWithTheBatch) {
   for (const Device& device : device_table()) {
     const double small = bound_step(resnet18_cifar_cost(), device, 32).seconds;

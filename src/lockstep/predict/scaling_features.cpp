@@ -25,14 +25,15 @@ double mean_absolute_change(const std::vector<double>& values) {
 
 /// Rolling origin: count i predicted from the counts before it, for i = 2, 3, ...
 std::array<double, kFormCount> rolling_errors(const std::vector<ScalingPoint>& points,
-                                              const std::vector<double>& logs) {
+                                              const std::vector<double>& logs, int host) {
   std::array<double, kFormCount> errors{};
   if (points.size() < 4) return errors;
   const auto checks = static_cast<double>(points.size() - 2);
   for (std::size_t i = 2; i < points.size(); ++i) {
     const std::vector<ScalingPoint> seen(points.begin(), points.begin() + static_cast<long>(i));
     const std::vector<double> seen_logs(logs.begin(), logs.begin() + static_cast<long>(i));
-    const auto forms = evaluate_forms(seen, seen_logs, points[i].workers);
+    const auto forms =
+        evaluate_forms(seen, seen_logs, points[i].workers, first_across_hosts(seen, host));
     for (std::size_t f = 0; f < forms.size(); ++f) {
       errors[f] += std::fabs(forms[f] - (logs[i] - logs[i - 1])) / checks;
     }
@@ -73,8 +74,9 @@ Situation describe(const ScalingSeries& series, const ScalingPoint& target) {
   set(Feature::kLastCount, std::log2(last));
   set(Feature::kPoints, static_cast<double>(std::min<std::size_t>(points.size(), 6)));
   set(Feature::kDoublings, std::log2(target.workers / last));
-  situation.forms = evaluate_forms(points, logs, target.workers);
-  situation.own_errors = rolling_errors(points, logs);
+  const int host = series.devices_per_host;
+  situation.forms = evaluate_forms(points, logs, target.workers, first_across_hosts(points, host));
+  situation.own_errors = rolling_errors(points, logs, host);
   return situation;
 }
 

@@ -29,6 +29,13 @@ double through_ends(const std::vector<ScalingPoint>& points, const std::vector<d
   return time_ratio_to_log(1 + growth / t_last);
 }
 
+/// More workers made the job slower, and yet more of them slower still: that is no outlier.
+bool keeps_falling(const std::vector<ScalingPoint>& points) {
+  const std::size_t last = points.size() - 1;
+  return last >= 2 && points[last].rate < points[last - 1].rate &&
+         points[last - 1].rate < points[last - 2].rate;
+}
+
 /// Slope of the least-squares line of log efficiency over log2 workers.
 double slope(const std::vector<ScalingPoint>& points, const std::vector<double>& logs) {
   const double n = static_cast<double>(points.size());
@@ -58,7 +65,8 @@ std::string_view form_name(Form form) {
 }
 
 std::array<double, kFormCount> evaluate_forms(const std::vector<ScalingPoint>& points,
-                                              const std::vector<double>& logs, double target) {
+                                              const std::vector<double>& logs, double target,
+                                              std::size_t comparable) {
   std::array<double, kFormCount> change{};
   const auto set = [&](Form form, double value) { change[static_cast<std::size_t>(form)] = value; };
   const double doublings = std::log2(target / points.back().workers);
@@ -75,10 +83,11 @@ std::array<double, kFormCount> evaluate_forms(const std::vector<ScalingPoint>& p
     const double t_ratio = std::exp(logs[last] - logs[last - 1]);
     set(Form::kIncrement, time_ratio_to_log(1 + (1 - t_ratio) / step * doublings));
   }
-  if (last >= 2) {
+  if (last >= 2 && !keeps_falling(points)) {
     const double fall = logs[last - 1] - logs[last];
-    if (std::fabs(fall) < kLargestRecovery) set(Form::kPrevious, fall);
-    const double gap = *std::max_element(logs.begin() + 1, logs.end()) - logs[last];
+    if (std::fabs(fall) < kLargestRecovery && comparable < last) set(Form::kPrevious, fall);
+    const auto first = logs.begin() + static_cast<long>(std::max<std::size_t>(comparable, 1));
+    const double gap = *std::max_element(first, logs.end()) - logs[last];
     if (gap < kLargestRecovery) set(Form::kBest, gap);
   }
   const double floor = -kLargestLossPerDoubling * std::max(doublings, 0.5);

@@ -19,7 +19,7 @@ enum class Form {
   kPowerLast,    ///< the last two counts' loss per doubling goes on
   kPowerAll,     ///< loss per doubling of a line through all counts
   kPrevious,     ///< the last count was an outlier: back to the efficiency before it
-  kBest,         ///< back to the best efficiency seen beyond one count
+  kBest,         ///< back to the best efficiency seen beyond the first count
   kIncrement,    ///< t grows by as much per doubling as it last did
   kTypicalLoss,  ///< 4 % of the logarithm lost per doubling, whatever was measured
   kSteepLoss,    ///< 35 % lost per doubling, as when a slow link is crossed
@@ -31,8 +31,10 @@ std::string_view form_name(Form form);
 
 /// log(efficiency at `target` / efficiency at the last point) by each form. Always finite. Forms
 /// that need more points than there are give 0 (steady). `logs` are the log efficiencies of
-/// `points`; target > last count.
+/// `points`; target > last count. `comparable` is the first point whose efficiency may come back:
+/// those before it ran on one host, the last one on several (see first_across_hosts).
 std::array<double, kFormCount> evaluate_forms(const std::vector<ScalingPoint>& points,
-                                              const std::vector<double>& logs, double target);
+                                              const std::vector<double>& logs, double target,
+                                              std::size_t comparable = 0);
 
 }  // namespace lockstep::predict

@@ -37,6 +37,21 @@ TEST(ScalingForms, DoNotRecoverFromACollapse) {
   EXPECT_EQ(change[static_cast<std::size_t>(Form::kBest)], 0);
 }
 
+TEST(ScalingForms, DoNotComeBackAcrossTheHostBoundary) {
+  // Two counts on one host, then two on several: of those the better one may come back.
+  const std::vector<ScalingPoint> points{{2, 2, 1}, {4, 3.9, 1}, {8, 4, 2}, {12, 5, 3}};
+  const auto logs = log_efficiencies(points);
+  const auto across = evaluate_forms(points, logs, 16, 2);
+  EXPECT_NEAR(across[static_cast<std::size_t>(Form::kBest)], std::log(0.5 / (5.0 / 12)), 1e-12);
+  const auto anywhere = evaluate_forms(points, logs, 16);
+  EXPECT_GT(anywhere[static_cast<std::size_t>(Form::kBest)],
+            across[static_cast<std::size_t>(Form::kBest)]);
+  const auto just_left =
+      evaluate_forms({{2, 2, 1}, {4, 3.9, 1}, {8, 4, 2}}, {logs[0], logs[1], logs[2]}, 16, 2);
+  EXPECT_EQ(just_left[static_cast<std::size_t>(Form::kPrevious)], 0);
+  EXPECT_EQ(just_left[static_cast<std::size_t>(Form::kBest)], 0);
+}
+
 TEST(ScalingForms, OnePointKnowsOnlyPriorLosses) {
   const std::vector<ScalingPoint> points{{2, 5, 0}};
   const auto change = evaluate_forms(points, {0}, 8);

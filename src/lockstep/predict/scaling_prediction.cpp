@@ -24,6 +24,9 @@ constexpr double kHighestGain = 0.26;
 /// More workers seldom make a job slower, and next to never by more than this factor of its rate:
 /// of the prior's largest counts 1 in 100. An interval that leaves out 1 in 20 stops here.
 constexpr double kLowestRate = 0.7;
+/// Changes of the loss per doubling (log) beyond the roughest of the prior's series: such numbers
+/// are noise, which the prior's quantiles do not hold.
+constexpr double kRoughest = 1.5;
 
 /// Rate, low and high from logs of the rate; guards against overflow at absurd distances.
 void set_rates(ScalingPrediction& prediction, double log_rate, double low, double high) {
@@ -62,7 +65,10 @@ ScalingPrediction between(const ScalingSeries& series, std::size_t above, double
   const ScalingPoint& right = series.points[above];
   const double part = std::log(workers / left.workers) / std::log(right.workers / left.workers);
   const double log_efficiency = logs[above - 1] + part * (logs[above] - logs[above - 1]);
-  const double scale = 0.01 + std::fabs(logs[above] - logs[above - 1]);
+  // The prior's neighbours are two doublings apart; further apart, more can happen in between.
+  const double apart = std::log2(right.workers / left.workers) / 2;
+  const double difference = std::fabs(logs[above] - logs[above - 1]);
+  const double scale = (0.01 + difference) * std::max(apart, 1.0);
   const double noise = kNormal90 * noise_of(series);
   ScalingPrediction prediction;
   set_rates(prediction, log_rate_at(log_efficiency, series.points.front(), workers),
@@ -70,7 +76,7 @@ ScalingPrediction between(const ScalingSeries& series, std::size_t above, double
             std::hypot(prior.interior.high_quantile * scale, noise));
   prediction.width.push_back(fmt::format(
       "between the measured {:g} and {:g} workers, whose efficiencies differ by {:.1f} %",
-      left.workers, right.workers, 100 * std::expm1(scale - 0.01)));
+      left.workers, right.workers, 100 * std::expm1(difference)));
   return prediction;
 }
 
@@ -135,7 +141,9 @@ void explain(ScalingPrediction& prediction, const ScalingSeries& series, const S
     }
   }
   if (situation[Feature::kRoughness] > 0.15) {
-    prediction.width.push_back("the measured efficiencies jump up and down");
+    prediction.width.push_back(situation[Feature::kLargestRise] > 0.02
+                                   ? "the measured efficiencies jump up and down"
+                                   : "the loss per doubling changes from count to count");
     prediction.unknowns.push_back(
         fmt::format("noise or a real jump at {:g} workers: repeat that run", last));
   }
@@ -171,6 +179,30 @@ double scale_over_way(const ScalingSeries& series, const ScalingPoint& target,
   return scale;
 }
 
+/// The rate at the target if the last step's fall of the rate goes on; the last rate if it rose.
+double fall_gone_on(const std::vector<ScalingPoint>& points, double workers) {
+  const ScalingPoint& last = points.back();
+  if (points.size() < 2) return last.rate;
+  const ScalingPoint& before = points[points.size() - 2];
+  const double fall = std::log(last.rate / before.rate) / std::log(last.workers / before.workers);
+  return last.rate * std::exp(std::clamp(fall * std::log(workers / last.workers), -3.0, 0.0));
+}
+
+/// See kLowestRate; but a job that its last workers made slower may go on to get slower, and one
+/// that did so twice in a row is taken to be able to.
+double bounded_low(const ScalingSeries& series, const ScalingPoint& target,
+                   const ScalingPrediction& prediction, double noise) {
+  const std::vector<ScalingPoint>& points = series.points;
+  const std::size_t count = points.size();
+  const double gone_on = fall_gone_on(points, target.workers) * std::exp(-noise);
+  double low = std::max(prediction.low, kLowestRate * std::min(gone_on, prediction.rate));
+  if (count > 2 && points[count - 1].rate < points[count - 2].rate &&
+      points[count - 2].rate < points[count - 3].rate) {
+    low = std::min(low, gone_on);
+  }
+  return low;
+}
+
 ScalingPrediction beyond(const ScalingSeries& series, const ScalingPoint& target,
                          const Prior& prior) {
   const Situation situation = describe(series, target);
@@ -180,17 +212,18 @@ ScalingPrediction beyond(const ScalingSeries& series, const ScalingPoint& target
   // The prior's series are single runs: their noise is in its quantiles. Only what repeats show
   // beyond that is added.
   const double rounding = series.rounding * (1 + situation[Feature::kDoublings]);
-  const double noise = kNormal90 * std::hypot(std::max(0.0, series.repeat_spread - 0.02), rounding);
+  const double erratic = std::max(0.0, situation[Feature::kRoughness] - kRoughest);
+  const double noise =
+      kNormal90 * std::hypot(std::max(0.0, series.repeat_spread - 0.02), rounding, erratic);
   const std::vector<double> logs = log_efficiencies(series.points);
   const double best = *std::max_element(logs.begin(), logs.end());
   const double log_efficiency = std::min(logs.back() + mixture.change, best);
-  const double room = best + kHighestGain - log_efficiency;
+  const double room = best + kHighestGain + erratic - log_efficiency;
   ScalingPrediction prediction;
   set_rates(prediction, log_rate_at(log_efficiency, series.points.front(), target.workers),
             -std::hypot(part.spread.low_quantile * scale, noise),
             std::min(std::hypot(part.spread.high_quantile * scale, noise), room));
-  const double lowest = std::min(series.points.back().rate * std::exp(-noise), prediction.rate);
-  prediction.low = std::max(prediction.low, kLowestRate * lowest);
+  prediction.low = bounded_low(series, target, prediction, noise);
   for (std::size_t f = 0; f < part.gate.forms.size(); ++f) {
     prediction.shares.push_back({part.gate.forms[f], mixture.weights[f]});
   }
@@ -241,16 +274,6 @@ ScalingPrediction predict_rate(const ScalingSeries& series, const ScalingPoint& 
   const ScalingPoint& first = series.points.front();
   prediction.efficiency = (prediction.rate / target.workers) / (first.rate / first.workers);
   return prediction;
-}
-
-double probability_slower(const ScalingPrediction& fewer, const ScalingPrediction& more) {
-  const auto deviation = [](const ScalingPrediction& p) {
-    return std::log(p.high / p.low) / (2 * kNormal90);
-  };
-  const double spread = std::hypot(deviation(fewer), deviation(more));
-  const double gain = std::log(more.rate / fewer.rate);
-  if (spread <= 0) return gain < 0 ? 1 : 0;
-  return 0.5 * std::erfc(gain / spread / std::sqrt(2.0));
 }
 
 }  // namespace lockstep::predict

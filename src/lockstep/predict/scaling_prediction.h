@@ -34,8 +34,4 @@ struct ScalingPrediction {
 ScalingPrediction predict_rate(const ScalingSeries& series, const ScalingPoint& target,
                                const Prior& prior = shipped_prior());
 
-/// Probability that the rate at `more` workers is below the rate at `fewer` workers, by the two
-/// intervals taken as independent log-normal spreads.
-double probability_slower(const ScalingPrediction& fewer, const ScalingPrediction& more);
-
 }  // namespace lockstep::predict

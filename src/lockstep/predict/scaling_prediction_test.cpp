@@ -95,15 +95,26 @@ TEST(ScalingPrediction, NothingUsableIsASentence) {
   EXPECT_THROW(predict_rate(from_efficiencies({{1, 1}}, 8), {std::nan(""), 0, 0}), Error);
 }
 
-TEST(ScalingPrediction, MoreWorkersThatLoseAreProbablySlower) {
-  // A fixed global batch of 32 under single-process data parallelism: 38 and 67 s an epoch.
-  ScalingSeries s = make_series("s", {{1, 1 / 38.0, 0}, {2, 1 / 67.0, 0}}, 8);
-  s.scaling = Scaling::kStrong;
-  const auto two = predict_rate(s, {2, 0, 0});
-  const auto four = predict_rate(s, {4, 0, 0});
-  EXPECT_GT(probability_slower(two, four), 0.5);
-  const ScalingSeries good = from_efficiencies({{1, 1}, {2, 0.99}, {4, 0.98}}, 8);
-  EXPECT_LT(probability_slower(predict_rate(good, {4, 0, 0}), predict_rate(good, {8, 0, 0})), 0.01);
+TEST(ScalingPrediction, ASeriesThatKeepsGettingSlowerIsNotPredictedToRecover) {
+  const ScalingSeries s = make_series("s", {{1, 100, 0}, {2, 80, 0}, {4, 50, 0}}, 8);
+  const auto p = predict_rate(s, {8, 0, 0});
+  expect_sane(p);
+  EXPECT_LT(p.rate, 100);
+  // As if the last fall went on.
+  EXPECT_LE(p.low, 50 * 50 / 80.0 + 1e-9);
+}
+
+TEST(ScalingPrediction, NumbersThatAreNoiseGiveAnIntervalAsWide) {
+  const ScalingSeries s = make_series("s", {{1, 100, 0}, {2, 20, 0}, {4, 900, 0}}, 8);
+  const auto p = predict_rate(s, {8, 0, 0});
+  expect_sane(p);
+  EXPECT_GT(p.high / p.low, 50);
+}
+
+TEST(ScalingPrediction, FarBetweenTwoCountsMoreCanHappenThanNearBy) {
+  const auto near = predict_rate(from_efficiencies({{2, 1}, {8, 1}}, 8), {4, 0, 0});
+  const auto far = predict_rate(from_efficiencies({{1, 1}, {1e6, 1}}, 8), {4, 0, 0});
+  EXPECT_GT(far.high / far.low, near.high / near.low);
 }
 
 TEST(ScalingPrediction, FixedGlobalBatchIsPredictedThroughItsOverhead) {
