@@ -202,7 +202,7 @@ void explain(Advice& advice, const AdviceQuestion& question) {
         "is "
         "at least 1.41 times as fast");
   }
-  if (!chosen.measured && advice.best_measured) {
+  if (!chosen.measured && advice.best_measured && *advice.best_measured != advice.chosen) {
     advice.why.push_back("of the counts that were run, the same rule takes " +
                          described(advice, advice.candidates[*advice.best_measured]));
   }
