@@ -6,9 +6,11 @@
 #include <memory>
 
 #include "command.h"
+#include "lockstep/base/error.h"
 #include "lockstep/import/measurements_table.h"
 #include "lockstep/report/study_tables.h"
 #include "output_file.h"
+#include "stored_measurements.h"
 #include "terminal.h"
 
 namespace lockstep::cli {
@@ -16,22 +18,41 @@ namespace {
 
 struct AuditCommandOptions {
   std::string table;
+  std::string study;
   std::int64_t parameters = 0;
   std::string format = "text";
   std::string output;
 };
 
+/// The rows of the table, or of the store's runs without one.
+std::vector<record::Measurement> audited_rows(const GlobalOptions& global,
+                                              const AuditCommandOptions& options) {
+  if (options.table.empty()) {
+    store::Store store(global.store_path);
+    return stored_measurements(store, options.study).rows;
+  }
+  if (!options.study.empty()) {
+    throw Error(ErrorKind::kUsage, "--study is of the store, and a table was named",
+                "leave out one of them");
+  }
+  import::MeasurementsTable table = import::read_measurements_file(options.table);
+  for (const std::string& notice : table.notices) fmt::print(stderr, "note: {}\n", notice);
+  return std::move(table.rows);
+}
+
 void run_audit(const GlobalOptions& global, const AuditCommandOptions& options) {
   const report::Format format =
       global.json ? report::Format::kJson : report::format_from_name(options.format);
-  const import::MeasurementsTable table = import::read_measurements_file(options.table);
-  for (const std::string& notice : table.notices) fmt::print(stderr, "note: {}\n", notice);
+  const auto rows = audited_rows(global, options);
   analyze::AuditOptions audit_options;
   if (options.parameters > 0) audit_options.parameters = options.parameters;
-  const analyze::Audit audit = analyze::audit(table.rows, audit_options);
+  const analyze::Audit audit = analyze::audit(rows, audit_options);
   if (audit.findings.empty() && format == report::Format::kText) {
     write_result(options.output, [&](std::ostream& out) {
-      out << options.table << " has no reported_* figures to check\n";
+      out << fmt::format(
+          "{} has no reported_* figures to check: speedups and the like that a source derived "
+          "itself\n",
+          options.table.empty() ? global.store_path : options.table);
     });
     return;
   }
@@ -46,14 +67,20 @@ void run_audit(const GlobalOptions& global, const AuditCommandOptions& options) 
 
 void add_audit_command(CLI::App& app, const GlobalOptions& global) {
   const auto options = std::make_shared<AuditCommandOptions>();
-  CLI::App& audit = add_command(
-      app, "audit",
-      "Recomputes every reported_* figure of a measurements table and says which do not follow.",
-      {"lockstep audit examples/studies/e-data-parallel-sweep.csv",
-       "lockstep audit table.csv --parameters 11173962 --json"});
-  audit.add_option("table", options->table, "Measurements table with reported_* rows")
-      ->required()
+  CLI::App& audit =
+      add_command(app, "audit",
+                  "Recomputes every reported_* figure of a measurements table, or of the store's "
+                  "runs, and says "
+                  "which do not follow.",
+                  {"lockstep audit examples/studies/e-data-parallel-sweep.csv",
+                   "lockstep import paper.csv --study paper && lockstep audit --study paper",
+                   "lockstep audit table.csv --parameters 11173962 --json"});
+  audit
+      .add_option("table", options->table,
+                  "Measurements table with reported_* rows; default: the store")
       ->type_name("FILE");
+  audit.add_option("--study", options->study, "Only runs of this study of the store")
+      ->type_name("NAME");
   audit
       .add_option("--parameters", options->parameters,
                   "Parameters of the model, where the table does not tell")

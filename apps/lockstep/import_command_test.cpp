@@ -21,7 +21,9 @@ class ImportCommand : public CommandTest {
   }
 
   Outcome run(const std::vector<std::string>& arguments) const {
-    return CommandTest::run(arguments, {&add_import_command, &add_export_command});
+    return CommandTest::run(arguments,
+                            {&add_import_command, &add_export_command, &add_audit_command,
+                             &add_report_command, &add_predict_command});
   }
 
   std::size_t stored() const { return store::Store(store()).runs().size(); }
@@ -154,6 +156,59 @@ TEST_F(ImportCommand, ExportsTablesEventsAndTraces) {
   EXPECT_EQ(run({"export", "1", "--to", "word"}).code, 2);
   EXPECT_EQ(run({"export", "9", "--to", "csv"}).code, 4);
   EXPECT_EQ(run({"export", "1", "--to", "tensorboard"}).code, 2);
+}
+
+TEST_F(ImportCommand, PredictionSaysWhichFigureItsRunsLack) {
+  EXPECT_EQ(run({"import", file("mystery.log", keras(40))}).code, 0);
+  const Outcome no_workers = run({"predict", "--workers", "8"});
+  EXPECT_EQ(no_workers.code, 4);
+  EXPECT_NE(no_workers.err.find("the number of workers of the runs that tell a time is not known"),
+            std::string::npos)
+      << no_workers.err;
+  EXPECT_NE(no_workers.err.find("--set workers=N"), std::string::npos);
+}
+
+TEST_F(ImportCommand, PredictionSaysThatNoRunTellsATime) {
+  EXPECT_EQ(
+      run({"import", file("metrics_2g.csv", "epoch,step,val_loss\n0,9,0.5\n1,19,0.4\n")}).code, 0);
+  const Outcome outcome = run({"predict", "--workers", "8"});
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_NE(outcome.err.find("no run tells a time"), std::string::npos) << outcome.err;
+}
+
+TEST_F(ImportCommand, ScalingThatNoBatchTellsIsNamedAsAssumed) {
+  EXPECT_EQ(run({"import", "--study", "s", file("e_1g.log", keras(40)), file("e_2g.log", keras(22)),
+                 file("e_4g.log", keras(12))})
+                .code,
+            0);
+  const Outcome outcome = run({"predict", "--workers", "8"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("weak scaling assumed"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("not known: which scaling it is"), std::string::npos);
+}
+
+TEST_F(ImportCommand, ImportedTableIsAuditedFromTheStore) {
+  const std::string table = file("paper.csv",
+                                 "model,workers,batch_per_worker,metric,value,unit\n"
+                                 "net,1,32,epoch_time,100,s\nnet,4,32,epoch_time,40,s\n"
+                                 "net,4,32,reported_speedup,4,\n");
+  EXPECT_EQ(run({"import", table, "--study", "paper"}).code, 0);
+  const Outcome outcome = run({"audit", "--study", "paper"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("speedup"), std::string::npos);
+  EXPECT_EQ(outcome.out, run({"audit", table}).out);
+  EXPECT_EQ(run({"audit", table, "--study", "paper"}).code, 2);
+}
+
+TEST_F(ImportCommand, RunOfALossAloneIsReportedWithIt) {
+  EXPECT_EQ(run({"import", file("chart.csv",
+                                "\"Step\",\"a - train/loss\",\"a - train/loss__MIN\"\n"
+                                "0,0.9,0.9\n10,0.25,0.25\n")})
+                .code,
+            0);
+  const Outcome outcome = run({"report"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("0.25"), std::string::npos) << outcome.out;
 }
 
 }  // namespace

@@ -106,6 +106,15 @@ void add_times(const import::ImportedRun& run, std::vector<std::string>& parts) 
   }
 }
 
+std::string place_of(const store::AddedImport& stored) {
+  if (stored.run == 0) return "not stored";
+  if (stored.fresh) return fmt::format("run {}", stored.run);
+  if (stored.moved) return fmt::format("run {}, known, moved into the study", stored.run);
+  if (stored.other_study.empty()) return fmt::format("run {}, known", stored.run);
+  return fmt::format("run {}, known, stays in study {} (--replace moves it)", stored.run,
+                     stored.other_study);
+}
+
 std::string run_line(const import::ImportedRun& run, const store::AddedImport& stored) {
   std::vector<std::string> parts;
   if (!run.label.empty()) parts.push_back(run.label);
@@ -132,10 +141,7 @@ std::string run_line(const import::ImportedRun& run, const store::AddedImport& s
   if (run.out_of_memory) parts.push_back("out of memory");
   // Where the figures that Lockstep computes with are there, the others are no news.
   if (!run.other.empty() && run.epochs.empty()) parts.push_back(other_figures(run));
-  const std::string place = stored.run == 0 ? "not stored"
-                            : stored.fresh  ? fmt::format("run {}", stored.run)
-                                            : fmt::format("run {}, known", stored.run);
-  return fmt::format("  {}: {}\n", place, fmt::join(parts, ", "));
+  return fmt::format("  {}: {}\n", place_of(stored), fmt::join(parts, ", "));
 }
 
 }  // namespace
@@ -161,9 +167,12 @@ std::string summary_text(const FileOutcome& outcome) {
     for (const std::string& what : file.runs[i].warnings) ++warnings[what];
   }
   if (shown > kShownRuns) text += fmt::format("  and {} more\n", shown - kShownRuns);
-  if (empty > 0)
-    text += fmt::format("  {} of them without any figure: not stored\n",
-                        empty == file.runs.size() ? "all" : std::to_string(empty));
+  if (empty > 0) {
+    text += fmt::format("  {}without any figure: not stored\n",
+                        file.runs.size() == 1       ? ""
+                        : empty == file.runs.size() ? "all of them "
+                                                    : fmt::format("{} of them ", empty));
+  }
   const auto times = [&](std::size_t count) {
     return file.runs.size() > 1 ? fmt::format(" ({} of {} runs)", count, file.runs.size())
                                 : std::string();

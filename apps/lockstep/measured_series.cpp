@@ -35,6 +35,23 @@ std::vector<record::Measurement> configurations(std::vector<record::Measurement>
   return rows;
 }
 
+/// Predictions need a time and a worker count: of runs that lack one, which it is.
+void require_times(const std::vector<record::Measurement>& rows) {
+  bool timed = false;
+  for (const record::Measurement& row : rows) {
+    if (!predict::metric_from_name(row.metric)) continue;
+    if (row.workers) return;
+    timed = true;
+  }
+  if (timed) {
+    throw Error(ErrorKind::kData, "the number of workers of the runs that tell a time is not known",
+                "import them anew: lockstep import --replace --set workers=N FILE");
+  }
+  throw Error(ErrorKind::kData,
+              "no run tells a time: throughput, step_time, epoch_time and total_time are missing",
+              "import or train a run that does");
+}
+
 }  // namespace
 
 std::vector<record::Measurement> measured_rows(const MeasuredSource& source) {
@@ -56,7 +73,10 @@ std::vector<record::Measurement> measured_rows(const MeasuredSource& source) {
 
 std::vector<predict::TableSeries> series_of_rows(std::vector<record::Measurement> rows, bool stored,
                                                  const std::string& series_column) {
-  if (stored) rows = configurations(std::move(rows));
+  if (stored) {
+    require_times(rows);
+    rows = configurations(std::move(rows));
+  }
   std::vector<predict::TableSeries> all = predict::series_of(rows, series_column);
   if (!series_column.empty()) return all;
   for (predict::TableSeries& one : all) one.overhead_grows = stored;

@@ -124,6 +124,7 @@ nlohmann::json job_json(const TableSeries& table, const JobPrediction& job) {
                       {"metric", predict::metric_name(table.metric)},
                       {"unit", table.unit},
                       {"scaling", table.scaling == predict::Scaling::kWeak ? "weak" : "strong"},
+                      {"scaling_assumed", table.scaling_assumed},
                       {"kind", job.scaling.measured ? "measured" : "predicted"},
                       {"predicted", job.metric.value},
                       {"low", job.metric.low},
@@ -156,13 +157,13 @@ report::Table job_table(const TableSeries& table, const std::vector<JobPredictio
   using report::Align;
   report::Table result;
   const bool one = table.series.points.size() == 1 && table.series.points.front().workers == 1;
-  result.title = fmt::format("{} ({} scaling, measured at {} worker{}{})", table.name,
-                             table.scaling == predict::Scaling::kWeak ? "weak" : "strong",
-                             measured_counts(table), one ? "" : "s",
-                             jobs.front().epochs > 0
-                                 ? fmt::format(", total of {} epoch{}", jobs.front().epochs,
-                                               jobs.front().epochs == 1 ? "" : "s")
-                                 : "");
+  result.title = fmt::format(
+      "{} ({} scaling{}, measured at {} worker{}{})", table.name,
+      table.scaling == predict::Scaling::kWeak ? "weak" : "strong",
+      table.scaling_assumed ? " assumed" : "", measured_counts(table), one ? "" : "s",
+      jobs.front().epochs > 0 ? fmt::format(", total of {} epoch{}", jobs.front().epochs,
+                                            jobs.front().epochs == 1 ? "" : "s")
+                              : "");
   result.columns = {{"workers", "", "workers", Align::kRight, ""},
                     {"epoch time", "", "epoch_time_s", Align::kRight, ""},
                     {"total time", "", "total_time_s", Align::kRight, ""},
@@ -183,6 +184,11 @@ report::Table job_table(const TableSeries& table, const std::vector<JobPredictio
     if (job.parts) note(parts_text(job, table));
     for (const std::string& text : job.unknowns) note("not known: " + text);
     for (const std::string& text : job.scaling.unknowns) note(open_question(text));
+  }
+  if (table.scaling_assumed && table.series.points.size() > 1) {
+    note(
+        "not known: which scaling it is, as no batch is told; a fixed batch per worker is assumed "
+        "(import with --set batch=N or --set global_batch=N to say it)");
   }
   for (const std::string& text : table.series.notes) note(text);
   note(fmt::format("in brackets: 90 % intervals; speedup and efficiency are derived, against {}",

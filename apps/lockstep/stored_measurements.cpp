@@ -13,16 +13,22 @@
 namespace lockstep::cli {
 namespace {
 
-Error nothing_there(store::Store& store, const std::string& study, std::int64_t left_out) {
+Error nothing_there(store::Store& store, const std::string& study,
+                    const StoredMeasurements& found) {
   std::set<std::string> names;
   for (const store::RunSummary& run : store.runs()) {
     if (!run.label.study.empty()) names.insert(run.label.study);
   }
   const std::string where =
       study.empty() ? store.path() : fmt::format("study '{}' of {}", study, store.path());
-  const std::string what = left_out > 0
-                               ? fmt::format("none of the {} run(s) in {} is done", left_out, where)
-                               : fmt::format("there are no runs in {}", where);
+  if (found.runs > 0) {
+    return {ErrorKind::kData,
+            fmt::format("the {} run(s) in {} tell no time, loss or accuracy", found.runs, where),
+            "lockstep runs shows what they are; lockstep runs show ID what one tells"};
+  }
+  const std::string what =
+      found.left_out > 0 ? fmt::format("none of the {} run(s) in {} is done", found.left_out, where)
+                         : fmt::format("there are no runs in {}", where);
   const std::string hint = names.empty()
                                ? "train something, or give a measurements table with --from"
                                : fmt::format("studies in this store: {}", fmt::join(names, ", "));
@@ -85,7 +91,7 @@ StoredMeasurements stored_measurements(store::Store& store, const std::string& s
     result.rows.insert(result.rows.end(), rows.begin(), rows.end());
     ++result.runs;
   }
-  if (result.rows.empty()) throw nothing_there(store, study, result.left_out);
+  if (result.rows.empty()) throw nothing_there(store, study, result);
   return result;
 }
 

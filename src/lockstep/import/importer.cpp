@@ -126,7 +126,9 @@ ImportedFile Importer::read(Input& input) const {
                       *named.workers, *read_workers));
     }
     facts_from_name(input.name(), run);
-    const std::string series = name_of_series(input.name());
+    // Where a file holds runs by name, as charts do, those are what is compared.
+    std::string series = run.label.starts_with("#") ? "" : name_of_series(run.label);
+    if (series.empty()) series = name_of_series(input.name());
     if (!run.model && run.is_training() && !series.empty() && input.name() != kStandardInput)
       run.model.offer(series, Provenance::kName);
     complete(run);

@@ -35,5 +35,16 @@ TEST(NameFacts, NetworkIsNamedAfterTheFileOnlyWhereTheLogDoesNotNameIt) {
   EXPECT_EQ(*named.model, "resnet18");
 }
 
+TEST(NameFacts, RunsThatAFileNamesAreComparedByTheirOwnNames) {
+  const ImportedFile file = import_text(
+      "\"Step\",\"relu-8gpu - loss\",\"relu-4gpu - loss\",\"tanh-4gpu - loss\",\"x - loss__MIN\"\n"
+      "1,0.5,0.6,0.7,0.5\n",
+      "chart.csv");
+  ASSERT_EQ(file.runs.size(), 3u);
+  EXPECT_EQ(*file.runs[0].model, "relu");
+  EXPECT_EQ(*file.runs[1].model, "relu");
+  EXPECT_EQ(*file.runs[2].model, "tanh");
+}
+
 }  // namespace
 }  // namespace lockstep::import

@@ -72,6 +72,14 @@ Scaling scaling_of(const std::vector<const Measurement*>& rows) {
   return fixed_global ? Scaling::kStrong : Scaling::kWeak;
 }
 
+bool scaling_told(const std::vector<const Measurement*>& rows) {
+  const std::string stated = note(*rows.front(), "scaling");
+  return stated == "strong" || stated == "weak" ||
+         std::any_of(rows.begin(), rows.end(), [](const Measurement* row) {
+           return row->batch_per_worker || row->global_batch;
+         });
+}
+
 /// Relative error (standard deviation) that the rounding of the values leaves at the last count.
 /// The step of the rounding is the finest decimal place that any value uses.
 double rounding_error(const std::vector<const Measurement*>& rows) {
@@ -100,6 +108,7 @@ TableSeries make_table_series(const std::vector<const Measurement*>& rows,
   table.name = name_of(first, series_column);
   table.metric = *metric_from_name(first.metric);
   table.scaling = scaling_of(rows);
+  table.scaling_assumed = !scaling_told(rows);
   table.unit = first.unit;
   table.model = first.model;
   table.device = first.device;

@@ -24,6 +24,7 @@ struct TableSeries {
   std::string name;
   Metric metric = Metric::kThroughput;
   Scaling scaling = Scaling::kWeak;
+  bool scaling_assumed = false;  ///< neither a batch nor a `scaling` column says which it is
   std::string unit;
   std::string model;
   std::string device;
