@@ -23,10 +23,13 @@ const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
 });
-const page = await browser.newPage({ viewport: { width: 1180, height: 1240 }, colorScheme: "light" });
+const page = await browser.newPage({ viewport: { width: 1180, height: 1600 }, colorScheme: "light" });
 await page.goto(`file://${html}`);
 await page.waitForSelector("#decision .plot svg");
 mkdirSync(join(root, "docs/images"), { recursive: true });
-await page.screenshot({ path: join(root, "docs/images/report.png") });
+// From the verdict to the end of the decision chart.
+const chart = await page.locator("#decision .plot").first().boundingBox();
+const clip = { x: 0, y: 0, width: 1180, height: Math.ceil(chart.y + chart.height) };
+await page.screenshot({ path: join(root, "docs/images/report.png"), clip });
 await browser.close();
 rmSync(folder, { recursive: true });
