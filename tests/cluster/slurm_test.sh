@@ -31,7 +31,7 @@ cut=("$lockstep" --store cut.db "${study[@]}" --workers 1,2 --steps 600 --name c
 pid=$!
 for _ in $(seq 100); do [ -n "$(squeue -h)" ] && break; sleep 0.2; done
 expect "jobs were submitted" test -n "$(squeue -h)"
-kill -INT $pid
+kill -TERM $pid  # a shell without a terminal starts its background jobs deaf to SIGINT
 wait $pid
 expect "an interrupted study ends with code 130" test $? = 130
 for _ in $(seq 100); do [ -z "$(squeue -h)" ] && break; sleep 0.2; done
