@@ -194,7 +194,8 @@ double bounded_low(const ScalingSeries& series, const ScalingPoint& target,
                    const ScalingPrediction& prediction, double noise) {
   const std::vector<ScalingPoint>& points = series.points;
   const std::size_t count = points.size();
-  const double gone_on = fall_gone_on(points, target.workers) * std::exp(-noise);
+  const double gone_on =
+      fall_gone_on(points, target.workers) * std::exp(-std::min(noise, kLongestLog));
   double low = std::max(prediction.low, kLowestRate * std::min(gone_on, prediction.rate));
   if (count > 2 && points[count - 1].rate < points[count - 2].rate &&
       points[count - 2].rate < points[count - 3].rate) {
@@ -264,7 +265,7 @@ ScalingPrediction predict_rate(const ScalingSeries& series, const ScalingPoint& 
       *rate = strong.strong_rate(target.workers, *rate);
     }
     // Where no overhead is left to be uncertain about, the noise of a run still is.
-    const double noise = std::exp(kNormal90 * noise_of(series));
+    const double noise = std::exp(std::min(kNormal90 * noise_of(series), kLongestLog));
     prediction.low = std::min(prediction.low, prediction.rate / noise);
     prediction.high = std::max(prediction.high, prediction.rate * noise);
   } else {
