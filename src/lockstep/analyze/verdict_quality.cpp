@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "lockstep/analyze/verdict_parts.h"
@@ -54,6 +55,22 @@ bool monotone(const ByBatch& values, int sign) {
   return true;
 }
 
+/// The batch at which the mean is best, when it only gets better up to it and only worse after it.
+std::optional<std::int64_t> best_in_between(const ByBatch& values, bool higher_is_better) {
+  const double sign = higher_is_better ? 1 : -1;
+  const auto best =
+      std::max_element(values.begin(), values.end(), [&](const auto& a, const auto& b) {
+        return sign * a.second.mean() < sign * b.second.mean();
+      });
+  ByBatch upper(best, values.end());
+  ByBatch lower(values.begin(), best);
+  lower.insert(*best);
+  if (lower.size() < 2 || upper.size() < 2) return std::nullopt;
+  const int direction = higher_is_better ? 1 : -1;
+  if (!monotone(lower, direction) || !monotone(upper, -direction)) return std::nullopt;
+  return best->first;
+}
+
 std::string plain_name(std::string metric) {
   if (metric.starts_with("val_")) metric.replace(0, 4, "validation ");
   if (metric.starts_with("train_")) metric.replace(0, 6, "training ");
@@ -76,6 +93,10 @@ std::string quality_sentence(const std::string& model, const std::string& metric
   const std::string numbers = by_batch_text(values);
   if (held) return fmt::format("{}: {} held as the global batch grew: {}.", model, name, numbers);
   const bool rose = last > first;
+  if (const auto best = best_in_between(values, accuracy)) {
+    return fmt::format("{}: {} was best at B = {} and got worse on either side of it: {}.", model,
+                       name, *best, numbers);
+  }
   if (!monotone(values, rose ? 1 : -1)) {
     return fmt::format("{}: {} varied without a trend as the global batch grew: {}.", model, name,
                        numbers);

@@ -101,7 +101,15 @@ TEST(Verdict, QualityThatCameBackHasNotHeld) {
   MeasurementRows table;
   table.at_local(1, 32, "val_loss", 1.47).at_local(2, 32, "val_loss", 0.3);
   table.at_local(4, 32, "val_loss", 1.4);
-  expect_says(sentences(table, Topic::kQuality), "varied without a trend");
+  expect_says(sentences(table, Topic::kQuality), "was best at B = 64");
+}
+
+TEST(Verdict, QualityThatIsBestInBetweenNamesTheBatch) {
+  MeasurementRows table;
+  table.at_local(1, 32, "val_accuracy", 0.88).at_local(2, 32, "val_accuracy", 0.90);
+  table.at_local(4, 32, "val_accuracy", 0.86).at_local(8, 32, "val_accuracy", 0.81);
+  expect_says(sentences(table, Topic::kQuality),
+              "validation accuracy was best at B = 64 and got worse on either side of it");
 }
 
 TEST(Verdict, QualityWithoutATrendIsCalledSo) {
