@@ -16,6 +16,14 @@ namespace {
 /// Counts of MPI calls are ints.
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
+/// Open MPI halves and doubles by default, which uses each direction of a link in turn: 49 to 58 %
+/// of a shaped link of 4 hosts against 89 % with its segmented ring. What the user has set counts.
+void prefer_ring() {
+  if (std::getenv("OMPI_MCA_coll_tuned_use_dynamic_rules") != nullptr) return;
+  ::setenv("OMPI_MCA_coll_tuned_use_dynamic_rules", "1", 1);
+  ::setenv("OMPI_MCA_coll_tuned_allreduce_algorithm", "5", 0);
+}
+
 void check(int code, const char* what) {
   if (code == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING] = {};
@@ -107,6 +115,7 @@ class Mpi final : public Communicator {
 
  private:
   void start() const {
+    prefer_ring();
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
