@@ -13,6 +13,9 @@
 
 namespace lockstep::comm {
 
+/// Where memory lies: what the host may touch, or what only a device does.
+enum class Residence { kHost, kDevice };
+
 /// Collectives among the ranks of one run. Every rank makes the same calls in the same order with
 /// equal sizes. One thread a rank. A call that waits for other ranks throws kPeer, naming the rank,
 /// when one of them is gone or has not arrived within the timeout; the communicator is then of no
@@ -27,6 +30,9 @@ class Communicator {
   int size() const { return size_; }
   /// "shm", "gloo", ...
   virtual std::string_view backend() const = 0;
+
+  /// Of the memory that allocate() gives.
+  virtual Residence residence() const { return Residence::kHost; }
 
   /// Zeroed, 64-byte aligned memory that lives as long as the communicator and that start_sum()
   /// takes without copying. Collective; blocks.

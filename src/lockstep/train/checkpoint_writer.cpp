@@ -9,7 +9,9 @@ namespace {
 constexpr Seconds kOneHour{3600};
 
 void copy(std::vector<NamedTensor>& tensors) {
-  for (NamedTensor& entry : tensors) entry.tensor = entry.tensor.detach().clone();
+  for (NamedTensor& entry : tensors) {
+    entry.tensor = entry.tensor.detach().to(torch::kCPU, /*non_blocking=*/false, /*copy=*/true);
+  }
 }
 
 }  // namespace

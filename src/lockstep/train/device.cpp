@@ -75,6 +75,19 @@ torch::Tensor Device::take(const torch::Tensor& host) {
   return arrived;
 }
 
+void Device::wait() const {
+  if (!is_cpu()) c10::cuda::getCurrentCUDAStream(device_.index()).synchronize();
+}
+
+namespace {
+
+/// Of this thread; NCCL and LibTorch ask for it.
+void make_current(torch::Device device) {
+  c10::cuda::set_device(device.index());
+}
+
+}  // namespace
+
 #else
 
 struct Device::Staging {
@@ -84,6 +97,14 @@ struct Device::Staging {
 torch::Tensor Device::take(const torch::Tensor& host) {
   return host.to(device_);
 }
+
+void Device::wait() const {}
+
+namespace {
+
+void make_current(torch::Device) {}
+
+}  // namespace
 
 #endif
 
@@ -114,7 +135,9 @@ Device Device::open(const std::string& name, int local_rank, bool amp) {
                             local_rank, gpus),
                 fmt::format("use --workers {}", gpus));
   }
-  return {torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(local_rank)), amp};
+  const torch::Device device(torch::kCUDA, static_cast<c10::DeviceIndex>(local_rank));
+  make_current(device);
+  return {device, amp};
 }
 
 // bfloat16 has the range of a float, so that no loss has to be scaled.

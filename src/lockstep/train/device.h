@@ -7,9 +7,9 @@
 
 namespace lockstep::train {
 
-/// Where a rank computes: the CPU, or a GPU of its host. All that is particular to a device is in
-/// device.cpp and comm/c10d/nccl.cpp; the rest of the engine works on host memory, from which
-/// parameters go to the device after each step and to which gradients come during backward.
+/// Where a rank computes: the CPU, or a GPU of its host. Parameters, gradients and the optimizer's
+/// memory stay on it. All that is particular to GPUs is here, in device_optimizer.cpp and in
+/// comm/c10d/nccl.cpp.
 class Device {
  public:
   /// "cpu" or "cuda"; then the GPU with the number of the rank on its host. Throws kEnvironment
@@ -26,6 +26,10 @@ class Device {
   /// a stream of its own, and the computing stream waits for it, not this thread. The memory of
   /// `host` may be reused at once.
   torch::Tensor take(const torch::Tensor& host);
+
+  /// Blocks until the device has done what it was given: without it a phase would end when its work
+  /// is queued. Does nothing on a CPU, which is done when a call returns.
+  void wait() const;
 
   /// While it lives, operations for which 16 bits are enough run in bfloat16, if --amp was asked
   /// for.

@@ -6,29 +6,35 @@ namespace lockstep::train {
 
 FlatParameters::FlatParameters(std::vector<torch::Tensor> parameters, const comm::BucketPlan& plan)
     : parameters_(std::move(parameters)),
-      flat_(torch::zeros({static_cast<std::int64_t>(plan.tail_begin)})) {
-  const torch::Device device = parameters_.empty() ? torch::kCPU : parameters_[0].device();
-  on_device_ = device.is_cpu() ? flat_ : torch::zeros_like(flat_, flat_.options().device(device));
+      flat_(torch::zeros({static_cast<std::int64_t>(plan.tail_begin)},
+                         torch::TensorOptions().device(common_device(parameters_)))) {
+  if (flat_.is_cpu()) on_host_ = flat_;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     auto& parameter = parameters_[i];
     if (parameter.scalar_type() != torch::kFloat || !parameter.is_non_overlapping_and_dense()) {
       throw Error(ErrorKind::kUsage, "only dense 32-bit parameters can be trained",
                   "convert the network with .to(torch::kFloat)");
     }
-    auto view = on_device_.as_strided(parameter.sizes(), parameter.strides(),
-                                      static_cast<std::int64_t>(plan.offset_of[i]));
+    auto view = flat_.as_strided(parameter.sizes(), parameter.strides(),
+                                 static_cast<std::int64_t>(plan.offset_of[i]));
     view.copy_(parameter.detach());
     parameter.set_data(view);
   }
-  fetch();
+}
+
+std::span<float> FlatParameters::values() {
+  if (!on_host_.defined()) fetch();
+  return {on_host_.data_ptr<float>(), static_cast<std::size_t>(on_host_.numel())};
 }
 
 void FlatParameters::fetch() {
-  if (!on_device_.is_same(flat_)) flat_.copy_(on_device_);
+  if (flat_.is_cpu()) return;
+  if (!on_host_.defined()) on_host_ = torch::empty_like(flat_, torch::kCPU);
+  on_host_.copy_(flat_);
 }
 
 void FlatParameters::publish() {
-  if (!on_device_.is_same(flat_)) on_device_.copy_(flat_);
+  if (!flat_.is_cpu() && on_host_.defined()) flat_.copy_(on_host_);
 }
 
 std::vector<torch::Tensor> trainable_parameters(const torch::nn::Module& module) {
@@ -43,6 +49,10 @@ std::vector<std::int64_t> element_counts(std::span<const torch::Tensor> tensors)
   std::vector<std::int64_t> counts;
   for (const auto& tensor : tensors) counts.push_back(tensor.numel());
   return counts;
+}
+
+torch::Device common_device(std::span<const torch::Tensor> tensors) {
+  return tensors.empty() ? torch::Device(torch::kCPU) : tensors.front().device();
 }
 
 }  // namespace lockstep::train

@@ -9,29 +9,29 @@
 
 namespace lockstep::train {
 
-/// All trainable parameters of a network moved into one flat buffer, so that the optimizer is one
-/// pass over memory and a broadcast is one call. The network's own tensors become views of it and
-/// keep their shapes and strides. On a GPU they are views of a copy there.
+/// All trainable parameters of a network moved into one flat tensor on their device, so that the
+/// optimizer is one pass over memory and a broadcast is one call. The network's own tensors become
+/// views of it and keep their shapes and strides.
 class FlatParameters {
  public:
   /// `parameters` must be dense floats on one device; the plan comes from their sizes.
   FlatParameters(std::vector<torch::Tensor> parameters, const comm::BucketPlan& plan);
 
   const std::vector<torch::Tensor>& tensors() const { return parameters_; }
-  /// On the host.
-  std::span<float> values() {
-    return {flat_.data_ptr<float>(), static_cast<std::size_t>(flat_.numel())};
-  }
+  /// On the device of the network.
+  const torch::Tensor& flat() const { return flat_; }
+  /// On the host: flat() itself on a CPU, otherwise the copy that fetch() and publish() move.
+  std::span<float> values();
 
-  /// What has become of values() reaches the network; without a GPU it already has.
+  /// What has become of values() reaches the network; on a CPU it already has.
   void publish();
-  /// The other way: after the network's tensors were written to from outside.
+  /// The other way round: values() become those of the network.
   void fetch();
 
  private:
   std::vector<torch::Tensor> parameters_;
   torch::Tensor flat_;
-  torch::Tensor on_device_;  ///< flat_ itself on a CPU
+  torch::Tensor on_host_;  ///< flat_ itself on a CPU; made when it is first wanted on a GPU
 };
 
 /// Those of the module that are trained, in order of registration.
@@ -39,5 +39,8 @@ std::vector<torch::Tensor> trainable_parameters(const torch::nn::Module& module)
 
 /// Their element counts.
 std::vector<std::int64_t> element_counts(std::span<const torch::Tensor> tensors);
+
+/// The device they are all on; the CPU where there are none.
+torch::Device common_device(std::span<const torch::Tensor> tensors);
 
 }  // namespace lockstep::train

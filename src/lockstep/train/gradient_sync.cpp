@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lockstep/train/flat_parameters.h"
 #include "lockstep/train/sum_of_squares.h"
 
 namespace lockstep::train {
@@ -33,15 +34,24 @@ GradientSync::GradientSync(std::vector<torch::Tensor> parameters, comm::BucketPl
       communicator_(communicator),
       options_(options),
       clock_(clock),
-      flat_(
+      shared_(
           communicator.allocate_rounded(plan_.total, options.wire, plan_.total - plan_.tail_begin)),
       arrivals_(parameters_.size()),
       bucket_open_(plan_.buckets.size()) {
-  const auto flat = torch::from_blob(flat_.data(), {static_cast<std::int64_t>(flat_.size())});
+  const torch::Device device = common_device(parameters_);
+  const auto count = static_cast<std::int64_t>(plan_.total);
+  on_device_ = !device.is_cpu() || options.as_on_device;
+  apart_ = on_device_ && communicator.residence() == comm::Residence::kHost;
+  const auto where = torch::TensorOptions().device(device);
+  flat_ = apart_ ? torch::zeros({count}, where) : torch::from_blob(shared_.data(), {count}, where);
+  if (on_device_) {
+    tail_.resize(plan_.total - plan_.tail_begin);
+    squares_on_device_ = torch::zeros({}, where);
+  }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const auto& parameter = parameters_[i];
-    slots_.push_back(flat.as_strided(parameter.sizes(), parameter.strides(),
-                                     static_cast<std::int64_t>(plan_.offset_of[i])));
+    slots_.push_back(flat_.as_strided(parameter.sizes(), parameter.strides(),
+                                      static_cast<std::int64_t>(plan_.offset_of[i])));
     accumulators_.push_back(torch::autograd::impl::grad_accumulator(parameter));
     hook_keys_.push_back(accumulators_.back()->add_post_hook(std::make_unique<Hook>(*this, i)));
   }
@@ -62,12 +72,13 @@ void GradientSync::begin_step(int micro_steps) {
   next_bucket_ = 0;
   handed_over_.clear();
   squares_ = 0;
-  std::fill(flat_.begin() + static_cast<std::ptrdiff_t>(plan_.tail_begin), flat_.end(), 0.0F);
+  if (squares_on_device_.defined()) squares_on_device_.zero_();
+  std::fill(tail().begin(), tail().end(), 0.0F);
   active_ = true;
 }
 
 std::span<float> GradientSync::tail() {
-  return flat_.subspan(plan_.tail_begin);
+  return on_device_ ? std::span(tail_) : shared_.subspan(plan_.tail_begin);
 }
 
 void GradientSync::take(std::size_t parameter) {
@@ -75,7 +86,7 @@ void GradientSync::take(std::size_t parameter) {
   auto& grad = parameters_[parameter].mutable_grad();
   auto& slot = slots_[parameter];
   if (arrivals_[parameter] > 0) {
-    slot.add_(grad.to(slot.device()));
+    slot.add_(grad);
   } else if (grad.is_cpu() && grad.is_contiguous() && slot.is_contiguous() &&
              grad.scalar_type() == torch::kFloat) {
     std::memcpy(slot.data_ptr<float>(), grad.data_ptr<float>(),
@@ -97,18 +108,54 @@ void GradientSync::start_full_buckets() {
     handed_over_.push_back(clock_.monotonic());
     if (options_.strategy == Strategy::kLocal) continue;
     if (options_.norm_slot && communicator_.size() > 1) add_squares(bucket);
-    if (options_.strategy == Strategy::kCentral) continue;
-    communicator_.start_sum(flat_.subspan(bucket.begin, bucket.end - bucket.begin));
+    if (bucket.end == plan_.total) write_tail();
+    if (options_.strategy != Strategy::kCentral) start_sum(bucket);
   }
   communicator_.progress();
 }
 
 void GradientSync::add_squares(const comm::BucketPlan::Bucket& bucket) {
   const std::size_t end = std::min(bucket.end, plan_.tail_begin);
-  squares_ += sum_of_squares(flat_.data() + bucket.begin, end - bucket.begin);
-  if (bucket.end == plan_.total) {
-    tail()[*options_.norm_slot] = static_cast<float>(norm_weight_ * squares_);
+  if (!on_device_) {
+    squares_ += sum_of_squares(shared_.data() + bucket.begin, end - bucket.begin);
+  } else {
+    squares_on_device_ += part(bucket.begin, end).square().sum();
   }
+}
+
+/// What the host has to say joins the last bucket. Squares that are still being computed on a device
+/// do so there: nobody waits for them.
+void GradientSync::write_tail() {
+  const bool with_norm = options_.norm_slot && communicator_.size() > 1;
+  if (!on_device_) {
+    if (with_norm) tail()[*options_.norm_slot] = static_cast<float>(norm_weight_ * squares_);
+    return;
+  }
+  const auto on_device = part(plan_.tail_begin, plan_.total);
+  on_device.copy_(torch::from_blob(tail_.data(), {static_cast<std::int64_t>(tail_.size())}));
+  if (with_norm) {
+    on_device[static_cast<std::int64_t>(*options_.norm_slot)] = squares_on_device_ * norm_weight_;
+  }
+}
+
+void GradientSync::read_tail() {
+  if (!on_device_ || options_.strategy == Strategy::kLocal) return;
+  torch::from_blob(tail_.data(), {static_cast<std::int64_t>(tail_.size())})
+      .copy_(part(plan_.tail_begin, plan_.total));
+}
+
+void GradientSync::start_sum(const comm::BucketPlan::Bucket& bucket) {
+  if (communicator_.size() == 1) return;
+  if (apart_) shared_part(bucket.begin, bucket.end).copy_(part(bucket.begin, bucket.end));
+  communicator_.start_sum(shared_.subspan(bucket.begin, bucket.end - bucket.begin));
+}
+
+torch::Tensor GradientSync::part(std::size_t begin, std::size_t end) const {
+  return flat_.narrow(0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end - begin));
+}
+
+torch::Tensor GradientSync::shared_part(std::size_t begin, std::size_t end) const {
+  return torch::from_blob(shared_.data() + begin, {static_cast<std::int64_t>(end - begin)});
 }
 
 void GradientSync::hand_over_rest() {
@@ -125,11 +172,18 @@ void GradientSync::hand_over_rest() {
 
 void GradientSync::finish() {
   if (active_) hand_over_rest();
+  if (options_.strategy == Strategy::kLocal || communicator_.size() == 1) {
+    read_tail();
+    return;
+  }
   if (options_.strategy == Strategy::kCentral) {
-    communicator_.sum_to_root(flat_, 0);
+    if (apart_) shared_part(0, plan_.total).copy_(flat_);
+    communicator_.sum_to_root(shared_, 0);
   } else {
     communicator_.finish();
   }
+  if (apart_) flat_.copy_(shared_part(0, plan_.total));
+  read_tail();
 }
 
 }  // namespace lockstep::train

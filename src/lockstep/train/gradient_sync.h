@@ -21,6 +21,9 @@ struct SyncOptions {
   comm::Wire wire = comm::Wire::kFloat;  ///< of gradients; the tail always travels as it is
   /// Index in the tail for the squared norm of the rank's own gradients; none = not wanted.
   std::optional<std::size_t> norm_slot{};
+  /// Gather gradients as if the host could not reach into their device; for tests where there is
+  /// no GPU.
+  bool as_on_device = false;
 };
 
 /// Sums the gradients of all ranks while backward runs.
@@ -31,6 +34,10 @@ struct SyncOptions {
 /// rank thus gives the gradient of the global mean. With kCentral only rank 0 has the sums, with
 /// kLocal each rank keeps its own gradients and nothing is sent. One thread; the network must
 /// outlive this object.
+///
+/// The flat buffer lies on the device of the parameters. On a GPU a communicator that sums there
+/// (NCCL) does so in place; for any other, buckets pass through the host. The tail is always the
+/// host's, and finish() leaves all sums ready to be used on the device's current stream.
 ///
 ///   sync.begin_step();    // before the step's first backward; begin_step(A) for A micro-steps
 ///   loss.backward();
@@ -62,8 +69,11 @@ class GradientSync {
   /// Blocks until all sums are there.
   void finish();
 
-  /// The flat gradients, laid out as the plan says; the sums after finish().
-  std::span<float> gradients() { return flat_; }
+  /// The flat gradients, laid out as the plan says, on the parameters' device; the sums after
+  /// finish(). The tail's part of it is not for use.
+  const torch::Tensor& flat() const { return flat_; }
+  /// The same as the host sees them. Parameters on a CPU only.
+  std::span<float> gradients() { return shared_; }
 
   /// When each bucket of this step was handed over.
   std::span<const Nanoseconds> handed_over() const { return handed_over_; }
@@ -74,6 +84,11 @@ class GradientSync {
   void take(std::size_t parameter);
   void start_full_buckets();
   void add_squares(const comm::BucketPlan::Bucket& bucket);
+  void write_tail();
+  void read_tail();
+  void start_sum(const comm::BucketPlan::Bucket& bucket);
+  torch::Tensor part(std::size_t begin, std::size_t end) const;
+  torch::Tensor shared_part(std::size_t begin, std::size_t end) const;
 
   std::vector<torch::Tensor> parameters_;
   std::vector<torch::Tensor> slots_;
@@ -81,7 +96,13 @@ class GradientSync {
   comm::Communicator& communicator_;
   SyncOptions options_;
   const Clock& clock_;
-  std::span<float> flat_;
+  std::span<float> shared_;  ///< what the communicator sums
+  torch::Tensor flat_;       ///< the same memory, unless buckets pass through the host
+  bool on_device_ = false;   ///< the host cannot reach into flat_
+  bool apart_ = false;       ///< flat_ is other memory than shared_
+  /// With on_device_: the host's tail, and the squares of the buckets handed over.
+  std::vector<float> tail_;
+  torch::Tensor squares_on_device_;
 
   /// Autograd keeps only weak references to these; without ours the hooks would vanish.
   std::vector<GradientAccumulator> accumulators_;

@@ -37,14 +37,18 @@ std::vector<torch::Tensor> expected_gradients(const torch::Tensor& input) {
 
 torch::Tensor slot(GradientSync& sync, const comm::BucketPlan& plan, const torch::Tensor& like,
                    std::size_t index) {
-  return torch::from_blob(sync.gradients().data() + plan.offset_of[index], like.sizes()).clone();
+  return sync.flat()
+      .narrow(0, static_cast<std::int64_t>(plan.offset_of[index]), like.numel())
+      .view(like.sizes())
+      .clone();
 }
 
-class GradientSyncStrategy : public ::testing::TestWithParam<std::tuple<Strategy, std::uint64_t>> {
-};
+/// Strategy, bytes of a bucket, and whether gradients are kept as on a GPU.
+class GradientSyncStrategy
+    : public ::testing::TestWithParam<std::tuple<Strategy, std::uint64_t, bool>> {};
 
 TEST_P(GradientSyncStrategy, SumsTheGradientsOfAllRanks) {
-  const auto [strategy, bucket] = GetParam();
+  const auto [strategy, bucket, as_on_device] = GetParam();
   constexpr int kRanks = 3;
   torch::manual_seed(1);
   std::vector<torch::Tensor> inputs;
@@ -57,13 +61,16 @@ TEST_P(GradientSyncStrategy, SumsTheGradientsOfAllRanks) {
   const int fd = ::memfd_create("lockstep-test", MFD_CLOEXEC);
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < kRanks; ++rank) {
-    ranks.emplace_back([&, rank, strategy = strategy, bucket = bucket] {
+    ranks.emplace_back([&, rank, options = SyncOptions{.strategy = strategy,
+                                                       .norm_slot = 1,
+                                                       .as_on_device = as_on_device},
+                        bucket = bucket] {
       const auto communicator = comm::make_shared_memory(
           {.fd = fd, .rank = rank, .size = kRanks, .timeout = Seconds(30), .spin = Seconds(0)});
       const SystemClock clock;
       const auto parameters = trainable_parameters(*networks[static_cast<std::size_t>(rank)]);
       const auto plan = plan_for(parameters, bucket);
-      GradientSync sync(parameters, plan, *communicator, {.strategy = strategy}, clock);
+      GradientSync sync(parameters, plan, *communicator, options, clock);
       for (int step = 0; step < 3; ++step) {
         sync.begin_step();
         sync.tail()[0] = static_cast<float>(rank);
@@ -72,7 +79,14 @@ TEST_P(GradientSyncStrategy, SumsTheGradientsOfAllRanks) {
             .sum()
             .backward();
         sync.finish();
+        // With kCentral only rank 0 has the sums.
+        if (options.strategy == Strategy::kCentral && rank != 0) continue;
         EXPECT_EQ(sync.tail()[0], 3.0F);
+        double squares = 0;
+        for (const auto& of_rank : expected) {
+          for (const auto& gradient : of_rank) squares += gradient.square().sum().item<double>();
+        }
+        EXPECT_NEAR(sync.tail()[1], squares, 1e-5 * squares);
         EXPECT_EQ(sync.handed_over().size(), plan.buckets.size());
         for (std::size_t i = 0; i < parameters.size(); ++i) {
           auto sum = expected[0][i].clone();
@@ -88,8 +102,10 @@ TEST_P(GradientSyncStrategy, SumsTheGradientsOfAllRanks) {
 
 INSTANTIATE_TEST_SUITE_P(All, GradientSyncStrategy,
                          ::testing::Combine(::testing::Values(Strategy::kOverlap,
-                                                              Strategy::kBlocking),
-                                            ::testing::Values(1U, 100U, 1'000'000U)));
+                                                              Strategy::kBlocking,
+                                                              Strategy::kCentral),
+                                            ::testing::Values(1U, 100U, 1'000'000U),
+                                            ::testing::Bool()));
 
 TEST(GradientSync, AddsUpTheGradientsOfMicroSteps) {
   torch::manual_seed(1);

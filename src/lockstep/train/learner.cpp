@@ -1,11 +1,18 @@
 #include "lockstep/train/learner.h"
 
-#include "lockstep/train/grouped_optimizer.h"
 #include "lockstep/train/settings.h"
 #include "lockstep/train/sum_of_squares.h"
 #include "lockstep/train/training_state.h"
 
 namespace lockstep::train {
+namespace {
+
+double squares_of(const torch::Tensor& flat) {
+  if (!flat.is_cpu()) return flat.square().sum().item<double>();
+  return sum_of_squares(flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel()));
+}
+
+}  // namespace
 
 Learner::Learner(torch::nn::Module& network, const record::RunSpec& spec,
                  comm::Communicator& communicator, const Clock& clock,
@@ -24,8 +31,13 @@ Learner::Learner(torch::nn::Module& network, const record::RunSpec& spec,
                             .wire = wire_from_name(spec.wire),
                             .norm_slot = StepBallot::kNormSlot},
                 clock);
-  optimizer_ = make_grouped_optimizer(optimizer_options(spec), rate_groups(network, plan_, rate_of),
-                                      tensor_ranges(trainable, plan_), plan_.tail_begin);
+  const torch::Device device = common_device(trainable);
+  const auto options = optimizer_options(spec);
+  const auto groups = rate_groups(network, plan_, rate_of);
+  const auto ranges = tensor_ranges(trainable, plan_);
+  optimizer_ = device.is_cpu()
+                   ? make_host_optimizer(options, groups, ranges, plan_.tail_begin)
+                   : make_device_optimizer(options, groups, ranges, plan_.tail_begin, device);
   sharing_.emplace(strategy_, spec.average_every, communicator, plan_.tail_begin,
                    plan_.total - plan_.tail_begin);
 }
@@ -51,27 +63,38 @@ void Learner::sum() {
   // A last step that is smaller is shared unevenly, which the two equations do not know.
   const bool even = cast_.global == full_batch_ && communicator_.size() > 1;
   if (strategy_ == Strategy::kLocal || !even || !sharing_->moves()) return;
-  const auto gradients = sync_->gradients().first(plan_.tail_begin);
   const double ranks = communicator_.size(), batch = static_cast<double>(full_batch_);
-  noise_.add(ballot().own_squares() / ranks, batch / ranks,
-             sum_of_squares(gradients.data(), gradients.size()), batch);
+  noise_.add(ballot().own_squares() / ranks, batch / ranks, squares_of(gradients()), batch);
+}
+
+torch::Tensor Learner::gradients() const {
+  return sync_->flat().narrow(0, 0, static_cast<std::int64_t>(plan_.tail_begin));
+}
+
+std::span<float> Learner::parameters() {
+  parameters_->fetch();
+  return parameters_->values();
 }
 
 void Learner::move(double learning_rate) {
   if (!sharing_->moves()) return;
-  optimizer_->step(parameters_->values(), sync_->gradients().first(plan_.tail_begin),
-                   learning_rate);
+  optimizer_->step(parameters_->flat(), gradients(), learning_rate);
 }
 
 bool Learner::share(bool last_of_epoch) {
-  const bool agreed = sharing_->after_step(parameters_->values(), sync_->tail(), last_of_epoch);
+  if (!sharing_->needed()) return true;
+  const bool agreed = sharing_->after_step(parameters(), sync_->tail(), last_of_epoch);
   parameters_->publish();
   return agreed;
 }
 
 void Learner::settle() {
   if (strategy_ != Strategy::kLocal) return;
-  for (const OptimizerMemory& memory : optimizer_->memory()) sharing_->average(memory.values);
+  for (const TensorMemory& memory : optimizer_->memory()) {
+    const auto on_host = memory.values.cpu();
+    sharing_->average({on_host.data_ptr<float>(), static_cast<std::size_t>(on_host.numel())});
+    if (!memory.values.is_cpu()) memory.values.copy_(on_host);
+  }
 }
 
 std::string Learner::prefixed(const std::string& name) const {
@@ -106,7 +129,6 @@ void Learner::restore(const Checkpoint& checkpoint) {
     return found;
   };
   copy_tensors(mine(checkpoint.model), model_tensors());
-  parameters_->fetch();
   copy_tensors(mine(checkpoint.optimizer), optimizer_tensors());
   std::map<std::string, double> figures;
   for (const auto& [name, value] : checkpoint.figures) {

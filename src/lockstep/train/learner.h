@@ -12,9 +12,9 @@
 #include "lockstep/train/flat_parameters.h"
 #include "lockstep/train/gradient_sync.h"
 #include "lockstep/train/noise_scale.h"
-#include "lockstep/train/optimizer.h"
 #include "lockstep/train/parameter_sharing.h"
 #include "lockstep/train/step_ballot.h"
+#include "lockstep/train/tensor_optimizer.h"
 
 namespace lockstep::train {
 
@@ -65,7 +65,8 @@ class Learner {
   /// yes.
   void settle();
 
-  std::span<float> parameters() { return parameters_->values(); }
+  /// On the host.
+  std::span<float> parameters();
   /// After parameters() were written to from outside.
   void publish() { parameters_->publish(); }
   std::optional<NoiseScale::Estimate> noise_scale() const { return noise_.estimate(); }
@@ -79,6 +80,7 @@ class Learner {
 
  private:
   std::string prefixed(const std::string& name) const;
+  torch::Tensor gradients() const;
 
   torch::nn::Module& network_;
   std::string name_;
@@ -88,7 +90,7 @@ class Learner {
   comm::BucketPlan plan_;
   std::optional<FlatParameters> parameters_;
   std::optional<GradientSync> sync_;
-  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<TensorOptimizer> optimizer_;
   std::optional<ParameterSharing> sharing_;
   StepShare cast_;
   NoiseScale noise_;

@@ -11,7 +11,9 @@ ParameterSharing::ParameterSharing(Strategy strategy, std::int64_t every,
                                    std::size_t ballot)
     : strategy_(strategy), every_(every), communicator_(communicator) {
   if (strategy_ != Strategy::kLocal) return;
-  shared_ = communicator_.allocate(parameters + ballot);
+  if (communicator_.residence() == comm::Residence::kHost) {
+    shared_ = communicator_.allocate(parameters + ballot);
+  }
   unread_.assign(ballot, 0.0F);
 }
 
@@ -22,7 +24,7 @@ bool ParameterSharing::after_step(std::span<float> parameters, std::span<float> 
     communicator_.broadcast(std::as_writable_bytes(ballot), 0);
     return true;
   }
-  if (strategy_ != Strategy::kLocal) return true;
+  if (!needed()) return true;
   StepBallot(ballot).add_unread(unread_);
   if (++since_ != every_ && !last_of_epoch) {
     std::copy(ballot.begin(), ballot.end(), unread_.begin());
@@ -39,6 +41,11 @@ void ParameterSharing::average(std::span<float> values) {
 }
 
 void ParameterSharing::sum(std::span<float> values, std::span<float> ballot) {
+  if (shared_.empty()) {
+    sum_gathered(values, 1.0F / static_cast<float>(communicator_.size()));
+    sum_gathered(ballot, 1.0F);
+    return;
+  }
   const auto shared = shared_.first(values.size() + ballot.size());
   const auto middle = std::copy(values.begin(), values.end(), shared.begin());
   std::copy(ballot.begin(), ballot.end(), middle);
@@ -47,6 +54,16 @@ void ParameterSharing::sum(std::span<float> values, std::span<float> ballot) {
   const float share = 1.0F / static_cast<float>(communicator_.size());
   std::transform(shared.begin(), middle, values.begin(), [&](float sum) { return sum * share; });
   std::copy(middle, shared.end(), ballot.begin());
+}
+
+/// Where the communicator sums in memory that the host cannot reach. Averages are rare.
+void ParameterSharing::sum_gathered(std::span<float> values, float factor) {
+  const auto all = communicator_.gather_all(std::span<const float>(values));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    float sum = all[i];
+    for (std::size_t at = i + values.size(); at < all.size(); at += values.size()) sum += all[at];
+    values[i] = factor * sum;
+  }
 }
 
 }  // namespace lockstep::train

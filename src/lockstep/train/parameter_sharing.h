@@ -19,6 +19,9 @@ class ParameterSharing {
   ParameterSharing(Strategy strategy, std::int64_t every, comm::Communicator& communicator,
                    std::size_t parameters, std::size_t ballot);
 
+  /// Whether after_step() does anything to the parameters.
+  bool needed() const { return strategy_ == Strategy::kCentral || strategy_ == Strategy::kLocal; }
+
   /// Whether this rank's optimizer moves its parameters.
   bool moves() const { return strategy_ != Strategy::kCentral || communicator_.rank() == 0; }
 
@@ -32,11 +35,12 @@ class ParameterSharing {
 
  private:
   void sum(std::span<float> values, std::span<float> ballot);
+  void sum_gathered(std::span<float> values, float factor);
 
   Strategy strategy_;
   std::int64_t every_;
   comm::Communicator& communicator_;
-  std::span<float> shared_;    ///< kLocal: parameters, then a ballot
+  std::span<float> shared_;    ///< kLocal: parameters, then a ballot; empty = on a device
   std::vector<float> unread_;  ///< kLocal: ballots since the last average
   std::int64_t since_ = 0;
 };

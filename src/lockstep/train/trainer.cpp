@@ -180,6 +180,7 @@ Trainer::StepOutcome Trainer::train_step(int epoch, std::int64_t step) {
     learner.sum();
     recorder_.end_phase(Phase::kTransfer);
     learner.move(learning_rate_);
+    device_.wait();
     recorder_.end_phase(Phase::kOptimizer);
     agreed = learner.share(last);
     recorder_.end_phase(Phase::kTransfer);
@@ -211,6 +212,7 @@ StepShare Trainer::compute_gradients(std::size_t player, std::vector<Minibatch>&
       recorder_.end_phase(Phase::kInputWait);
       if (!batch) throw Error(ErrorKind::kInternal, "the loader ended before the epoch");
       parts.push_back(minibatch_of(*batch, *transform_, targets, position_.total, device_));
+      device_.wait();
       recorder_.end_phase(Phase::kHostToDevice);
     }
     Minibatch& part = parts[static_cast<std::size_t>(micro)];
@@ -226,6 +228,7 @@ StepShare Trainer::compute_gradients(std::size_t player, std::vector<Minibatch>&
     }
     if (loss.defined()) loss.backward();
     part.images = part.labels = part.targets = torch::Tensor();
+    device_.wait();
     recorder_.end_phase(Phase::kBackward);
   }
   learner.hand_over();

@@ -37,21 +37,22 @@ std::vector<NamedTensor> model_tensors(const torch::nn::Module& network) {
   return tensors;
 }
 
-std::vector<NamedTensor> optimizer_tensors(Optimizer& optimizer, const torch::nn::Module& network,
+std::vector<NamedTensor> optimizer_tensors(TensorOptimizer& optimizer,
+                                           const torch::nn::Module& network,
                                            const comm::BucketPlan& plan) {
   std::vector<NamedTensor> tensors;
-  for (const OptimizerMemory& memory : optimizer.memory()) {
-    const auto flat =
-        torch::from_blob(memory.values.data(), {static_cast<std::int64_t>(memory.values.size())});
+  for (const TensorMemory& memory : optimizer.memory()) {
+    const std::size_t end = memory.begin + static_cast<std::size_t>(memory.values.numel());
     std::size_t index = 0;
     for (const auto& item : network.named_parameters()) {
       const auto& parameter = item.value();
       if (!parameter.requires_grad()) continue;
       const std::size_t offset = plan.offset_of[index++];
-      if (offset < memory.begin || offset >= memory.begin + memory.values.size()) continue;
+      if (offset < memory.begin || offset >= end) continue;
       tensors.push_back({memory.name + "/" + item.key(),
-                         flat.as_strided(parameter.sizes(), parameter.strides(),
-                                         static_cast<std::int64_t>(offset - memory.begin))});
+                         memory.values.as_strided(
+                             parameter.sizes(), parameter.strides(),
+                             static_cast<std::int64_t>(offset - memory.begin))});
     }
   }
   return tensors;

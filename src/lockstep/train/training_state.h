@@ -9,8 +9,7 @@
 
 #include "lockstep/comm/bucket_plan.h"
 #include "lockstep/train/checkpoint.h"
-#include "lockstep/train/grouped_optimizer.h"
-#include "lockstep/train/optimizer.h"
+#include "lockstep/train/tensor_optimizer.h"
 
 namespace lockstep::train {
 
@@ -27,7 +26,8 @@ std::vector<RateGroup> rate_groups(const torch::nn::Module& network, const comm:
 std::vector<NamedTensor> model_tensors(const torch::nn::Module& network);
 
 /// The optimizer's memory as "velocity/NAME", shaped like the parameters; shares its memory.
-std::vector<NamedTensor> optimizer_tensors(Optimizer& optimizer, const torch::nn::Module& network,
+std::vector<NamedTensor> optimizer_tensors(TensorOptimizer& optimizer,
+                                           const torch::nn::Module& network,
                                            const comm::BucketPlan& plan);
 
 }  // namespace lockstep::train

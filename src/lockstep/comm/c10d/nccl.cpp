@@ -8,8 +8,12 @@
 #include <torch/torch.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
+#include <fmt/format.h>
+
+#include <chrono>
 #include <cstring>
 #include <deque>
+#include <thread>
 
 #include "lockstep/comm/c10d/member_store.h"
 #else
@@ -22,54 +26,55 @@ namespace lockstep::comm {
 
 namespace {
 
+/// A sum inside a host takes well under a millisecond: look often before sleeping.
+constexpr int kLooksBeforeSleep = 1000;
+constexpr std::chrono::microseconds kNap{20};
+
 class Nccl final : public Communicator {
  public:
   Nccl(const NcclOptions& options, Membership& membership)
       : Communicator(options.rank, options.size),
-        device_(torch::kCUDA, static_cast<c10::DeviceIndex>(options.gpu)) {
+        device_(torch::kCUDA, static_cast<c10::DeviceIndex>(options.gpu)),
+        timeout_(static_cast<std::int64_t>(options.timeout.count() * 1000)) {
     auto store = c10::make_intrusive<MemberStore>(membership, options.timeout);
     auto settings = c10d::ProcessGroupNCCL::Options::create();
-    settings->timeout =
-        std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout.count() * 1000));
+    settings->timeout = timeout_;
     group_ =
         c10::make_intrusive<c10d::ProcessGroupNCCL>(store, options.rank, options.size, settings);
   }
 
   std::string_view backend() const override { return "nccl"; }
 
+  Residence residence() const override { return Residence::kDevice; }
+
   std::span<float> allocate(std::size_t count) override {
     const auto floats = static_cast<std::int64_t>(count);
-    areas_.push_back({torch::zeros({floats}, torch::TensorOptions().pinned_memory(true)),
-                      torch::empty({floats}, torch::TensorOptions().device(device_))});
-    return {areas_.back().host.data_ptr<float>(), count};
+    areas_.push_back(torch::zeros({floats}, torch::TensorOptions().device(device_)));
+    return {areas_.back().data_ptr<float>(), count};
   }
 
+  // c10d makes its stream wait for what the current stream has to do first, the copy of the
+  // gradients into `values` among it.
   void start_sum(std::span<float> values) override {
     if (values.empty()) return;
-    auto [host, mirror] = find(values);
-    mirror.copy_(host, /*non_blocking=*/true);
-    std::vector<at::Tensor> tensors{mirror};
-    pending_.push_back({group_->allreduce(tensors), host, mirror});
+    translate("all-reduce", [&] {
+      std::vector<at::Tensor> tensors{on_device(values)};
+      pending_.push_back(group_->allreduce(tensors));
+    });
   }
 
   void finish() override {
     translate("all-reduce", [&] {
-      for (; !pending_.empty(); pending_.pop_front()) {
-        pending_.front().work->wait();
-        pending_.front().host.copy_(pending_.front().mirror);
-      }
+      for (; !pending_.empty(); pending_.pop_front()) await(*pending_.front(), "all-reduce");
     });
   }
 
   void sum_to_root(std::span<float> values, int root) override {
-    auto [host, mirror] = find(values);
     translate("gather", [&] {
-      mirror.copy_(host);
-      std::vector<at::Tensor> tensors{mirror};
+      std::vector<at::Tensor> tensors{on_device(values)};
       c10d::ReduceOptions options;
       options.rootRank = root;
-      group_->reduce(tensors, options)->wait();
-      if (rank() == root) host.copy_(mirror);
+      await(*group_->reduce(tensors, options), "gather");
     });
   }
 
@@ -80,7 +85,7 @@ class Nccl final : public Communicator {
       std::vector<at::Tensor> tensors{view.to(device_)};
       c10d::BroadcastOptions options;
       options.rootRank = root;
-      group_->broadcast(tensors, options)->wait();
+      await(*group_->broadcast(tensors, options), "broadcast");
       view.copy_(tensors[0]);
     });
   }
@@ -91,38 +96,37 @@ class Nccl final : public Communicator {
       std::vector<at::Tensor> input{as_tensor(mine).to(device_)};
       std::vector<std::vector<at::Tensor>> output(1);
       for (int r = 0; r < size(); ++r) output[0].push_back(torch::empty_like(input[0]));
-      group_->allgather(output, input)->wait();
+      await(*group_->allgather(output, input), "gather");
       as_tensor(all).copy_(torch::cat(output[0]));
     });
   }
 
  private:
-  struct Area {
-    at::Tensor host;
-    at::Tensor mirror;
-  };
-  struct Pending {
-    c10::intrusive_ptr<c10d::Work> work;
-    at::Tensor host;
-    at::Tensor mirror;
-  };
-
   static at::Tensor as_tensor(std::span<const std::byte> bytes) {
     return torch::from_blob(const_cast<std::byte*>(bytes.data()),
                             {static_cast<std::int64_t>(bytes.size())}, torch::kUInt8);
   }
 
-  /// The part of an area, on the host and on the device.
-  Area find(std::span<float> values) const {
-    for (const Area& area : areas_) {
-      const float* start = area.host.data_ptr<float>();
-      if (values.data() < start || values.data() + values.size() > start + area.host.numel())
-        continue;
-      const auto count = static_cast<std::int64_t>(values.size());
-      return {area.host.narrow(0, values.data() - start, count),
-              area.mirror.narrow(0, values.data() - start, count)};
+  at::Tensor on_device(std::span<float> values) const {
+    return torch::from_blob(values.data(), {static_cast<std::int64_t>(values.size())},
+                            torch::TensorOptions().device(device_));
+  }
+
+  /// NCCL itself waits for ever. Its own wait() only lets the current stream wait, which is what
+  /// later work on the sums needs.
+  void await(c10d::Work& work, const char* what) const {
+    const auto deadline = std::chrono::steady_clock::now() + timeout_;
+    for (int looks = 0; !work.isCompleted(); ++looks) {
+      if (looks < kLooksBeforeSleep) continue;
+      if (std::chrono::steady_clock::now() > deadline) {
+        throw Error(ErrorKind::kPeer,
+                    fmt::format("the {} over NCCL was not done after {:.0f} s", what,
+                                std::chrono::duration<double>(timeout_).count()),
+                    "another rank hangs; give a longer --timeout if it is only slow");
+      }
+      std::this_thread::sleep_for(kNap);
     }
-    throw Error(ErrorKind::kInternal, "a sum of memory that allocate() did not give");
+    work.wait();
   }
 
   template <class Call>
@@ -140,9 +144,10 @@ class Nccl final : public Communicator {
   }
 
   torch::Device device_;
+  std::chrono::milliseconds timeout_;
   c10::intrusive_ptr<c10d::ProcessGroupNCCL> group_;
-  std::deque<Area> areas_;
-  std::deque<Pending> pending_;
+  std::deque<at::Tensor> areas_;
+  std::deque<c10::intrusive_ptr<c10d::Work>> pending_;
 };
 
 }  // namespace

@@ -18,9 +18,8 @@ struct NcclOptions {
 /// Whether this build has it: LibTorch must have been built with CUDA and NCCL.
 bool has_nccl();
 
-/// The back end for GPUs: sums go through NCCL, on memory of the device that mirrors what
-/// allocate() gives, which is pinned host memory. Addresses are exchanged through
-/// `membership`. Throws kUsage where has_nccl() is false.
+/// The back end for GPUs: what allocate() gives lies on the rank's GPU, and NCCL sums it there.
+/// Addresses are exchanged through `membership`. Throws kEnvironment where has_nccl() is false.
 std::unique_ptr<Communicator> make_nccl(const NcclOptions& options, Membership& membership);
 
 }  // namespace lockstep::comm
