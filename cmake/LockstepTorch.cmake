@@ -2,18 +2,36 @@
 #
 # Debian's libtorch-dev is the default. For the LibTorch inside a pip install of torch, configure with
 # -DTorch_DIR=$(python3 -c 'import torch; print(torch.utils.cmake_prefix_path)')/Torch
-find_package(Torch QUIET)
-if(NOT Torch_FOUND)
-  message(FATAL_ERROR "LibTorch was not found, so lockstep-worker cannot be built.\n"
-    "Install libtorch-dev, point -DTorch_DIR at the share/cmake/Torch of a pip install, "
-    "or configure with -DLOCKSTEP_WORKER=OFF to build the rest.")
+
+# The CMake files of a pip install insist on a CUDA toolkit with nvcc, which nothing here needs, and take
+# parts of another LibTorch where one is installed: its headers and libraries are named directly.
+find_file(LOCKSTEP_TORCH_CONFIG TorchConfig.cmake HINTS ${Torch_DIR} PATHS ${CMAKE_PREFIX_PATH}
+  PATH_SUFFIXES Torch share/cmake/Torch NO_DEFAULT_PATH)
+get_filename_component(LOCKSTEP_TORCH_ROOT "${LOCKSTEP_TORCH_CONFIG}/../../../.." ABSOLUTE)
+if(LOCKSTEP_TORCH_CONFIG AND EXISTS ${LOCKSTEP_TORCH_ROOT}/version.py)
+  include(LockstepPipTorch)
+else()
+  find_package(Torch QUIET)
+  if(NOT Torch_FOUND)
+    message(FATAL_ERROR "LibTorch was not found, so lockstep-worker cannot be built.\n"
+      "Install libtorch-dev, point -DTorch_DIR at the share/cmake/Torch of a pip install, "
+      "or configure with -DLOCKSTEP_WORKER=OFF to build the rest.")
+  endif()
+  set(LOCKSTEP_TORCH_LIBRARIES torch torch_cpu c10)
+  if(TARGET torch_cuda)
+    list(APPEND LOCKSTEP_TORCH_LIBRARIES torch_cuda c10_cuda)
+    set(LOCKSTEP_CUDA ON)
+  endif()
 endif()
 
 # A target of our own around Torch's variables: their flags must not leak into torch-free modules,
 # and their headers are not ours to warn about.
 add_library(lockstep_torch INTERFACE)
-target_link_libraries(lockstep_torch INTERFACE torch torch_cpu c10)
+target_link_libraries(lockstep_torch INTERFACE ${LOCKSTEP_TORCH_LIBRARIES})
 target_include_directories(lockstep_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
+if(LOCKSTEP_CUDA)
+  target_compile_definitions(lockstep_torch INTERFACE LOCKSTEP_HAS_CUDA=1)
+endif()
 separate_arguments(LOCKSTEP_TORCH_FLAGS UNIX_COMMAND "${TORCH_CXX_FLAGS}")
 target_compile_options(lockstep_torch INTERFACE ${LOCKSTEP_TORCH_FLAGS})
 # A pip install of torch has headers of its own fmt in its include folder, and no library to go with

@@ -1,5 +1,6 @@
 #include "gemm.h"
 
+#include <ATen/Context.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -95,7 +96,10 @@ GemmFacts gemm_facts() {
   } else if (has("ATL_buildinfo")) {
     facts.blas = "ATLAS";
   } else {
-    facts.blas = installed_sgemm() == nullptr ? "built into LibTorch" : "reference BLAS";
+    // A pip install of torch has its own inside, under names that nobody else sees.
+    facts.blas = at::hasMKL()                      ? "MKL inside LibTorch"
+                 : installed_sgemm() == nullptr ? "built into LibTorch"
+                                                : "reference BLAS";
   }
   return facts;
 }

@@ -6,7 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "gemm.h"
+#include "lockstep/comm/c10d/nccl.h"
+#include "lockstep/comm/mpi/mpi_module.h"
 #include "lockstep/train/recipe.h"
+#include "lockstep/train/schedule.h"
 
 namespace lockstep::worker {
 
@@ -21,15 +24,26 @@ std::string known_names() {
   std::vector<std::string> recipes;
   for (const train::Recipe& recipe : train::all_recipes()) recipes.push_back(recipe.name);
   const nlohmann::json answer{{"recipes", recipes},
-                              {"schedules", {"constant", "linear", "cosine"}}};
+                              {"schedules", train::schedule_names()}};
   return answer.dump();
 }
+
+namespace {
+
+std::vector<std::string> backends() {
+  std::vector<std::string> names{"shm", "tcp", "hierarchical", "gloo"};
+  if (comm::has_mpi()) names.emplace_back("mpi");
+  if (comm::has_nccl()) names.emplace_back("nccl");
+  return names;
+}
+
+}  // namespace
 
 std::string probe() {
   const GemmFacts facts = gemm_facts();
   const nlohmann::json answer{{"torch", torch_version()},
                               {"cuda", torch::cuda::is_available()},
-                              {"backends", {"shm", "gloo"}},
+                              {"backends", backends()},
                               {"blas", facts.blas},
                               {"gemm", facts.onednn ? "onednn" : "blas"},
                               {"blas_gflops", blas_gflops()},

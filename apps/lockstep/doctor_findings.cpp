@@ -169,8 +169,12 @@ void blas(const HostFacts& facts, std::vector<Finding>& findings) {
   }
 }
 
-Finding tool(const std::string& subject, const std::string& version, const std::string& missing,
-             const std::string& advice) {
+Finding tool(const std::string& subject, const std::string& version, const std::string& problem,
+             const std::string& missing, const std::string& advice) {
+  if (!problem.empty()) {
+    return {Severity::kNote, subject, "installed, but it says: " + problem,
+            "configure it, or start workers with another --launcher"};
+  }
   if (!version.empty()) return {Severity::kOk, subject, version, ""};
   return {Severity::kNote, subject, missing, advice};
 }
@@ -210,8 +214,9 @@ std::vector<Finding> examine(const HostFacts& facts) {
       facts.gpus.empty()
           ? Finding{Severity::kNote, "gpu", "none", ""}
           : Finding{Severity::kOk, "gpu", fmt::format("{}", fmt::join(facts.gpus, ", ")), ""});
-  findings.push_back(tool("mpi", facts.mpi, "no mpirun in PATH", "apt-get install openmpi-bin"));
-  findings.push_back(tool("slurm", facts.slurm, "no srun in PATH", ""));
+  findings.push_back(tool("mpi", facts.mpi, facts.mpi_problem, "no mpirun in PATH",
+                          "apt-get install openmpi-bin"));
+  findings.push_back(tool("slurm", facts.slurm, facts.slurm_problem, "no srun in PATH", ""));
   findings.push_back(disk(facts));
   findings.push_back(
       facts.data_folder.empty()

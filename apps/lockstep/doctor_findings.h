@@ -42,6 +42,8 @@ struct HostFacts {
 
   std::string mpi;    ///< first line of mpirun --version; empty when there is none
   std::string slurm;  ///< likewise of srun --version
+  std::string mpi_problem;  ///< what mpirun says where it is installed and fails
+  std::string slurm_problem;
   std::string store_folder;
   std::int64_t free_disk_bytes = -1;  ///< negative when unknown
   std::string data_folder;            ///< of Fashion-MNIST; empty when it is not installed

@@ -127,6 +127,12 @@ TEST(Doctor, WarnsOfLittleMemoryAndDisk) {
   expect_one(facts, Severity::kWarn, "disk", "cannot be read");
 }
 
+TEST(Doctor, NotesASlurmWithoutACluster) {
+  HostFacts facts = healthy();
+  facts.slurm_problem = "srun: fatal: Could not establish a configuration source";
+  expect_one(facts, Severity::kNote, "slurm", "configuration source");
+}
+
 TEST(Doctor, NotesWhatIsNotInstalled) {
   HostFacts facts = healthy();
   facts.mpi.clear();

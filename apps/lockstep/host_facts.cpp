@@ -29,16 +29,20 @@ std::string first_line(const std::string& text) {
 }
 
 /// What `program --version` says first; empty when there is no such program.
-std::string version_of(const std::string& program, const Clock& clock) {
+/// What the program says of itself; in `problem` where it does not do so in peace.
+std::string version_of(const std::string& program, std::string& problem, const Clock& clock) {
   if (!launch::find_program(program)) return "";
   try {
     launch::ProcessSpec spec;
     spec.program = program;
     spec.arguments = {"--version"};
-    const std::string line = first_line(launch::run_captured(spec, kVersionTimeout, clock).output);
+    const launch::CapturedOutput said = launch::run_captured(spec, kVersionTimeout, clock);
+    const std::string line = first_line(said.output);
+    if (!said.status.clean()) problem = line.empty() ? program + " fails" : line;
     return line.empty() ? program + ", which does not tell its version" : line;
-  } catch (const Error& problem) {
-    return fmt::format("{}, which does not start: {}", program, problem.what());
+  } catch (const Error& error) {
+    problem = error.what();
+    return program;
   }
 }
 
@@ -144,8 +148,8 @@ HostFacts gather_host_facts(const std::string& store_path, const Clock& clock) {
   facts.cpu = measure::read_cpu();
   facts.governor = measure::read_governor();
   facts.gpus = gpus(clock);
-  facts.mpi = version_of("mpirun", clock);
-  facts.slurm = version_of("srun", clock);
+  facts.mpi = version_of("mpirun", facts.mpi_problem, clock);
+  facts.slurm = version_of("srun", facts.slurm_problem, clock);
   look_at_disk(facts, store_path);
   if (std::filesystem::exists(kFashionFolder)) facts.data_folder = kFashionFolder;
   ask_worker(facts, clock);

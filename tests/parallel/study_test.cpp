@@ -41,6 +41,12 @@ class RealStudy : public ParallelRun {
   }
 };
 
+TEST_F(RealStudy, TakesEveryScheduleThatTheHelpNames) {
+  for (const char* schedule : {"constant", "linear", "step", "cosine", "plateau"}) {
+    run_to_success(study({"fashion", "--schedule", schedule, "--dry-run"}));
+  }
+}
+
 TEST_F(RealStudy, KilledAtRandomMomentsItGoesOnLosesNothingAndRunsNothingTwice) {
   const std::vector<std::string> small{"fashion", "--workers", "1,2",      "--batch", "32,64",
                                        "--steps", "12",        "--repeat", "2"};

@@ -8,21 +8,28 @@
 
 #include "lockstep/base/error.h"
 
-// A LibTorch without CUDA has neither the headers nor the functions; this is the one place that
-// asks.
-#if __has_include(<c10/cuda/CUDAStream.h>) && __has_include(<cuda_runtime_api.h>)
-#define LOCKSTEP_HAS_CUDA 1
+// A LibTorch without CUDA has neither the headers nor the functions: the build says which it is.
+#ifdef LOCKSTEP_HAS_CUDA
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAEvent.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
-#else
-#define LOCKSTEP_HAS_CUDA 0
 #endif
 
 namespace lockstep::train {
 
-#if LOCKSTEP_HAS_CUDA
+#ifdef LOCKSTEP_HAS_CUDA
+
+namespace {
+
+constexpr bool kBuiltWithCuda = true;
+
+/// Of this thread; NCCL and LibTorch ask for it.
+void make_current(torch::Device device) {
+  c10::cuda::set_device(device.index());
+}
+
+}  // namespace
 
 /// Pinned buffers that batches pass through, and the stream they are copied on. Buffers of a shape
 /// are used in turn; one is free again when the copy out of it is done.
@@ -79,16 +86,15 @@ void Device::wait() const {
   if (!is_cpu()) c10::cuda::getCurrentCUDAStream(device_.index()).synchronize();
 }
 
+#else
+
 namespace {
 
-/// Of this thread; NCCL and LibTorch ask for it.
-void make_current(torch::Device device) {
-  c10::cuda::set_device(device.index());
-}
+constexpr bool kBuiltWithCuda = false;
+
+void make_current(torch::Device) {}
 
 }  // namespace
-
-#else
 
 struct Device::Staging {
   explicit Staging(torch::Device) {}
@@ -99,12 +105,6 @@ torch::Tensor Device::take(const torch::Tensor& host) {
 }
 
 void Device::wait() const {}
-
-namespace {
-
-void make_current(torch::Device) {}
-
-}  // namespace
 
 #endif
 
@@ -121,11 +121,11 @@ Device Device::open(const std::string& name, int local_rank, bool amp) {
   if (name != "cuda") {
     throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a device", name), "choose cpu or cuda");
   }
-  if (LOCKSTEP_HAS_CUDA == 0 || !torch::cuda::is_available()) {
+  if (!kBuiltWithCuda || !torch::cuda::is_available()) {
     throw Error(
         ErrorKind::kEnvironment,
-        LOCKSTEP_HAS_CUDA == 0 ? "--device cuda, but this lockstep was built without CUDA"
-                               : "--device cuda, but CUDA finds no GPU on this host",
+        kBuiltWithCuda ? "--device cuda, but CUDA finds no GPU on this host"
+                       : "--device cuda, but this lockstep was built without CUDA",
         "train with --device cpu, or build against a LibTorch with CUDA on a host with a GPU");
   }
   const auto gpus = static_cast<int>(torch::cuda::device_count());

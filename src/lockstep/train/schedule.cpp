@@ -1,9 +1,11 @@
 #include "lockstep/train/schedule.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "lockstep/base/error.h"
 
@@ -38,14 +40,28 @@ double Schedule::factor(std::int64_t step, std::int64_t total) const {
   return 1;
 }
 
+namespace {
+
+constexpr std::pair<const char*, Schedule::Shape> kShapes[] = {
+    {"constant", Schedule::Shape::kConstant}, {"linear", Schedule::Shape::kLinear},
+    {"step", Schedule::Shape::kStep},         {"cosine", Schedule::Shape::kCosine},
+    {"plateau", Schedule::Shape::kPlateau},
+};
+
+}  // namespace
+
+std::vector<std::string> schedule_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, shape] : kShapes) names.emplace_back(name);
+  return names;
+}
+
 Schedule::Shape schedule_shape(std::string_view name) {
-  if (name == "constant") return Schedule::Shape::kConstant;
-  if (name == "linear") return Schedule::Shape::kLinear;
-  if (name == "step") return Schedule::Shape::kStep;
-  if (name == "cosine") return Schedule::Shape::kCosine;
-  if (name == "plateau") return Schedule::Shape::kPlateau;
+  for (const auto& [known, shape] : kShapes) {
+    if (name == known) return shape;
+  }
   throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a learning-rate schedule", name),
-              "choose constant, linear, step, cosine or plateau");
+              fmt::format("choose one of {}", fmt::join(schedule_names(), ", ")));
 }
 
 void Plateau::observe(double validation_loss) {

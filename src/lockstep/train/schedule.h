@@ -27,7 +27,10 @@ struct Schedule {
   double factor(std::int64_t step, std::int64_t total) const;
 };
 
-/// Throws kUsage for a name that is none of "constant", "linear", "step", "cosine", "plateau".
+/// "constant", "linear", "step", "cosine", "plateau".
+std::vector<std::string> schedule_names();
+
+/// Throws kUsage for a name that is none of schedule_names().
 Schedule::Shape schedule_shape(std::string_view name);
 
 /// Lowers the rate when the validation loss has stopped to fall: after more than `patience` epochs

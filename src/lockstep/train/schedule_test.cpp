@@ -42,7 +42,7 @@ TEST(Schedule, StepFallsAtEachDropAndKeepsItsWarmUp) {
 }
 
 TEST(Schedule, NeverLeavesTheUnitInterval) {
-  for (const char* name : {"constant", "linear", "step", "cosine", "plateau"}) {
+  for (const std::string& name : schedule_names()) {
     for (double warmup : {0.0, 0.5, 3.0, 1000.0}) {
       for (std::int64_t total : {1, 2, 7, 1000}) {
         const Schedule schedule{schedule_shape(name), warmup, {2, 5}, 0.1};

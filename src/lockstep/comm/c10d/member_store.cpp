@@ -15,6 +15,10 @@ std::string name_of(const std::string& key) {
 
 }  // namespace
 
+c10::intrusive_ptr<c10d::Store> MemberStore::clone() {
+  return c10::make_intrusive<MemberStore>(membership_, timeout_);
+}
+
 void MemberStore::set(const std::string& key, const std::vector<std::uint8_t>& value) {
   membership_.put(name_of(key), std::string(value.begin(), value.end()));
 }

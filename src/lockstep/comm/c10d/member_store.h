@@ -13,6 +13,8 @@ class MemberStore final : public c10d::Store {
   MemberStore(Membership& membership, Seconds timeout)
       : membership_(membership), timeout_(timeout) {}
 
+  /// Asked for by recent LibTorch; earlier versions have no such function to override.
+  c10::intrusive_ptr<c10d::Store> clone();
   void set(const std::string& key, const std::vector<std::uint8_t>& value) override;
   std::vector<std::uint8_t> get(const std::string& key) override;
   void wait(const std::vector<std::string>& keys) override;

@@ -3,7 +3,7 @@
 #include "lockstep/base/error.h"
 
 // LibTorch says at compile time whether it was built with NCCL; this is the one place that asks.
-#if defined(USE_C10D_NCCL) && __has_include(<c10/cuda/CUDAStream.h>)
+#if defined(USE_C10D_NCCL) && defined(LOCKSTEP_HAS_CUDA)
 #define LOCKSTEP_HAS_NCCL 1
 #include <torch/torch.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <thread>
@@ -36,6 +37,8 @@ class Nccl final : public Communicator {
       : Communicator(options.rank, options.size),
         device_(torch::kCUDA, static_cast<c10::DeviceIndex>(options.gpu)),
         timeout_(static_cast<std::int64_t>(options.timeout.count() * 1000)) {
+    // c10d would watch the ranks through its store; the coordinator of the run does that.
+    ::setenv("TORCH_NCCL_ENABLE_MONITORING", "0", /*overwrite=*/0);
     auto store = c10::make_intrusive<MemberStore>(membership, options.timeout);
     auto settings = c10d::ProcessGroupNCCL::Options::create();
     settings->timeout = timeout_;
