@@ -29,6 +29,15 @@ torch::jit::Module load_script(const std::string& path) {
   }
 }
 
+/// TorchScript tells where in the code it failed, over many lines; the last one says why.
+std::string last_line(const std::string& text) {
+  const std::size_t end = text.find_last_not_of(" \n");
+  if (end == std::string::npos) return text;
+  const std::size_t before = text.rfind('\n', end);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  return text.substr(begin, end + 1 - begin);
+}
+
 /// The same tree as the script's, of the same tensors. One that stands in two places is named once.
 class Mirror : public torch::nn::Module {
  public:
@@ -82,10 +91,13 @@ torch::Tensor ScriptNetwork::forward(const torch::Tensor& images) {
     if (result.isTensor()) return result.toTensor();
   } catch (const std::exception& problem) {
     const auto* torch_problem = dynamic_cast<const c10::Error*>(&problem);
-    std::string text = torch_problem ? torch_problem->what_without_backtrace() : problem.what();
+    const std::string text =
+        torch_problem ? torch_problem->what_without_backtrace() : problem.what();
     throw Error(ErrorKind::kData,
-                fmt::format("{}: fails on images of {}: {}", path_, c10::str(images.sizes()), text),
-                "give the size it takes with --image-size");
+                fmt::format("{}: fails on images of {}: {}", path_, c10::str(images.sizes()),
+                            last_line(text)),
+                "give it images of the channels it was made for, of the size that --image-size "
+                "says");
   }
   throw Error(ErrorKind::kData, fmt::format("{}: returns something other than one tensor", path_),
               "script a module whose forward(images) returns scores or predictions");

@@ -107,6 +107,7 @@ TEST_F(ScriptNetworkTest, RefusesWhatCannotBeTrained) {
     net.forward(torch::zeros({2, 1, 32, 32}));
     FAIL();
   } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("fails on images of [2, 1, 32, 32]"),
               std::string::npos)
         << error.what();
