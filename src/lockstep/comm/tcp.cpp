@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kLineFloats = kLine / sizeof(float);
-/// Most that goes from one rank to another at a time. Of longer flows TCP's control (BBR) makes
-/// less: with 4 hosts at 200 Mbit, 97 % of the link in rounds of 1 MB and 84 % in rounds of 4 MB.
+/// Most that goes from one rank to another at a time: what a rank keeps of the others stays small.
 constexpr std::size_t kRoundFloats = std::size_t{1} << 18;
 
 /// Up to here the number of messages decides, beyond it how well the links are used.
