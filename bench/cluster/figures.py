@@ -1,4 +1,4 @@
-"""Figures of links.sh from the records and tables that lockstep writes.
+"""Figures of links.sh and steps.sh from the records and tables that lockstep writes.
 
 usage: figures.py step RECORD | busbw BACKEND RATE TABLE | last_run RUNS | predict RECIPE PREDICTION MEASURED_STEP
                 | pairs TCP_TABLE HIERARCHICAL_TABLE

@@ -28,6 +28,13 @@ class LauncherTest : public CliTest {
     return run(command(arguments, {"PATH=" + programs().string() + more_path}));
   }
 
+  /// Nothing but that error and that hint.
+  static void expect_only(const launch::CapturedOutput& said, int code, const std::string& error,
+                          const std::string& hint) {
+    EXPECT_EQ(said.status.code, code);
+    EXPECT_EQ(said.errors, "error: " + error + "\nhint: " + hint + "\n");
+  }
+
   launch::CapturedOutput train_on(const std::string& launcher) const {
     std::vector<std::string> arguments{"train", "fashion", "-n", "2", "--launcher", launcher};
     if (launcher != "slurm") {
@@ -42,11 +49,9 @@ TEST_F(LauncherTest, SaysInOneSentenceThatSlurmHasNoSuchPartition) {
            "srun: error: invalid partition specified: nope\n"
            "srun: error: Unable to allocate resources: Invalid partition name specified",
            1);
-  const auto said = train_on("slurm");
-  EXPECT_EQ(said.status.code, 2);
-  EXPECT_EQ(said.errors,
-            "error: srun cannot start the workers: invalid partition specified: nope\n"
-            "hint: sinfo lists the partitions\n");
+  expect_only(train_on("slurm"), 2,
+              "srun cannot start the workers: invalid partition specified: nope",
+              "sinfo lists the partitions");
 }
 
 TEST_F(LauncherTest, SaysThatAJobWouldWaitForEver) {
@@ -67,11 +72,9 @@ TEST_F(LauncherTest, SaysThatThisHostBelongsToNoCluster) {
            "srun: error: _establish_config_source: failed to fetch config\n"
            "srun: fatal: Could not establish a configuration source",
            1);
-  const auto said = train_on("slurm");
-  EXPECT_EQ(said.status.code, 3);
-  EXPECT_EQ(said.errors,
-            "error: srun cannot start the workers: this host belongs to no Slurm cluster\n"
-            "hint: see whether sinfo answers on this host\n");
+  expect_only(train_on("slurm"), 3,
+              "srun cannot start the workers: this host belongs to no Slurm cluster",
+              "see whether sinfo answers on this host");
 }
 
 TEST_F(LauncherTest, NamesTheHostThatSshCannotReach) {
@@ -79,12 +82,9 @@ TEST_F(LauncherTest, NamesTheHostThatSshCannotReach) {
   std::ofstream(path) << "#!/bin/sh\ncase \"$*\" in *node2*) echo 'ssh: connect to host node2 port "
                          "22: Connection refused' >&2; exit 255;; esac\nexec sleep 100\n";
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-  const auto said = train_on("ssh-hostfile");
-  EXPECT_EQ(said.status.code, 3);
-  EXPECT_EQ(said.errors,
-            "error: rank 1 on node2 cannot be started: connect to host node2 port 22: Connection "
-            "refused\n"
-            "hint: see whether 'ssh HOST true' works from here without a password\n");
+  expect_only(train_on("ssh-hostfile"), 3,
+              "rank 1 on node2 cannot be started: connect to host node2 port 22: Connection refused",
+              "see whether 'ssh HOST true' works from here without a password");
 }
 
 TEST_F(LauncherTest, SaysThatMpirunHasTooFewSlots) {
@@ -97,11 +97,9 @@ TEST_F(LauncherTest, SaysThatMpirunHasTooFewSlots) {
                "available for use.\n" +
                frame,
            1);
-  const auto said = train_on("mpi");
-  EXPECT_EQ(said.status.code, 2);
-  EXPECT_EQ(said.errors,
-            "error: mpirun cannot start the workers: there are fewer slots than workers\n"
-            "hint: add --oversubscribe, or hosts and slots in the file of --hostfile\n");
+  expect_only(train_on("mpi"), 2,
+              "mpirun cannot start the workers: there are fewer slots than workers",
+              "add --oversubscribe, or hosts and slots in the file of --hostfile");
 }
 
 TEST_F(LauncherTest, NamesTheProgramThatIsNotInstalled) {

@@ -25,7 +25,7 @@ for backend in tcp gloo; do
 done
 
 # Rank 0 waits for rank 1 among strangers, workers of another run and of another number of ranks.
-port=$(/usr/bin/env python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 # rank RANK SIZE SECRET TIMEOUT ARGUMENTS...
 rank() {
   RANK=$1 WORLD_SIZE=$2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port LOCAL_RANK=$1 LOCAL_WORLD_SIZE=$2 \

@@ -7,13 +7,6 @@ hosts_up 4 1gbit
 export hosts_name hosts_folder LOCKSTEP_SSH=$here/namespace-ssh
 for i in 1 2 3 4; do echo "node$i slots=1"; done > hosts.txt
 
-# wait_for SECONDS COMMAND...: until it succeeds
-wait_for() {
-  local until=$((SECONDS + $1))
-  shift
-  until "$@" > /dev/null 2>&1; do [ $SECONDS -lt $until ] || return 1; sleep 0.1; done
-}
-
 # A slow rank: stopped for a moment again and again.
 timeout 200 "$lockstep" --store slow.db --json train fashion -n 4 --batch 64 --steps 60 --threads 1 --no-augment \
   --no-validation --launcher ssh-hostfile --hostfile hosts.txt > slow.jsonl 2> slow.err &
@@ -63,7 +56,6 @@ rank() {
     exec "$worker" train fashion --batch=16 --steps=300 --threads=1 --no-validation --no-augment --backend=tcp --heartbeat=4 --timeout=20 \
     --checkpoint="$folder/back" --checkpoint-every=4 --resume --record="$2-$1.jsonl"
 }
-free_port() { /usr/bin/env python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 port=$(free_port)
 (rank 0 first "$port") 2> first-0.err &
 sleeper=$!
