@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -112,9 +113,12 @@ Launch make_launch(const WorkerCommand& command, const LauncherOptions& options)
   const char* shell = std::getenv("LOCKSTEP_SSH");
   const std::string ssh = shell != nullptr ? shell : "ssh";
   require(ssh, "openssh-client");
-  return {
-      launch::ssh_commands(job_of(command), launch::read_host_file(options.cluster.hostfile), ssh),
-      nullptr};
+  auto hosts = launch::read_host_file(options.cluster.hostfile);
+  std::stable_partition(hosts.begin(), hosts.end(), [&](const launch::HostSlots& host) {
+    const auto& doubtful = options.doubtful_hosts;
+    return std::find(doubtful.begin(), doubtful.end(), host.host) == doubtful.end();
+  });
+  return {launch::ssh_commands(job_of(command), hosts, ssh), nullptr};
 }
 
 Launch make_launch(const record::TrainRequest& request, const LauncherOptions& options) {

@@ -18,6 +18,8 @@ namespace lockstep::cli {
 struct LauncherOptions {
   std::string launcher = "local";  ///< or mpi, slurm, ssh-hostfile
   launch::ClusterOptions cluster;
+  /// Hosts of the host file that lost a worker: taken last. For ssh-hostfile.
+  std::vector<std::string> doubtful_hosts;
   bool local() const { return launcher == "local"; }
 };
 

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -168,6 +169,7 @@ void run(const GlobalOptions& global, PredictOptions& options) {
       throw Error(ErrorKind::kUsage, "--phases needs --workers", "add --workers 2");
     }
     options.phases.workers = options.workers.front();
+    options.phases.nodes = std::max<std::int64_t>(options.nodes, 1);
     return predict_from_phases(global, options.phases);
   }
   if (options.workers.empty()) {

@@ -63,24 +63,33 @@ struct KnownLink {
   std::string origin;
 };
 
-KnownLink stored_link(const std::string& store_path, const record::RunStarted& run, int workers) {
+/// Workers of one host: a link of that host, best of so many workers and over shared memory, which
+/// they use by default. On several hosts: a link between any hosts, best of so many workers.
+KnownLink stored_link(const std::string& store_path, const record::RunStarted& run,
+                      const PhasesQuestion& question) {
+  const bool across = question.nodes > 1;
+  const auto worth = [&](const record::LinkCalibration& link) {
+    return 2 * (link.workers == question.workers) +
+           (link.backend == (across ? "tcp" : "shm"));  // what they use by default
+  };
   const store::Calibrations known = store::calibrations(store_path);
   const record::LinkCalibration* best = nullptr;
   for (const record::LinkCalibration& link : known.links) {
-    if (link.machine.host != run.machine.host || link.bytes_per_s <= 0 || link.nodes > 1) continue;
-    const bool fits = link.workers == workers;
-    const bool shared = link.backend == "shm";  // what workers of one host use by default
-    const bool better = best == nullptr || (fits && best->workers != workers) ||
-                        (fits == (best->workers == workers) && shared && best->backend != "shm");
-    if (better) best = &link;
+    if (link.bytes_per_s <= 0 || (link.nodes > 1) != across) continue;
+    if (!across && link.machine.host != run.machine.host) continue;
+    if (best == nullptr || worth(link) > worth(*best)) best = &link;
   }
   if (best == nullptr) {
     throw Error(ErrorKind::kData,
-                fmt::format("{} has no calibration of a link of this host", store_path),
-                "make one with lockstep bench collectives, or give --collectives or --link");
+                fmt::format("{} has no calibration of a link {}", store_path,
+                            across ? "between hosts" : "of this host"),
+                fmt::format("make one with lockstep bench collectives{}, or give --collectives or "
+                            "--link",
+                            across ? " --launcher ..." : ""));
   }
   return {{best->alpha_s, best->bytes_per_s, best->spread},
-          fmt::format("calibrated: {} on {} workers", best->backend, best->workers)};
+          fmt::format("calibrated: {} on {} workers{}", best->backend, best->workers,
+                      across ? fmt::format(" of {} hosts", best->nodes) : "")};
 }
 
 KnownLink link_of(const std::string& store_path, const record::RunStarted& run,
@@ -93,7 +102,7 @@ KnownLink link_of(const std::string& store_path, const record::RunStarted& run,
     return {predict::fit_link(read_collectives(question.collectives)),
             "calibrated: " + question.collectives};
   }
-  return stored_link(store_path, run, static_cast<int>(question.workers));
+  return stored_link(store_path, run, question);
 }
 
 double mean_cores_used(const store::StoredRun& run) {
@@ -180,6 +189,7 @@ nlohmann::json phases_json(const PhasesAnswer& answer) {
   const predict::PhasePrediction& step = answer.step;
   return {{"run", answer.question.run},
           {"workers", answer.question.workers},
+          {"nodes", answer.question.nodes},
           {"kind", "predicted"},
           {"step_time_s", estimate_json(step.step_s)},
           {"epoch_time_s", estimate_json(answer.epoch)},
@@ -263,13 +273,14 @@ void predict_from_phases(const GlobalOptions& global, const PhasesQuestion& ques
   answer.recipe = spec.recipe;
   answer.steps = one.totals_s.size();
   answer.link = link_of(global.store_path, run.started, question);
-  answer.host = shared_host(global.store_path, run, question.workers);
+  const std::int64_t on_one_host = (question.workers + question.nodes - 1) / question.nodes;
+  answer.host = shared_host(global.store_path, run, on_one_host);
   predict::PhaseQuestion& asked = answer.asked;
   asked.workers = static_cast<int>(question.workers);
   asked.gradient_bytes = 4.0 * static_cast<double>(spec.parameters);
   // Adding up gradients takes a core too: with all of them computing, nothing hides it.
   const bool spare_core = spec.device != "cpu" ||
-                          answer.host.threads_each * question.workers < run.started.machine.cores;
+                          answer.host.threads_each * on_one_host < run.started.machine.cores;
   asked.overlap = spec.strategy == "overlap" && spare_core;
   asked.contention = predict::contention(answer.host);
   if (question.contention > 0) {

@@ -13,6 +13,7 @@ struct PhasesQuestion {
   std::string collectives;
   std::string link;  ///< "30us,4GB/s" in place of a calibration
   std::int64_t workers = 2;
+  std::int64_t nodes = 1;  ///< hosts that the workers are spread over evenly
   /// Slowdown of compute when all workers compute at once; 0 = by the store's device calibrations,
   /// else none.
   double contention = 0;

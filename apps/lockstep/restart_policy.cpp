@@ -6,11 +6,17 @@
 
 namespace lockstep::cli {
 
-bool can_restart(const launch::GroupOutcome& outcome) {
+bool was_refused(const launch::GroupOutcome& outcome) {
+  return std::any_of(outcome.workers.begin(), outcome.workers.end(),
+                     [](const auto& worker) { return worker.refusal.has_value(); });
+}
+
+bool can_restart(const launch::GroupOutcome& outcome, int attempt) {
   if (!outcome.failure || outcome.stop_requested) return false;
   switch (outcome.failure->error.kind()) {
-    case ErrorKind::kUsage:
     case ErrorKind::kEnvironment:
+      return attempt > 0 && was_refused(outcome);
+    case ErrorKind::kUsage:
     case ErrorKind::kData:
     case ErrorKind::kInterrupted:
       return false;
@@ -19,13 +25,28 @@ bool can_restart(const launch::GroupOutcome& outcome) {
   }
 }
 
-int lost_workers(const launch::GroupOutcome& outcome) {
-  int lost = 0;
-  for (const launch::WorkerOutcome& worker : outcome.workers) {
+std::vector<int> lost_ranks(const launch::GroupOutcome& outcome) {
+  std::vector<int> lost;
+  for (std::size_t rank = 0; rank < outcome.workers.size(); ++rank) {
+    const launch::WorkerOutcome& worker = outcome.workers[rank];
     const bool complained = worker.error && kind_from_name(worker.error->kind) == ErrorKind::kPeer;
-    lost += worker.status && !worker.status->clean() && !worker.told_to_end && !complained;
+    if (worker.refusal ||
+        (worker.status && !worker.status->clean() && !worker.told_to_end && !complained)) {
+      lost.push_back(static_cast<int>(rank));
+    }
   }
-  return std::max(1, lost);
+  if (lost.empty() && outcome.failure) lost.push_back(outcome.failure->rank);
+  return lost;
+}
+
+std::vector<std::string> hosts_of_lost_ranks(const launch::GroupOutcome& outcome) {
+  std::vector<std::string> hosts;
+  for (const int rank : lost_ranks(outcome)) {
+    const auto place = static_cast<std::size_t>(rank);
+    if (place >= outcome.workers.size() || outcome.workers[place].host.empty()) continue;
+    hosts.push_back(outcome.workers[place].host);
+  }
+  return hosts;
 }
 
 record::TrainRequest with_workers(const record::TrainRequest& request, int workers,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "lockstep/launch/worker_group.h"
 #include "lockstep/record/train_request.h"
@@ -15,12 +16,19 @@ struct RestartPolicy {
 };
 
 /// Whether starting again can help: not when the user asked for the end, and not when the command,
-/// the machine or the data is wrong.
-bool can_restart(const launch::GroupOutcome& outcome);
+/// the machine or the data is wrong. Where the run was started before (`attempt` > 0), a host that
+/// refuses now is one that was lost.
+bool can_restart(const launch::GroupOutcome& outcome, int attempt);
 
-/// Workers that did not end by themselves in order, nor because the launcher told them to; at least
-/// one after a failure.
-int lost_workers(const launch::GroupOutcome& outcome);
+/// Ranks that did not end by themselves in order, nor because the launcher told them to, nor
+/// because they missed another; the one that is blamed in any case.
+std::vector<int> lost_ranks(const launch::GroupOutcome& outcome);
+
+/// Hosts of the lost ranks, where the launcher laid down who runs where.
+std::vector<std::string> hosts_of_lost_ranks(const launch::GroupOutcome& outcome);
+
+/// Whether a launcher started nothing on some host.
+bool was_refused(const launch::GroupOutcome& outcome);
 
 /// `request` for another number of workers, going on from the last checkpoint. The global batch B
 /// stays where the workers divide it: b = B/N. Where they do not, b stays and the learning rate is

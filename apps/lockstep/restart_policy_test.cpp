@@ -45,14 +45,26 @@ TEST(RestartPolicy, ChangesNothingWithAsManyWorkers) {
 }
 
 TEST(RestartPolicy, DoesNotTryAgainWhatCannotSucceed) {
-  EXPECT_TRUE(can_restart(failed_with(ErrorKind::kWorker)));
-  EXPECT_TRUE(can_restart(failed_with(ErrorKind::kPeer)));
-  EXPECT_FALSE(can_restart(failed_with(ErrorKind::kUsage)));
-  EXPECT_FALSE(can_restart(failed_with(ErrorKind::kData)));
-  EXPECT_FALSE(can_restart({}));
+  EXPECT_TRUE(can_restart(failed_with(ErrorKind::kWorker), 0));
+  EXPECT_TRUE(can_restart(failed_with(ErrorKind::kPeer), 0));
+  EXPECT_FALSE(can_restart(failed_with(ErrorKind::kUsage), 1));
+  EXPECT_FALSE(can_restart(failed_with(ErrorKind::kData), 1));
+  EXPECT_FALSE(can_restart({}, 0));
   auto stopped = failed_with(ErrorKind::kWorker);
   stopped.stop_requested = true;
-  EXPECT_FALSE(can_restart(stopped));
+  EXPECT_FALSE(can_restart(stopped, 0));
+}
+
+TEST(RestartPolicy, TakesAHostThatRefusesLaterForALostOne) {
+  launch::GroupOutcome outcome = failed_with(ErrorKind::kEnvironment);
+  EXPECT_FALSE(can_restart(outcome, 1)) << "the machine lacks something";
+  outcome.workers.resize(3);
+  outcome.workers[1].host = "node2";
+  outcome.workers[1].refusal = Error(ErrorKind::kEnvironment, "no route to node2");
+  EXPECT_FALSE(can_restart(outcome, 0)) << "it never could be reached";
+  EXPECT_TRUE(can_restart(outcome, 1));
+  EXPECT_EQ(lost_ranks(outcome), std::vector<int>{1});
+  EXPECT_EQ(hosts_of_lost_ranks(outcome), std::vector<std::string>{"node2"});
 }
 
 TEST(RestartPolicy, CountsOnlyWorkersThatDiedOfThemselves) {
@@ -64,7 +76,13 @@ TEST(RestartPolicy, CountsOnlyWorkersThatDiedOfThemselves) {
   outcome.workers[2].status = launch::ExitStatus{0, 9};
   outcome.workers[3].status = launch::ExitStatus{5, 0};
   outcome.workers[3].error = record::WorkerError{3, "peer", "", ""};
-  EXPECT_EQ(lost_workers(outcome), 2);
+  EXPECT_EQ(lost_ranks(outcome), (std::vector<int>{1, 2}));
+}
+
+TEST(RestartPolicy, CountsTheBlamedRankWhereAllWereToldToEnd) {
+  launch::GroupOutcome outcome = failed_with(ErrorKind::kWorker);
+  outcome.workers.resize(4);
+  EXPECT_EQ(lost_ranks(outcome), std::vector<int>{1});
 }
 
 }  // namespace

@@ -70,6 +70,10 @@ std::string last_line(const std::string& path) {
   return last;
 }
 
+std::string in_brackets(const std::string& reason) {
+  return reason.empty() || reason == "None" ? "" : "(" + reason + ")";
+}
+
 void require(const char* program) {
   if (launch::find_program(program)) return;
   throw Error(ErrorKind::kEnvironment, fmt::format("there is no {} in PATH", program),
@@ -132,7 +136,12 @@ void StudySlurm::prepare(const std::vector<study::PlannedRun>& due, const std::s
     if (!planned.ladder.empty()) continue;  // whether it is needed is known only later
     const launch::JobFiles files = files_of(planned, study);
     const bool known = launch::read_ticket(files).has_value();
-    if (!known) submit(planned, files);
+    try {
+      if (!known) submit(planned, files);
+    } catch (const Error&) {
+      stop();  // what Slurm takes of a study that cannot be carried out must not stay in its queue
+      throw;
+    }
     submitted_[files.stem] = files;
     ++(known ? found : fresh);
   }
@@ -152,7 +161,7 @@ void StudySlurm::stop() {
     if (const auto ticket = launch::read_ticket(files)) queue_.cancel(*ticket);
     fs::remove(files.ticket());
   }
-  console_.err(fmt::format("cancelled {} job(s)", submitted_.size()));
+  if (!submitted_.empty()) console_.err(fmt::format("cancelled {} job(s)", submitted_.size()));
 }
 
 ExecutedRun StudySlurm::run(const study::PlannedRun& planned, const store::RunLabel& label,
@@ -171,10 +180,15 @@ ExecutedRun StudySlurm::run(const study::PlannedRun& planned, const store::RunLa
       fs::remove(files.ticket());
       return executed;
     }
+    if (state.waits_for_ever()) {
+      console_.clear_status();
+      give_up(*ticket, state.reason);
+    }
     const std::string bar = tail.bar();
     console_.set_status(fmt::format("{}job {}: {}", progress, ticket->id,
                                     !bar.empty()                     ? bar
-                                    : state.phase == Phase::kWaiting ? "waiting in the queue"
+                                    : state.phase == Phase::kWaiting
+                                        ? "waiting in the queue " + in_brackets(state.reason)
                                                                      : "starting"));
     pollfd wanted{signals_.fd(), POLLIN, 0};
     ::poll(&wanted, 1, kLookMs);
@@ -183,6 +197,23 @@ ExecutedRun StudySlurm::run(const study::PlannedRun& planned, const store::RunLa
       return {RunEnd::kInterrupted, ""};
     }
   }
+}
+
+/// Takes the jobs out of the queue that Slurm would never start, and ends the study: others of its
+/// jobs go on, and are collected once the command asks for what there is.
+void StudySlurm::give_up(const launch::JobTicket& ticket, const std::string& reason) {
+  for (const auto& [stem, files] : submitted_) {
+    const auto other = launch::read_ticket(files);
+    if (!other || !queue_.state(*other, files).waits_for_ever()) continue;
+    queue_.cancel(*other);
+    fs::remove(files.ticket());
+  }
+  throw Error(ErrorKind::kUsage,
+              fmt::format("Slurm would never start job {} ({}): it is beyond the limits of its "
+                          "partition or account",
+                          ticket.id, reason),
+              "ask for less --time, fewer --nodes or workers, or another --partition; sinfo -l "
+              "tells the limits");
 }
 
 /// Puts the record of a job that is over into the store.

@@ -37,6 +37,7 @@ class StudySlurm final : public StudyExecutor {
  private:
   launch::JobFiles files_of(const study::PlannedRun& planned, const std::string& study) const;
   launch::JobTicket submit(const study::PlannedRun& planned, const launch::JobFiles& files);
+  [[noreturn]] void give_up(const launch::JobTicket& ticket, const std::string& reason);
   ExecutedRun collect(const launch::JobFiles& files, const launch::JobState& state,
                       const store::RunLabel& label, const record::TrainRequest& request);
 

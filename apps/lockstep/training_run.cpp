@@ -1,6 +1,7 @@
 #include "training_run.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <optional>
@@ -147,10 +148,10 @@ std::optional<record::TrainRequest> next_attempt(const record::TrainRequest& req
                                                  const launch::GroupOutcome& outcome,
                                                  const RestartPolicy& policy, int attempt,
                                                  RunRelay& relay, Console& console) {
-  if (attempt >= policy.restarts || !can_restart(outcome)) return std::nullopt;
+  if (attempt >= policy.restarts || !can_restart(outcome, attempt)) return std::nullopt;
   int workers = request.spec.workers;
   if (policy.min_workers > 0) {
-    workers -= lost_workers(outcome);
+    workers -= static_cast<int>(lost_ranks(outcome).size());
     if (workers < policy.min_workers) {
       console.err(fmt::format("{} of {} workers are left, fewer than --min-workers {}",
                               std::max(0, workers), request.spec.workers, policy.min_workers));
@@ -173,6 +174,20 @@ std::optional<record::TrainRequest> next_attempt(const record::TrainRequest& req
   return next;
 }
 
+/// Hosts that cannot be reached may be back in a while: in 2, 4, 8, then 16 s. False when the user
+/// asked for the end meanwhile.
+bool wait_for_hosts(int refusals, launch::SignalInbox& signals, const Clock& clock) {
+  constexpr Nanoseconds kSecond = 1'000'000'000;
+  const Nanoseconds until = clock.monotonic() + (kSecond << std::min(refusals, 4));
+  while (signals.take_stop_requests() == 0) {
+    const Nanoseconds left = until - clock.monotonic();
+    if (left <= 0) return true;
+    pollfd wanted{signals.fd(), POLLIN, 0};
+    ::poll(&wanted, 1, static_cast<int>(left / 1'000'000) + 1);
+  }
+  return false;
+}
+
 }  // namespace
 
 TrainingOutcome run_training(const record::TrainRequest& request, const TrainingPlan& plan,
@@ -183,14 +198,24 @@ TrainingOutcome run_training(const record::TrainRequest& request, const Training
   limits.silence = Seconds(request.heartbeat_s);
   TrainingOutcome outcome;
   std::optional<record::TrainRequest> next = request;
+  LauncherOptions launcher = plan.launcher;
+  int refusals = 0;
   for (int attempt = 0; next; ++attempt) {
     const record::TrainRequest now = *next;
-    const Launch launch = make_launch(now, plan.launcher);
+    const Launch launch = make_launch(now, launcher);
     relay.set_workers(now.spec.workers);
     console.set_status(
         fmt::format("starting {} workers ({}) ...", now.spec.workers, plan.launcher.launcher));
     outcome.group = launch::run_group(launch.specs, relay, signals, clock, limits);
     next = next_attempt(now, outcome.group, plan.restarts, attempt, relay, console);
+    for (std::string& host : hosts_of_lost_ranks(outcome.group)) {
+      launcher.doubtful_hosts.push_back(std::move(host));
+    }
+    refusals = was_refused(outcome.group) ? refusals + 1 : 0;
+    if (next && refusals > 0 && !wait_for_hosts(refusals, signals, clock)) {
+      outcome.group.stop_requested = true;
+      next.reset();
+    }
   }
   outcome.status = relay.close(outcome.group);
   outcome.began = relay.began();

@@ -1,6 +1,6 @@
-"""Figures of links.sh from the records and tables that lockstep writes.
+"""Figures of links.sh and steps.sh from the records and tables that lockstep writes.
 
-usage: figures.py step RECORD | busbw BACKEND RATE TABLE | predict LINKS T2 T4 PARAMETERS
+usage: figures.py step RECORD | busbw BACKEND RATE TABLE | last_run RUNS | predict RECIPE PREDICTION MEASURED_STEP
                 | pairs TCP_TABLE HIERARCHICAL_TABLE
 """
 import json
@@ -23,7 +23,7 @@ def bits(rate):
 
 
 def step(record):
-    """Median time of a step, which lasts as long as on its slowest rank."""
+    """Mean time of a step after the warm-up; a step lasts as long as on its slowest rank."""
     times = {}
     for line in open(record):
         event = json.loads(line)
@@ -31,7 +31,8 @@ def step(record):
             columns = event["columns"]
             for number, seconds in zip(columns["step"], columns["total_s"]):
                 times.setdefault(number, []).append(seconds)
-    print(statistics.median(max(times[n]) for n in times if n >= WARM_UP))
+    warm = min(WARM_UP, len(times) // 4)  # as lockstep predict --phases has it
+    print(statistics.mean(max(times[n]) for n in sorted(times)[warm:]))
 
 
 def busbw(backend, rate, table):
@@ -42,19 +43,19 @@ def busbw(backend, rate, table):
                   f"{100 * carried / bits(rate):5.1f} % of the link, {row['wrong']} wrong")
 
 
-def predict(links, t2, t4, parameters):
-    link = next(row for row in rows_of(links) if row["backend"] == "tcp" and row["workers"] == 2)
-    alpha, bandwidth = link["alpha_us"] * 1e-6, link["bandwidth_gb_per_s"] * 1e9
-    size = 4 * int(parameters)
+def last_run(table):
+    print(max(row["id"] for row in rows_of(table)))
 
-    def cost(n):
-        return 2 * (n - 1) * alpha + 2 * (n - 1) / n * size / bandwidth
 
-    t2, t4 = float(t2), float(t4)
-    told = t2 - cost(2) + cost(4)
-    print(f"step: alpha {alpha * 1e6:.0f} us, {bandwidth * 8e-6:.0f} Mbit/s from 2 hosts; 2 hosts "
-          f"{t2 * 1e3:.2f} ms, 4 hosts predicted {told * 1e3:.2f} ms, measured {t4 * 1e3:.2f} ms "
-          f"({(told / t4 - 1) * 100:+.1f} %)")
+def predict(recipe, prediction, measured):
+    with open(prediction) as file:
+        told = json.load(file)
+    step, measured = told["step_time_s"], float(measured)
+    value, low, high = step["value"], step["low"], step["high"]
+    print(f"step of {recipe} on 4 hosts: predicted {value * 1e3:.1f} ms ({low * 1e3:.1f} to {high * 1e3:.1f}) = compute "
+          f"{told['compute_s'] * 1e3:.1f} + communication {told['communication_s'] * 1e3:.1f} + slowest "
+          f"{told['straggler_s'] * 1e3:.1f}; measured {measured * 1e3:.1f} ms ({(value / measured - 1) * 100:+.1f} %); "
+          f"link {told['link']}: {told['link_alpha_s'] * 1e6:.0f} us, {told['link_bytes_per_s'] * 8e-6:.0f} Mbit/s")
 
 
 def pairs(tcp, hierarchical):
@@ -64,4 +65,4 @@ def pairs(tcp, hierarchical):
               f"{flat['time_us'] / inside['time_us']:5.2f} x")
 
 
-{"step": step, "busbw": busbw, "predict": predict, "pairs": pairs}[sys.argv[1]](*sys.argv[2:])
+{"step": step, "busbw": busbw, "last_run": last_run, "predict": predict, "pairs": pairs}[sys.argv[1]](*sys.argv[2:])

@@ -50,6 +50,14 @@ expect() {
   if "$@" > /dev/null 2>&1; then echo "ok: $what"; else fail "$what"; fi
 }
 
+# wait_for SECONDS COMMAND...: until it succeeds
+wait_for() {
+  local until=$((SECONDS + $1))
+  shift
+  until "$@" > /dev/null 2>&1; do [ $SECONDS -lt $until ] || return 1; sleep 0.1; done
+}
+free_port() { /usr/bin/env python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
 # A short run of the trainer; the same on every back end. Sums in rank order give the same bits
 # whatever carries them, so parameters are compared as they are.
 short_run=(fashion --steps=16 --batch=16 --threads=1 --no-validation --no-augment --no-step-records)

@@ -42,6 +42,14 @@ hosts_up() {
 # Cuts a host off, or ties it on again.
 host_link() { ip -n "${hosts_name}$1" link set e0 "$2"; }
 
+# A host that is gone for good, with all that ran on it.
+host_lost() {
+  local pids
+  host_link "$1" down
+  pids=$(ip netns pids "${hosts_name}$1")
+  [ -z "$pids" ] || kill -9 $pids
+}
+
 on_host() {
   local i=$1
   shift

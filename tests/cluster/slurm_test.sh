@@ -17,6 +17,30 @@ timeout 120 "$lockstep" --store runs.db --json train "${short_run[@]}" -n 4 --la
   --partition cpu --time 5 > launched.jsonl 2> launched.err || fail "lockstep train --launcher slurm"
 expect_same_parameters local.jsonl launched.jsonl "lockstep train --launcher slurm trains the same"
 
+# What Slurm refuses, or would leave in its queue for ever, is told in one sentence.
+# refused CODE WORDS OPTIONS...
+refused() {
+  local code=$1 words=$2
+  shift 2
+  timeout 60 "$lockstep" --store refused.db train "${short_run[@]}" --launcher slurm "$@" > refused.txt 2> refused.err
+  expect "$* ends with code $code" test $? = "$code"
+  expect "and says why and what to do" bash -c "grep -q '$words' refused.err && grep -q ^hint: refused.err &&
+    [ \$(wc -l < refused.err) = 2 ]"
+}
+refused 2 "invalid partition specified: nope" -n 2 --partition nope
+refused 2 "Invalid --time" -n 2 --time soon
+refused 2 "wait in the queue for ever" -n 2 --time 10:00:00
+refused 2 "wait in the queue for ever" -n 9 --nodes 9
+refused 2 "Invalid generic resource" -n 2 --gres "gpu:{workers}"
+timeout 60 "$lockstep" --store refused.db study fashion --workers 1,2 --batch 16 --launcher slurm --time 10:00:00 \
+  > refused.txt 2> refused.err
+expect "a study that Slurm would never start is an error of usage" test $? = 2
+for _ in $(seq 50); do [ -z "$(squeue -h)" ] && break; sleep 0.2; done
+expect "and nothing of all that stays in the queue" test -z "$(squeue -h)"
+# Started without what MPI needs.
+timeout 60 srun -n 2 "$worker" train "${short_run[@]}" --backend=mpi > nopmix.jsonl 2> nopmix.err
+expect "srun without pmix names the option that MPI needs" grep -q -- "--mpi=pmix" nopmix.err
+
 study=(study fashion --batch 16 --no-augment --launcher slurm --partition cpu --time 5)
 timeout 200 "$lockstep" --store study.db "${study[@]}" --workers 1,2,4 --steps 8 --name all > study.txt \
   2> study.err || fail "study --launcher slurm: $(cat study.err)"

@@ -77,6 +77,29 @@ TEST_P(TcpRanks, AddUpInRankOrderToTheBit) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, TcpRanks, ::testing::Values(2, 3, 4, 5));
 
+TEST(Tcp, MovesMoreThanFitsIntoOneRound) {
+  constexpr std::size_t kFloats = 1'300'000;  // more than one slice of four ranks
+  const auto expected = sum_in_rank_order(4, kFloats);
+  on_all_ranks(4, fresh_job(), [&](Session& session) {
+    const auto comm = session.make("tcp");
+    EXPECT_EQ(summed(*comm, kFloats), expected);
+    for (int root = 0; root < comm->size(); ++root) {
+      std::vector<int> values(300'000, comm->rank() == root ? 7 + root : 0);
+      comm->broadcast(std::as_writable_bytes(std::span(values)), root);
+      ASSERT_EQ(values, std::vector<int>(values.size(), 7 + root));
+      const std::vector<int> mine(100'000, comm->rank());
+      const auto all = comm->gather_all<int>(std::span<const int>(mine));
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        ASSERT_EQ(all[i], static_cast<int>(i / mine.size()));
+      }
+      const auto memory = comm->allocate(100'000);
+      std::fill(memory.begin(), memory.end(), 1.0F);
+      comm->sum_to_root(memory, root);
+      ASSERT_EQ(memory[99'999], comm->rank() == root ? 4.0F : 1.0F);
+    }
+  });
+}
+
 TEST(Session, ChoosesSharedMemoryWithinAHost) {
   on_all_ranks(3, fresh_job(), [&](Session& session) {
     EXPECT_EQ(session.hosts().hosts(), 1);

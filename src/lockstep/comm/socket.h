@@ -37,6 +37,8 @@ class Socket {
   int fd() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
   void reset();
+  /// Gives the descriptor up to somebody who will close it.
+  int release() { return std::exchange(fd_, -1); }
 
   /// The numeric address and port of this end.
   Endpoint local() const;

@@ -14,6 +14,11 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kLineFloats = kLine / sizeof(float);
+/// Most that goes from one rank to another at a time: what a rank keeps of the others stays small.
+constexpr std::size_t kRoundFloats = std::size_t{1} << 18;
+
+/// Up to here the number of messages decides, beyond it how well the links are used.
+constexpr std::size_t kAllAtOnceBytes = 192 * 1024;
 
 struct Freed {
   void operator()(float* memory) const { std::free(memory); }
@@ -46,7 +51,12 @@ class Tcp final : public Communicator {
 
   void start_sum(std::span<float> values) override {
     if (values.empty()) return;
-    thread_.add([this, values] { sum(values); });
+    thread_.add([this, values] {
+      const std::size_t slice = kRoundFloats * count();
+      for (std::size_t at = 0; at < values.size(); at += slice) {
+        sum(values.subspan(at, std::min(slice, values.size() - at)));
+      }
+    });
   }
 
   void finish() override { wait("all-reduce"); }
@@ -94,7 +104,7 @@ class Tcp final : public Communicator {
         parcels[r] = {mine, all.subspan(r * mine.size(), mine.size())};
       }
       std::memcpy(parcels[index()].in.data(), mine.data(), mine.size());
-      mesh_.exchange(parcels, "gather");
+      exchange_all(parcels, all.size(), "gather");
     });
     wait("gather");
   }
@@ -106,6 +116,13 @@ class Tcp final : public Communicator {
   /// Exchanges time out by themselves, each; what is queued may take longer than one of them.
   void wait(const char* what) {
     while (!thread_.wait(timeout_)) membership_.check();
+  }
+
+  /// Of all with all; `bytes` is the same on every rank, and so is what follows from it.
+  void exchange_all(const std::vector<TcpMesh::Parcel>& parcels, std::size_t bytes,
+                    const char* what) {
+    if (bytes <= kAllAtOnceBytes || count() == 2) return mesh_.exchange(parcels, what);
+    mesh_.exchange_in_rounds(parcels, what);
   }
 
   /// The part of a bucket that rank `r` adds up: the same cut as in shared memory.
@@ -130,12 +147,12 @@ class Tcp final : public Communicator {
       parcels[r] = {std::as_bytes(part(values, r)),
                     std::as_writable_bytes(std::span(copies.back(), own.size()))};
     }
-    mesh_.exchange(parcels, "all-reduce");
+    exchange_all(parcels, values.size_bytes(), "all-reduce");
     sum_across_ranks(copies, own.size());
     for (std::size_t r = 0; r < count(); ++r) {
       parcels[r] = {std::as_bytes(own), std::as_writable_bytes(part(values, r))};
     }
-    mesh_.exchange(parcels, "all-reduce");
+    exchange_all(parcels, values.size_bytes(), "all-reduce");
   }
 
   Seconds timeout_;

@@ -16,8 +16,6 @@ namespace {
 constexpr int kLookMs = 100;
 constexpr std::chrono::milliseconds kPause{50};
 constexpr Seconds kTryTime{5};
-/// Up to here the number of round trips decides, beyond it how well the links are used.
-constexpr std::size_t kAllAtOnce = 128 * 1024;
 
 bool still_open(ssize_t moved) {
   return moved > 0 || (moved < 0 && (errno == EAGAIN || errno == EINTR));
@@ -125,23 +123,31 @@ std::string TcpMesh::names(const std::vector<Parcel>& left) const {
   return name_ranks(late);
 }
 
-void TcpMesh::exchange(const std::vector<Parcel>& parcels, const char* what) {
-  std::size_t out = 0;
-  for (const Parcel& parcel : parcels) out += parcel.out.size();
-  if (out <= kAllAtOnce || parcels.size() <= 2) return move_all(parcels, what);
+void TcpMesh::exchange_in_rounds(const std::vector<Parcel>& parcels, const char* what) {
   const std::size_t count = parcels.size();
   const auto own = static_cast<std::size_t>(options_.rank);
   for (std::size_t distance = 1; distance < count; ++distance) {
     const std::size_t to = (own + distance) % count;
     const std::size_t from = (own + count - distance) % count;
+    meet(to, from, what);
     std::vector<Parcel> round(count);
     round[to].out = parcels[to].out;
     round[from].in = parcels[from].in;
-    move_all(std::move(round), what);
+    exchange(std::move(round), what);
   }
 }
 
-void TcpMesh::move_all(std::vector<Parcel> left, const char* what) {
+/// Tells `from` that it may send, and waits to be told so by `to`.
+void TcpMesh::meet(std::size_t to, std::size_t from, const char* what) {
+  const std::byte mine{1};
+  std::byte theirs{};
+  std::vector<Parcel> words(sockets_.size());
+  words[from].out = {&mine, 1};
+  words[to].in = {&theirs, 1};
+  exchange(std::move(words), what);
+}
+
+void TcpMesh::exchange(std::vector<Parcel> left, const char* what) {
   left[static_cast<std::size_t>(options_.rank)] = {};
   Deadline deadline = after(options_.timeout);
   std::vector<pollfd> wanted;

@@ -33,16 +33,26 @@ class TcpMesh {
     std::span<std::byte> in;
   };
 
-  /// Sends and receives all parcels, by rank; one's own is ignored. Small ones travel all at once;
-  /// large ones in rounds, in each of which every rank sends to one other and receives from one
-  /// other, so that no two flows share a link. Every rank of the group calls it with fitting sizes.
-  /// Blocks; throws kPeer naming the rank when one is lost or nothing moves for the timeout.
-  void exchange(const std::vector<Parcel>& parcels, const char* what);
+  /// Sends and receives all parcels, by rank, all at once; one's own is ignored. Every rank of the
+  /// group calls it with fitting sizes, some or all of which may be 0. Blocks; throws kPeer naming
+  /// the rank when one is lost or nothing moves for the timeout.
+  void exchange(std::vector<Parcel> parcels, const char* what);
+
+  /// The same in rounds, in each of which every rank sends to one other and receives from one
+  /// other. A rank begins only when the other one has all of its round before: what is handed to
+  /// the kernel is not yet there, and flows that share a link slow each other down for longer than
+  /// they share it. For exchanges of all with all in which the use of the links counts for more
+  /// than two more messages a round.
+  void exchange_in_rounds(const std::vector<Parcel>& parcels, const char* what);
+
+  /// The connections themselves, by rank, one's own empty: for a library with a protocol of its
+  /// own.
+  std::vector<Socket> take_sockets() && { return std::move(sockets_); }
 
  private:
   void connect();
   void accept(Socket listener);
-  void move_all(std::vector<Parcel> left, const char* what);
+  void meet(std::size_t to, std::size_t from, const char* what);
   bool move(std::size_t peer, Parcel& parcel, const char* what);
   std::string names(const std::vector<Parcel>& left) const;
 

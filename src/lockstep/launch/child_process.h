@@ -26,6 +26,7 @@ struct ProcessSpec {
   /// process; absent = an empty input. At most a few kB.
   std::optional<std::string> input{};
   std::string title{};            ///< what messages call it; empty = by its rank
+  std::string host{};             ///< where its worker runs, when that is to be one certain host
   bool events_in_output = false;  ///< lines of a record come on its standard output
   int stop_signal = 2;            ///< what asks it to stop gently (SIGINT)
   /// Its descendants die with this process too, kill -9 included, also those in other sessions.

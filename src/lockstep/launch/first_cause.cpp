@@ -14,7 +14,7 @@ namespace {
 constexpr int kInterruptedCode = 130;
 
 struct Candidate {
-  /// Lower comes first: a cause, a worker that left too early, a complaint about a peer.
+  /// Lower comes first: a refusal, a cause, a worker that left too early, a complaint about a peer.
   int order = 0;
   Nanoseconds at = 0;
   Failure failure;
@@ -99,6 +99,7 @@ std::string signal_hint(int number) {
 
 std::optional<Candidate> candidate_of(const WorkerOutcome& worker, std::size_t world_size,
                                       bool stopping) {
+  if (worker.refusal) return Candidate{-1, 0, {worker.rank, false, *worker.refusal}};
   if (worker.error && kind_from_name(worker.error->kind) != ErrorKind::kInterrupted) {
     return from_error(worker, world_size);
   }

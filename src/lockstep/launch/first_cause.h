@@ -16,12 +16,14 @@ namespace lockstep::launch {
 struct WorkerOutcome {
   int rank = 0;
   std::string title{};               ///< what to call it; empty = by its rank
+  std::string host{};                ///< where it runs, as far as that was laid down
   std::optional<ExitStatus> status;  ///< absent while it runs
   Nanoseconds ended_at = 0;
   std::optional<record::WorkerError> error;  ///< the first it sent
   Nanoseconds error_at = 0;
   bool closed_record = false;  ///< it sent RunEnded
   bool told_to_end = false;    ///< the launcher ended it: what it did since then is no cause
+  std::optional<Error> refusal;         ///< of a launcher that starts nothing
   std::vector<std::string> last_lines;  ///< of its output, oldest first
 };
 
@@ -35,9 +37,9 @@ struct Failure {
 };
 
 /// The failure that came first, preferring causes to symptoms; nothing while all is well. A cause
-/// is an error a worker sent, a death by signal, an exit code other than 0, or an end of rank 0
-/// without RunEnded. With `stopping` (the user asked for the end) deaths by that request are no
-/// failures.
+/// is a launcher's refusal, an error a worker sent, a death by signal, an exit code other than 0,
+/// or an end of rank 0 without RunEnded. With `stopping` (the user asked for the end) deaths by
+/// that request are no failures.
 std::optional<Failure> first_cause(std::span<const WorkerOutcome> workers, bool stopping);
 
 /// "worker 1 (rank 1 of 2)".

@@ -47,8 +47,9 @@ TEST(SrunCommand, TellsSlurmWhatTheUserSaid) {
 TEST(SshCommands, FillHostsInTheirOrder) {
   const auto specs = ssh_commands(job_of(3), {{"me@a", 2}, {"b", 4}}, "ssh");
   ASSERT_EQ(specs.size(), 3u);
-  EXPECT_EQ(specs[0].arguments[2], "me@a");
-  EXPECT_EQ(specs[2].arguments[2], "b");
+  EXPECT_EQ(specs[0].arguments[4], "me@a");
+  EXPECT_EQ(specs[2].arguments[4], "b");
+  EXPECT_EQ(specs[2].host, "b");
   const std::string& last = specs[2].arguments.back();
   for (const char* part :
        {"LOCKSTEP_RANK=2", "LOCKSTEP_WORLD_SIZE=3", "LOCKSTEP_LOCAL_RANK=0",

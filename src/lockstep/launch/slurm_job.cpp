@@ -10,6 +10,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/launch/captured_output.h"
+#include "lockstep/launch/refusal.h"
 
 namespace lockstep::launch {
 namespace {
@@ -99,6 +100,13 @@ std::string batch_script(const WorkerJob& job, const ClusterOptions& options, co
   return text;
 }
 
+bool JobState::waits_for_ever() const {
+  static const std::set<std::string> kLimits{
+      "AccountNotAllowed", "BadConstraints",     "InvalidAccount",     "InvalidQOS",
+      "PartitionConfig",   "PartitionNodeLimit", "PartitionTimeLimit", "QOSNotAllowed"};
+  return phase == Phase::kWaiting && kLimits.contains(reason);
+}
+
 std::optional<JobTicket> read_ticket(const JobFiles& files) {
   std::ifstream file(files.ticket());
   JobTicket ticket;
@@ -120,6 +128,10 @@ JobTicket SlurmQueue::submit(const std::string& script, const JobFiles& files) {
   const bool number =
       !ticket.id.empty() && ticket.id.find_first_not_of("0123456789") == std::string::npos;
   if (!answer.status.clean() || !number) {
+    std::istringstream lines(answer.errors);
+    for (std::string line; std::getline(lines, line);) {
+      if (const auto refusal = refusal_in(line, "sbatch does not take the job")) throw *refusal;
+    }
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("sbatch did not take {}: {}", files.script(), trimmed(answer.errors)),
                 "check --partition, --account, --time and --gres");
@@ -142,8 +154,9 @@ JobState SlurmQueue::state(const JobTicket& ticket, const JobFiles& files) const
     return true;
   };
   if (noted_end()) return state;
-  const CapturedOutput queue = ask("squeue", {"-h", "-j", ticket.id, "-o", "%T"}, clock_);
-  state.word = trimmed(queue.output.substr(0, queue.output.find('\n')));
+  const CapturedOutput queue = ask("squeue", {"-h", "-j", ticket.id, "-o", "%T %r"}, clock_);
+  std::istringstream words(queue.output);
+  words >> state.word >> state.reason;
   if (queue.status.clean() && !state.word.empty() && !is_over(state.word)) return state;
   const CapturedOutput facts = ask("scontrol", {"--oneliner", "show", "job", ticket.id}, clock_);
   // Nothing from either may also mean that the controller is away: then the job is not lost yet.

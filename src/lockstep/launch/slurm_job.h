@@ -40,9 +40,13 @@ std::optional<JobTicket> read_ticket(const JobFiles& files);
 struct JobState {
   enum class Phase { kWaiting, kRunning, kEnded, kLost };
   Phase phase = Phase::kWaiting;
-  std::string word;  ///< Slurm's: PENDING, RUNNING, TIMEOUT, ...
+  std::string word;    ///< Slurm's: PENDING, RUNNING, TIMEOUT, ...
+  std::string reason;  ///< of waiting, Slurm's: Priority, Resources, PartitionTimeLimit, ...
   int exit_code = 0;
   std::optional<double> queue_wait_s;  ///< once it has started
+
+  /// Whether it waits for what does not come by waiting: a limit that it exceeds.
+  bool waits_for_ever() const;
 };
 
 /// Talks to Slurm through its commands, each given half a minute.
@@ -51,7 +55,7 @@ class SlurmQueue {
   explicit SlurmQueue(const Clock& clock) : clock_(clock) {}
 
   /// Writes the script, submits it and keeps the ticket. What an earlier job of the same files left
-  /// is removed. Throws kEnvironment with sbatch's words when it refuses.
+  /// is removed. Throws kUsage or kEnvironment with sbatch's words when it refuses.
   JobTicket submit(const std::string& script, const JobFiles& files);
 
   /// From the job's own files and, while these do not tell of its end, squeue and scontrol. kLost:

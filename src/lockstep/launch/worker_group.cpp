@@ -13,6 +13,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/launch/line_buffer.h"
+#include "lockstep/launch/refusal.h"
 
 namespace lockstep::launch {
 namespace {
@@ -35,6 +36,12 @@ class Worker {
   Worker(ProcessSpec spec, int rank, const Clock& clock)
       : events_in_output_(spec.events_in_output), process_(start(spec)), clock_(clock) {
     outcome_.title = spec.title;
+    outcome_.host = spec.host;
+    // Launchers have titles; some start one worker, some all of them.
+    if (!spec.title.empty()) {
+      const bool one = spec.title.starts_with("rank ");
+      refusals_.emplace(spec.title + (one ? " cannot be started" : " cannot start the workers"));
+    }
     outcome_.rank = rank;
     heard_at_ = clock.monotonic();
   }
@@ -69,6 +76,8 @@ class Worker {
     read(observer, kLongestEventLine);
     output_lines_.finish([&](std::string_view line) { take_output(line, observer); });
     error_lines_.finish([&](std::string_view line) { show(line, observer); });
+    stop_listening(observer);
+    outcome_.last_lines.assign(kept_.begin(), kept_.end());
     process_.output().reset();
     process_.errors().reset();
     events_.reset();
@@ -93,8 +102,6 @@ class Worker {
     outcome_.told_to_end = true;
     process_.signal(number);
   }
-
-  void finish() { outcome_.last_lines.assign(kept_.begin(), kept_.end()); }
 
  private:
   ChildProcess start(ProcessSpec& spec) {
@@ -142,12 +149,25 @@ class Worker {
   }
 
   void show(std::string_view line, GroupObserver& observer) {
+    if (refusals_ && refusals_->hold(line)) {
+      // Some only wait in a queue then, for ever.
+      if (refusals_->refusal() && !outcome_.refusal) process_.signal(SIGTERM);
+      outcome_.refusal = refusals_->refusal();
+      return;
+    }
     kept_.emplace_back(line);
     if (kept_.size() > kKeptLines) kept_.pop_front();
     observer.on_output(outcome_.rank, line);
   }
 
+  /// Its workers are there, or it has ended.
+  void stop_listening(GroupObserver& observer) {
+    if (!refusals_) return;
+    for (const std::string& line : refusals_->stop()) show(line, observer);
+  }
+
   void take_event(std::string_view line, GroupObserver& observer) {
+    stop_listening(observer);
     std::optional<record::Event> event;
     try {
       event = record::from_line(std::string(line));
@@ -178,6 +198,7 @@ class Worker {
   ChildProcess process_;
   const Clock& clock_;
   WorkerOutcome outcome_;
+  std::optional<RefusalListener> refusals_;
   bool beats_ = false;  ///< it sends signs of life
   Nanoseconds heard_at_ = 0;
   LineBuffer output_lines_{events_in_output_ ? kLongestEventLine : kLongestOutputLine};
@@ -209,7 +230,6 @@ class Group {
       judge_silence();
       decide();
     }
-    for (Worker& worker : workers_) worker.finish();
     GroupOutcome outcome;
     outcome.workers = outcomes();
     outcome.stop_requested = stop_requests_ > 0;

@@ -85,6 +85,14 @@ TEST(WorkerGroup, EndsRemainingRanksWhenOneIsKilled) {
   EXPECT_TRUE(outcome.workers[0].told_to_end);
 }
 
+TEST(WorkerGroup, KnowsByItsLastWordsThatAWorkerRanOutOfMemory) {
+  Recorder recorder;
+  const auto outcome = run({kHangs, "echo 'terminate called: std::bad_alloc'\nkill -ABRT $$\n"},
+                           recorder);
+  ASSERT_TRUE(outcome.failure);
+  EXPECT_EQ(outcome.failure->error.kind(), ErrorKind::kMemory) << outcome.failure->error.what();
+}
+
 TEST(WorkerGroup, KillsRanksThatIgnoreTheRequestToEnd) {
   Recorder recorder;
   // Rank 1 ends only once rank 0 is deaf to the request: opening a pipe waits for its other end.

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "lockstep/base/digest.h"
 #include "lockstep/base/error.h"
@@ -24,6 +25,7 @@ using nlohmann::json;
 /// 1 kept the memory of SGD alone, under `velocity`.
 constexpr int kManifestVersion = 2;
 constexpr std::size_t kKept = 2;
+constexpr char kClaimFile[] = "/writer";
 
 [[noreturn]] void fail(const std::string& path, const char* doing) {
   throw Error(ErrorKind::kData, fmt::format("cannot {} {}: {}", doing, path, std::strerror(errno)),
@@ -31,7 +33,9 @@ constexpr std::size_t kKept = 2;
 }
 
 /// Puts `bytes` at `path` so that at any moment the path holds either nothing new or all of it.
-void write_atomically(const std::string& path, std::span<const char> bytes) {
+/// `check` is called right before, and may throw.
+void write_atomically(const std::string& path, std::span<const char> bytes,
+                      const std::function<void()>& check) {
   const std::string temporary = path + ".tmp";
   // A file without a name, where the file system has such: nothing is left of one that was being
   // written when the process was killed.
@@ -53,6 +57,13 @@ void write_atomically(const std::string& path, std::span<const char> bytes) {
     at += static_cast<std::size_t>(wrote);
   }
   bool on_disk = ::fsync(fd) == 0;
+  try {
+    check();
+  } catch (const Error&) {
+    ::close(fd);
+    if (!nameless) ::unlink(temporary.c_str());
+    throw;
+  }
   if (on_disk && nameless) {
     ::unlink(temporary.c_str());
     on_disk = ::linkat(AT_FDCWD, ("/proc/self/fd/" + std::to_string(fd)).c_str(), AT_FDCWD,
@@ -168,6 +179,21 @@ CheckpointFolder::CheckpointFolder(std::string path) : path_(std::move(path)) {
   }
 }
 
+void CheckpointFolder::claim() {
+  std::random_device random;
+  claim_ = fmt::format("process {} {:08x}{:08x}\n", ::getpid(), random(), random());
+  write_atomically(path_ + kClaimFile, claim_, [] {});
+}
+
+void CheckpointFolder::check_claim() const {
+  if (claim_.empty()) return;
+  const std::vector<char> writer = read_file(path_ + kClaimFile);
+  if (std::string_view(writer.data(), writer.size()) == claim_) return;
+  throw Error(ErrorKind::kData,
+              fmt::format("another run has begun to write its checkpoints to {}", path_),
+              "give each run a --checkpoint folder of its own");
+}
+
 std::string CheckpointFolder::write(const Checkpoint& checkpoint) {
   c10::impl::GenericDict content(c10::StringType::get(), c10::AnyType::get());
   content.insert("model", to_dict(checkpoint.model));
@@ -177,8 +203,9 @@ std::string CheckpointFolder::write(const Checkpoint& checkpoint) {
   const std::string stem = fmt::format("checkpoint-{:012}", checkpoint.position.total);
   const std::string file = stem + ".pt";
   const std::string manifest = to_manifest(checkpoint, file, bytes).dump(2) + "\n";
-  write_atomically(path_ + "/" + file, bytes);
-  write_atomically(path_ + "/" + stem + ".json", manifest);
+  const auto check = [this] { check_claim(); };
+  write_atomically(path_ + "/" + file, bytes, check);
+  write_atomically(path_ + "/" + stem + ".json", manifest, check);
   sync_folder(path_);
   remove_old();
   return path_ + "/" + file;

@@ -57,8 +57,12 @@ class CheckpointFolder {
   /// Makes the folder. Throws kData when it cannot be written to.
   explicit CheckpointFolder(std::string path);
 
-  /// Returns the path of the file. Blocks until it is on disk. Throws kData on a full disk; the
-  /// checkpoints before are then untouched.
+  /// From now on only this object writes here. Another that did so before, in a rank that was
+  /// stopped or cut off and that comes back while the run goes on without it, no longer can.
+  void claim();
+
+  /// Returns the path of the file. Blocks until it is on disk. Throws kData on a full disk, or when
+  /// the folder was claimed by another after this one; the checkpoints before are then untouched.
   std::string write(const Checkpoint& checkpoint);
 
   /// The newest whole one that `fits`; nothing when there is none. Broken ones are passed over with a
@@ -70,8 +74,10 @@ class CheckpointFolder {
 
  private:
   void remove_old() const;
+  void check_claim() const;
 
   std::string path_;
+  std::string claim_;  ///< what the folder's writer is known by; empty = nobody asked
 };
 
 /// Copies the tensors of `from` into those of `to` with the same name. Throws kData, naming the

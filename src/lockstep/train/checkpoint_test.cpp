@@ -57,6 +57,20 @@ TEST_F(CheckpointFolderTest, ReadsBackTheNewestBitForBit) {
   EXPECT_EQ(read->identity.optimizer, "adam");
 }
 
+TEST_F(CheckpointFolderTest, TakesNothingFromAWriterThatWasReplaced) {
+  CheckpointFolder stopped(path_);
+  stopped.claim();
+  stopped.write(at_step(9));
+  CheckpointFolder restarted(path_);
+  restarted.claim();
+  EXPECT_THROW(stopped.write(at_step(20)), Error);
+  restarted.write(at_step(10));
+  EXPECT_EQ(restarted.read_newest()->position.total, 10);
+  for (const auto& entry : fs::directory_iterator(path_)) {
+    EXPECT_NE(entry.path().extension(), ".tmp") << entry.path();
+  }
+}
+
 TEST_F(CheckpointFolderTest, KeepsTheNewestTwo) {
   CheckpointFolder folder(path_);
   for (int step = 1; step <= 5; ++step) folder.write(at_step(step));

@@ -14,7 +14,8 @@ namespace lockstep::train {
 /// the first is still being written waits for it.
 class CheckpointWriter {
  public:
-  explicit CheckpointWriter(CheckpointFolder& folder) : folder_(folder) {}
+  /// Claims the folder.
+  explicit CheckpointWriter(CheckpointFolder& folder) : folder_(folder) { folder_.claim(); }
 
   /// Copies and returns. Throws kData when an earlier one could not be written.
   void write(Checkpoint checkpoint);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 #include <unistd.h>
-#include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include <chrono>
@@ -14,9 +13,11 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/comm/c10d/member_store.h"
+#include "lockstep/comm/c10d/proved_device.h"
 #include "lockstep/comm/c10d/rounded_sum.h"
 #include "lockstep/comm/peer_watch.h"
 #include "lockstep/comm/sum_across_ranks.h"
+#include "lockstep/comm/tcp_mesh.h"
 
 namespace lockstep::comm {
 namespace {
@@ -46,6 +47,19 @@ std::string first_line(const char* text) {
   return end == nullptr ? text : std::string(text, end);
 }
 
+/// All connections of this rank, each proved by both ends.
+std::vector<Socket> proved_connections(const GlooOptions& options, Membership& membership) {
+  TcpMesh::Options mesh;
+  mesh.rank = options.rank;
+  mesh.size = options.size;
+  for (int rank = 0; rank < options.size; ++rank) mesh.world_ranks.push_back(rank);
+  mesh.group = "gloo";
+  mesh.address = options.address;
+  mesh.secret = options.secret;
+  mesh.timeout = options.timeout;
+  return TcpMesh(mesh, membership).take_sockets();
+}
+
 class Gloo final : public Communicator {
  public:
   Gloo(const GlooOptions& options, Membership& membership)
@@ -55,7 +69,10 @@ class Gloo final : public Communicator {
     translate("start", [&] {
       auto store = c10::make_intrusive<MemberStore>(membership, timeout_);
       auto settings = c10d::ProcessGroupGloo::Options::create(milliseconds(timeout_));
-      settings->devices = {c10d::ProcessGroupGloo::createDeviceForHostname(options.address)};
+      settings->devices = {
+          has_proved_device()
+              ? make_proved_device(proved_connections(options, membership), timeout_)
+              : c10d::ProcessGroupGloo::createDeviceForHostname(options.address)};
       settings->threads = 2;
       group_ =
           c10::make_intrusive<c10d::ProcessGroupGloo>(store, options.rank, options.size, settings);
@@ -165,7 +182,7 @@ class Gloo final : public Communicator {
   }
 
   /// Every rank shows all others that it knows the secret, on the connections that will carry the
-  /// gradients.
+  /// gradients: where Gloo made them itself, a stranger may be at the other end.
   void require_proofs(const JobSecret& secret) {
     const auto proof = [&](int rank) {
       const std::string text = fmt::format("gloo {} {}", rank, size());

@@ -18,11 +18,11 @@ struct GlooOptions {
   Seconds timeout{60};
 };
 
-/// Gloo through LibTorch's own c10d, whose threads move the bytes while this one computes. Addresses
-/// are exchanged through `membership`. Gloo itself lets anybody connect: strangers that send anything
-/// else than what it expects at that moment are ignored by it, and who takes a rank's place all the
-/// same fails the proof that follows. Memory of allocate_rounded() is rounded twice, see
-/// rounded_sum.h; half of its bytes move in finish() alone. Blocks until all ranks have connected.
+/// Gloo through LibTorch's own c10d, whose threads move the bytes while this one computes, over
+/// connections that the ranks have proved to each other: see proved_device.h. Where the build has
+/// no such device, Gloo connects by itself and lets anybody in, and who takes a rank's place fails
+/// the proof that follows. Memory of allocate_rounded() is rounded twice, see rounded_sum.h; half
+/// of its bytes move in finish() alone. Blocks until all ranks have connected.
 std::unique_ptr<Communicator> make_gloo(const GlooOptions& options, Membership& membership);
 
 }  // namespace lockstep::comm

@@ -5,10 +5,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <deque>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <thread>
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/rng.h"
+#include "lockstep/comm/c10d/proved_device.h"
 #include "lockstep/comm/in_process_ranks.h"
 
 namespace lockstep::comm {
@@ -93,6 +102,71 @@ TEST(Gloo, GivesTheSumToTheRootAlone) {
       for (float value : memory) ASSERT_EQ(value, expected);
     }
   });
+}
+
+/// Connects without pause to every port that this process listens on, and talks nonsense.
+class Strangers {
+ public:
+  Strangers() : thread_([this] { disturb(); }) {}
+  ~Strangers() {
+    over_ = true;
+    thread_.join();
+  }
+  int met() const { return met_; }
+
+ private:
+  void disturb() {
+    const std::vector<std::byte> nonsense(64, std::byte{0xff});
+    std::deque<Socket> kept;
+    while (!over_) {
+      for (const Endpoint& place : own_listening_ports()) {
+        try {
+          kept.push_back(connect_to(place, after(Seconds(0.2))));
+          kept.back().send(nonsense, after(Seconds(0.2)));
+          ++met_;
+        } catch (const Error&) {
+          // It was closed in the meantime.
+        }
+      }
+      while (kept.size() > 50) kept.pop_front();
+    }
+  }
+
+  static std::vector<Endpoint> own_listening_ports() {
+    std::set<std::string> own;
+    for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      const std::string target = std::filesystem::read_symlink(file.path(), gone).string();
+      if (target.starts_with("socket:[")) own.insert(target.substr(8, target.size() - 9));
+    }
+    std::vector<Endpoint> ports;
+    std::ifstream table("/proc/net/tcp");
+    for (std::string line; std::getline(table, line);) {
+      std::istringstream words(line);
+      std::vector<std::string> field{std::istream_iterator<std::string>(words), {}};
+      if (field.size() < 10 || field[3] != "0A" || !own.contains(field[9])) continue;
+      ports.push_back({"127.0.0.1", std::stoi(field[1].substr(9), nullptr, 16)});
+    }
+    return ports;
+  }
+
+  std::atomic<bool> over_{false};
+  std::atomic<int> met_{0};
+  std::thread thread_;
+};
+
+TEST(Gloo, ConnectsAmongStrangersWhoTakeEveryPort) {
+  ASSERT_TRUE(has_proved_device()) << "this build cannot keep strangers from Gloo";
+  Strangers strangers;
+  for (int round = 0; round < 20 || strangers.met() == 0; ++round) {
+    with_gloo(4, [](Communicator& comm) {
+      const auto memory = comm.allocate(10);
+      std::fill(memory.begin(), memory.end(), 1.0F);
+      comm.start_sum(memory);
+      comm.finish();
+      EXPECT_EQ(memory[9], 4.0F);
+    });
+  }
 }
 
 TEST(Gloo, NamesTheRankThatWasKilled) {

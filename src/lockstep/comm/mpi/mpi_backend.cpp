@@ -24,6 +24,14 @@ void prefer_ring() {
   ::setenv("OMPI_MCA_coll_tuned_allreduce_algorithm", "5", 0);
 }
 
+/// Without a server of PMIx, MPI_Init ends the process with a page about how to build MPI.
+void require_pmix() {
+  const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
+  if (!is_set("SLURM_PROCID") || is_set("PMIX_RANK") || is_set("OMPI_COMM_WORLD_RANK")) return;
+  throw Error(ErrorKind::kUsage, "srun started this rank without what MPI needs",
+              "add --mpi=pmix to srun, or use --backend tcp");
+}
+
 void check(int code, const char* what) {
   if (code == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING] = {};
@@ -115,6 +123,7 @@ class Mpi final : public Communicator {
 
  private:
   void start() const {
+    require_pmix();
     prefer_ring();
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
