@@ -6,11 +6,16 @@
 
 namespace lockstep::comm {
 
-std::span<float> Communicator::allocate_rounded(std::size_t count, Wire wire, std::size_t) {
+std::span<float> Communicator::allocate_rounded(std::size_t count, Wire wire, std::size_t exact) {
+  const std::span<float> memory = allocate(count);
   // One rank alone sends nothing that could be rounded.
-  if (size_ == 1 || wire == Wire::kFloat) return allocate(count);
+  if (size_ > 1 && wire != Wire::kFloat) round_sums(memory.first(count - exact), wire);
+  return memory;
+}
+
+void Communicator::round_sums(std::span<float>, Wire) {
   throw Error(ErrorKind::kUsage, fmt::format("the back end {} sends floats as they are", backend()),
-              "drop --wire, or use --backend shm or gloo");
+              "drop --wire, or use --backend shm, tcp, hierarchical or gloo");
 }
 
 void Communicator::barrier() {

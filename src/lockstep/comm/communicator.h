@@ -44,6 +44,10 @@ class Communicator {
   /// that is.
   virtual std::span<float> allocate_rounded(std::size_t count, Wire wire, std::size_t exact);
 
+  /// From now on sums of this memory travel so; `wire` is not kFloat. For back ends that build on
+  /// this one. Throws kUsage where it cannot.
+  virtual void round_sums(std::span<float> values, Wire wire);
+
   /// Begins to replace `values`, a part of allocate()d memory, by their sum over all ranks. Does
   /// not block; the values must not be touched before finish(). Sums are formed in rank order, so
   /// every rank gets the same bits.

@@ -20,6 +20,11 @@ class Hierarchical final : public Communicator {
 
   std::span<float> allocate(std::size_t count) override { return local_->allocate(count); }
 
+  /// Only what travels between hosts is rounded.
+  void round_sums(std::span<float> values, Wire wire) override {
+    if (across_) across_->round_sums(values, wire);
+  }
+
   void start_sum(std::span<float> values) override {
     if (values.empty()) return;
     local_->start_sum(values);

@@ -60,6 +60,31 @@ void check_small_collectives(Communicator& comm) {
   comm.barrier();
 }
 
+/// Sums of memory that travels in 16 bits, but for its end; across two buckets, the second of which
+/// holds the border.
+void check_rounded_sums(Communicator& comm, Wire wire) {
+  constexpr std::size_t kCount = 5'003, kExact = 21, kCut = 2'000;
+  const auto memory = comm.allocate_rounded(kCount, wire, kExact);
+  const auto mine = values_of(comm.rank(), kCount);
+  std::copy(mine.begin(), mine.end(), memory.begin());
+  comm.start_sum(memory.first(kCut));
+  comm.start_sum(memory.subspan(kCut));
+  comm.finish();
+  const auto exact = sum_in_rank_order(comm.size(), kCount);
+  // Every term is rounded, and so is their sum; values are below 1, on a grid far finer than that.
+  const double unit = wire == Wire::kHalf ? 0x1p-11 : 0x1p-8;
+  const double bound = 2 * unit * comm.size();
+  std::size_t off = 0;
+  for (std::size_t i = 0; i < kCount - kExact; ++i) {
+    ASSERT_NEAR(memory[i], exact[i], bound) << i;
+    off += memory[i] != exact[i] ? 1 : 0;
+  }
+  EXPECT_GT(off, kCount / 2) << "nothing was rounded";
+  for (std::size_t i = kCount - kExact; i < kCount; ++i) ASSERT_NEAR(memory[i], exact[i], 2e-6);
+  const auto all = comm.gather_all<float>(std::span<const float>(memory));
+  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], memory[i % kCount]) << i;
+}
+
 class TcpRanks : public ::testing::TestWithParam<int> {};
 
 TEST_P(TcpRanks, AddUpInRankOrderToTheBit) {
@@ -71,6 +96,14 @@ TEST_P(TcpRanks, AddUpInRankOrderToTheBit) {
       EXPECT_EQ(comm->backend(), "tcp");
       EXPECT_EQ(summed(*comm, count), expected) << count;
       check_small_collectives(*comm);
+    });
+  }
+}
+
+TEST_P(TcpRanks, RoundWhatTravelsWhenAskedToAndAgreeOnTheBits) {
+  for (const Wire wire : {Wire::kHalf, Wire::kBrain}) {
+    on_all_ranks(GetParam(), fresh_job(), [&](Session& session) {
+      check_rounded_sums(*session.make("tcp"), wire);
     });
   }
 }
@@ -142,6 +175,7 @@ TEST(Hierarchical, AddsUpInsideHostsFirst) {
       const auto comm = make_hierarchical(rank, hosts, host.make("shm"), std::move(across));
       results[static_cast<std::size_t>(rank)] = summed(*comm, count);
       check_small_collectives(*comm);
+      check_rounded_sums(*comm, Wire::kHalf);
       comm->barrier();
       host.membership().leave();
       world.membership().leave();

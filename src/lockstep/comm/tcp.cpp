@@ -7,6 +7,8 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/comm/ordered_thread.h"
+#include "lockstep/comm/rounded_areas.h"
+#include "lockstep/comm/rounded_message.h"
 #include "lockstep/comm/sum_across_ranks.h"
 
 namespace lockstep::comm {
@@ -49,13 +51,14 @@ class Tcp final : public Communicator {
     return {memory_.back().get(), count};
   }
 
+  void round_sums(std::span<float> values, Wire wire) override { rounded_.add(values, wire); }
+
   void start_sum(std::span<float> values) override {
     if (values.empty()) return;
-    thread_.add([this, values] {
-      const std::size_t slice = kRoundFloats * count();
-      for (std::size_t at = 0; at < values.size(); at += slice) {
-        sum(values.subspan(at, std::min(slice, values.size() - at)));
-      }
+    const RoundedAreas::Split split = rounded_.split(values);
+    thread_.add([this, split] {
+      in_slices(split.rounded, [&](std::span<float> slice) { sum_rounded(slice, split.wire); });
+      in_slices(split.exact, [&](std::span<float> slice) { sum(slice); });
     });
   }
 
@@ -125,6 +128,14 @@ class Tcp final : public Communicator {
     mesh_.exchange_in_rounds(parcels, what);
   }
 
+  template <class Sum>
+  void in_slices(std::span<float> values, Sum&& sum_of) {
+    const std::size_t slice = kRoundFloats * count();
+    for (std::size_t at = 0; at < values.size(); at += slice) {
+      sum_of(values.subspan(at, std::min(slice, values.size() - at)));
+    }
+  }
+
   /// The part of a bucket that rank `r` adds up: the same cut as in shared memory.
   std::span<float> part(std::span<float> values, std::size_t r) const {
     const std::size_t lines = (values.size() + kLineFloats - 1) / kLineFloats;
@@ -155,9 +166,57 @@ class Tcp final : public Communicator {
     exchange_all(parcels, values.size_bytes(), "all-reduce");
   }
 
+  /// As sum(), but what travels is rounded, once before the sum and once after it. A rank rounds
+  /// also what stays with it, so that all get the same bits.
+  void sum_rounded(std::span<float> values, Wire wire) {
+    const std::span<float> own = part(values, index());
+    std::size_t sent = 0;
+    for (std::size_t r = 0; r < count(); ++r) sent += padded_bytes(part(values, r).size());
+    const std::size_t own_bytes = padded_bytes(own.size());
+    outgoing_.resize(std::max(outgoing_.size(), sent));
+    incoming_.resize(std::max(incoming_.size(), std::max(sent, own_bytes * count())));
+
+    std::vector<TcpMesh::Parcel> parcels(count());
+    std::size_t at = 0;
+    for (std::size_t r = 0; r < count(); ++r) {
+      const std::span<float> theirs = part(values, r);
+      pack_rounded(wire, theirs, outgoing_.data() + at);
+      parcels[r] = {{outgoing_.data() + at, rounded_message_bytes(theirs.size())},
+                    {incoming_.data() + r * own_bytes, rounded_message_bytes(own.size())}};
+      at += padded_bytes(theirs.size());
+    }
+    const std::size_t travelling = values.size() * sizeof(std::uint16_t);
+    exchange_all(parcels, travelling, "all-reduce");
+    for (std::size_t r = 0; r < count(); ++r) {
+      const std::byte* message = r == index() ? parcels[r].out.data() : parcels[r].in.data();
+      unpack_rounded(wire, message, r > 0, own);
+    }
+    pack_rounded(wire, own, outgoing_.data());
+    at = 0;
+    for (std::size_t r = 0; r < count(); ++r) {
+      const std::size_t theirs = part(values, r).size();
+      parcels[r] = {{outgoing_.data(), rounded_message_bytes(own.size())},
+                    {incoming_.data() + at, rounded_message_bytes(theirs)}};
+      at += padded_bytes(theirs);
+    }
+    exchange_all(parcels, travelling, "all-reduce");
+    for (std::size_t r = 0; r < count(); ++r) {
+      const std::byte* message = r == index() ? outgoing_.data() : parcels[r].in.data();
+      unpack_rounded(wire, message, false, part(values, r));
+    }
+  }
+
+  /// Messages begin at even addresses.
+  static std::size_t padded_bytes(std::size_t floats) {
+    return (rounded_message_bytes(floats) + kLine - 1) / kLine * kLine;
+  }
+
   Seconds timeout_;
   Membership& membership_;
   TcpMesh mesh_;
+  RoundedAreas rounded_;
+  std::vector<std::byte> outgoing_;
+  std::vector<std::byte> incoming_;
   std::vector<Floats> memory_;
   Floats scratch_;
   std::size_t scratch_floats_ = 0;

@@ -16,6 +16,7 @@
 #include "lockstep/comm/c10d/proved_device.h"
 #include "lockstep/comm/c10d/rounded_sum.h"
 #include "lockstep/comm/peer_watch.h"
+#include "lockstep/comm/rounded_areas.h"
 #include "lockstep/comm/sum_across_ranks.h"
 #include "lockstep/comm/tcp_mesh.h"
 
@@ -94,30 +95,15 @@ class Gloo final : public Communicator {
     return {tensors_.back().data_ptr<float>(), count};
   }
 
-  std::span<float> allocate_rounded(std::size_t count, Wire wire, std::size_t exact) override {
-    const auto memory = allocate(count);
-    if (wire != Wire::kFloat) rounded_.push_back({memory.first(count - exact), wire});
-    return memory;
-  }
+  void round_sums(std::span<float> values, Wire wire) override { rounded_.add(values, wire); }
 
   void start_sum(std::span<float> values) override {
-    for (const Rounded& area : rounded_) {
-      // A bucket begins inside its area or is none of it.
-      if (values.data() < area.values.data() ||
-          values.data() >= area.values.data() + area.values.size()) {
-        continue;
-      }
-      const auto from = static_cast<std::size_t>(values.data() - area.values.data());
-      const std::size_t count = std::min(values.size(), area.values.size() - from);
-      translate("all-reduce",
-                [&] { rounding_.emplace_back(*group_, values.first(count), area.wire); });
-      values = values.subspan(count);
-      break;
-    }
-    if (values.empty()) return;
+    const RoundedAreas::Split split = rounded_.split(values);
     translate("all-reduce", [&] {
-      std::vector<at::Tensor> view{
-          torch::from_blob(values.data(), {static_cast<std::int64_t>(values.size())})};
+      if (!split.rounded.empty()) rounding_.emplace_back(*group_, split.rounded, split.wire);
+      if (split.exact.empty()) return;
+      std::vector<at::Tensor> view{torch::from_blob(
+          split.exact.data(), {static_cast<std::int64_t>(split.exact.size())})};
       pending_.push_back(group_->allreduce(view));
     });
   }
@@ -218,19 +204,13 @@ class Gloo final : public Communicator {
     }
   }
 
-  /// Memory whose sums travel in 16 bits, without its exact part.
-  struct Rounded {
-    std::span<float> values;
-    Wire wire;
-  };
-
   Seconds timeout_;
   Membership& membership_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
   std::optional<PeerWatch> watch_;
   std::deque<at::Tensor> tensors_;
   at::Tensor gathered_;
-  std::deque<Rounded> rounded_;
+  RoundedAreas rounded_;
   std::deque<RoundedSum> rounding_;
   std::deque<c10::intrusive_ptr<c10d::Work>> pending_;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lockstep/comm/half_floats.h"
+#include "lockstep/comm/rounded_message.h"
 
 namespace lockstep::comm {
 
@@ -30,11 +31,8 @@ class RoundedSum {
   void finish();
 
  private:
-  /// A part of the values as it travels: its scale, then its encoded floats.
-  std::size_t message_bytes() const { return sizeof(float) + part_ * sizeof(std::uint16_t); }
+  std::size_t message_bytes() const { return rounded_message_bytes(part_); }
   std::span<float> part_of(std::size_t rank) const;
-  void pack(std::span<const float> values, std::byte* message) const;
-  void unpack(const std::byte* message, bool add, std::span<float> values) const;
 
   c10d::ProcessGroupGloo& group_;
   std::span<float> values_;
