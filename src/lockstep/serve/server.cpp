@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <filesystem>
@@ -27,6 +28,7 @@ using namespace std::chrono_literals;
 using HandlerResponse = httplib::Server::HandlerResponse;
 
 constexpr const char* kCookie = "lockstep_token";
+constexpr const char* kImportPath = "/api/import";
 constexpr auto kLookEvery = 1s;
 constexpr auto kHeartbeat = 15s;
 
@@ -92,7 +94,7 @@ class Server::State {
                   fmt::format("cannot listen on {}:{}", access_.host(), options_.port),
                   "another program may have the port; try --port 0");
     }
-    http_.queue_connections(static_cast<int>(options_.most_live));
+    http_.queue_connections(std::max(128, static_cast<int>(options_.most_live)));
     listener_ = std::thread([this] { http_.listen_after_bind(); });
     watcher_ = std::thread([this] { look(); });
     return port;
@@ -149,8 +151,14 @@ class Server::State {
       return false;
     }
     if (access_.needs_token() && !has_token(request, response)) return false;
-    if (request.method == "POST" && !from_our_page(request)) {
+    if (request.method != "POST") return true;
+    if (!from_our_page(request)) {
       answer_error(response, 403, "only this server's own page may send files");
+      return false;
+    }
+    // Elsewhere httplib would read a body of any length into memory before it finds no route.
+    if (request.path != kImportPath) {
+      answer_error(response, 404, "nothing is taken here");
       return false;
     }
     return true;
@@ -200,7 +208,7 @@ class Server::State {
       response.set_content(*text, "application/json");
     });
     http_.Get("/api/live", [this](const Request&, Response& response) { begin_stream(response); });
-    http_.Post("/api/import", [this](const Request& request, Response& response,
+    http_.Post(kImportPath, [this](const Request& request, Response& response,
                                      const httplib::ContentReader& content) {
       take_file(request, response, content);
     });
@@ -299,8 +307,9 @@ class Server::State {
       if (live_ > 0) {
         try {
           if (auto news = watch_.changes()) feed_.publish(std::move(*news));
-        } catch (const Error&) {
-          // A store that is being replaced or moved; the next look may find it again.
+        } catch (const std::exception&) {
+          // A store that is being replaced, moved or damaged; the next look may find it again, and
+          // whoever asks for the runs is told.
         }
       }
       const LiveFeed::News closed = feed_.wait(feed_.last(), kLookEvery);
