@@ -127,7 +127,7 @@ class Store::State {
     return found;
   }
 
-  StoredRun load(std::int64_t id) {
+  StoredRun load(std::int64_t id, Steps counted) {
     Statement row = database_.prepare(std::string(kSummaryQuery) + " WHERE r.id = ?");
     if (!row.bind(1, id).step()) throw unknown_run(id);
     StoredRun run;
@@ -149,9 +149,17 @@ class Store::State {
       run.errors.push_back(
           {static_cast<int>(errors.integer(0)), errors.text(1), errors.text(2), errors.text(3)});
     }
+    if (counted == Steps::kNotCounted) return run;
     Statement steps = database_.prepare("SELECT count(*) FROM steps WHERE run_id = ?");
     if (steps.bind(1, id).step()) run.steps = steps.integer(0);
     return run;
+  }
+
+  std::optional<std::string> step_digest(std::int64_t id, std::string_view form) {
+    Statement row =
+        database_.prepare("SELECT digest FROM step_digests WHERE run_id = ? AND form = ?");
+    if (!row.bind(1, id).bind(2, form).step()) return std::nullopt;
+    return row.text(0);
   }
 
   void require(std::span<const std::int64_t> ids) {
@@ -300,8 +308,11 @@ const std::string& Store::path() const {
 std::vector<RunSummary> Store::runs(const RunFilter& filter) {
   return state_->runs(filter);
 }
-StoredRun Store::load(std::int64_t id) {
-  return state_->load(id);
+StoredRun Store::load(std::int64_t id, Steps steps) {
+  return state_->load(id, steps);
+}
+std::optional<std::string> Store::step_digest(std::int64_t id, std::string_view form) {
+  return state_->step_digest(id, form);
 }
 void Store::require(std::span<const std::int64_t> ids) {
   state_->require(ids);
