@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
@@ -192,8 +193,12 @@ class Server::State {
   }
 
   void set_routes() {
-    http_.Get("/", [this](const Request&, Response& response) {
+    http_.Get("/", [this](const Request& request, Response& response) {
       response.set_header("Content-Security-Policy", site_.policy);
+      if (const auto data = data_of_page(request.target)) {
+        // Asked for while the browser still reads the page's script.
+        response.set_header("Link", fmt::format("<{}>; rel=preload; as=fetch; crossorigin", *data));
+      }
       response.set_content(site_.html, "text/html; charset=utf-8");
     });
     http_.Get("/api/runs", [this](const Request&, Response& response) {
@@ -212,6 +217,17 @@ class Server::State {
                                      const httplib::ContentReader& content) {
       take_file(request, response, content);
     });
+  }
+
+  /// "/?study=a" -> "/api/page?study=a", the very address that the page's script will ask for.
+  /// Nothing for the overview, and for letters that browsers send in no query.
+  static std::optional<std::string> data_of_page(const std::string& target) {
+    constexpr std::string_view kLetters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%&=,+._~-";
+    const std::size_t query = target.find('?');
+    if (query == std::string::npos || target.size() > 2000) return std::nullopt;
+    if (target.find_first_not_of(kLetters, query + 1) != std::string::npos) return std::nullopt;
+    return "/api/page" + target.substr(query);
   }
 
   void begin_stream(Response& response) {

@@ -163,6 +163,20 @@ std::string answer_to(int port, const std::string& bytes) {
   return answer;
 }
 
+TEST_F(ServerTest, TellsTheBrowserAtOnceWhichDataThePageWillAskFor) {
+  start();
+  const auto link_of = [this](const std::string& target) {
+    const std::string answer =
+        answer_to(port_, "GET " + target + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const std::size_t at = answer.find("Link: ");
+    return at == std::string::npos ? "" : answer.substr(at, answer.find('\r', at) - at);
+  };
+  EXPECT_EQ(link_of("/?study=a%20b&x=1"),
+            "Link: </api/page?study=a%20b&x=1>; rel=preload; as=fetch; crossorigin");
+  EXPECT_EQ(link_of("/"), "");
+  EXPECT_EQ(link_of("/?study=a>,<b"), "");
+}
+
 TEST_F(ServerTest, RefusesAtOnceWhatIsAnnouncedTooLargeOrWrong) {
   start();
   for (const char* length : {"999999999999", "-5", "9999999999999999999999", "12x"}) {

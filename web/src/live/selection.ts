@@ -37,9 +37,6 @@ function draw(place: HTMLElement, page: PageDocument, choices: Choices, first: b
 export function showSelection(feed: Feed, query: URLSearchParams): void {
   const study = query.get("study") ?? "";
   const ids = (query.get("runs") ?? "").split(",").filter((id) => id).map(Number);
-  const parameters = new URLSearchParams();
-  if (study) parameters.set("study", study);
-  if (ids.length > 0) parameters.set("runs", ids.join(","));
   const back = element("a", { href: "/", class: "button" }, "All runs");
   const title = ids.length > 1 ? `Runs ${ids.join(", ")}` : ids.length === 1 ? `Run ${ids[0]}` : study ? `Study ${study}` : "All runs";
   const content = shell(title, "", back);
@@ -51,7 +48,8 @@ export function showSelection(feed: Feed, query: URLSearchParams): void {
   let drawn: string | null = null;
   const refresh = async (): Promise<void> => {
     const asked = standOfFeed(feed, wanted);
-    const answer = await fetch(`/api/page?${parameters.toString()}`);
+    // To the letter the address that the server told the browser to ask for ahead of the script.
+    const answer = await fetch(`/api/page${location.search}`);
     const text = await answer.text();
     if (answer.ok) {
       const page = readDocument(text);

@@ -126,7 +126,7 @@ Chart curves_chart(const PageContext& context, const std::string& metric, bool t
     if (chart.series.size() < kMostLines) chart.series.push_back(std::move(line));
   }
   const std::size_t drawn = chart.series.size();
-  const Table points = points_table("Drawn above", chart);
+  const Table points = points_table("Values of the chart", chart);
   std::string caption =
       time ? "Against training and validation time since the start, of the newest run of each "
              "configuration."
