@@ -6,6 +6,11 @@ watched window is compared with the two unwatched ones beside it, so that what t
 (two runs differ by 10 %) cancels. Unwatched windows are compared with their unwatched neighbours in the
 same way: that figure shows what the method makes of nothing.
 
+On a machine that is not quiet even neighbours differ by more than the server takes. So the kernel is asked
+too: how long the workers' threads were ready to run and had to wait for a processor. Nothing that the server
+or anything else here does to a worker by taking its processor is missing from that, and what other machines
+on the same hardware do is not in it.
+
 The clients take no processor from the run: they sleep while the server sends, and read at the end of the
 window what the kernel kept for them, as if they were on other machines. With --reading they read at once,
 as a browser on the same machine does; their share of the processors is printed.
@@ -26,7 +31,7 @@ import time
 import urllib.parse
 import urllib.request
 
-SETTLE_S = 1.0  # after clients came or went: connecting is not watching
+SETTLE_S = 0.5  # after clients came or went: connecting is not watching
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -35,6 +40,27 @@ def cpu_s(pid):
     with open(f"/proc/{pid}/stat") as stat:
         fields = stat.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def threads_below(pid):
+    """Folders of all threads of a process and of the processes that it started."""
+    found = []
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        folder = f"/proc/{pid}/task/{thread}"
+        found.append(folder)
+        with open(f"{folder}/children") as children:
+            for child in children.read().split():
+                found += threads_below(child)
+    return found
+
+
+def waited_s(threads):
+    """Seconds that the threads were ready to run and waited for a processor."""
+    total = 0
+    for folder in threads:
+        with open(f"{folder}/schedstat") as stat:
+            total += int(stat.read().split()[1])
+    return total * 1e-9
 
 
 class Clients:
@@ -100,17 +126,20 @@ def wait_for_steps(url, training):
 
 def observe(options, url, address, server, training):
     """Windows as (from, to, watched), monotonic ns; and what server and clients did in them."""
-    windows, told = [], {"server": 0.0, "clients": 0.0, "greeted": [], "messages": [], "bytes": [], "ended": 0}
+    windows, told = [], {"waited": [], "server": 0.0, "clients": 0.0, "greeted": [], "messages": [], "bytes": [], "ended": 0}
     wait_for_steps(url, training)
+    threads = threads_below(training.pid)
     for number in range(2 * options.pairs + 1):
         clients = Clients(address, options.clients) if number % 2 else None
         time.sleep(SETTLE_S)
+        waited = waited_s(threads)
         used, own, begin = cpu_s(server.pid), time.process_time(), time.monotonic_ns()
         if clients and options.reading:
             clients.read_for(options.window)
         else:
             time.sleep(options.window)
         windows.append((begin, time.monotonic_ns(), clients is not None))
+        told["waited"].append((waited_s(threads) - waited) / options.window / options.workers)
         if clients:
             told["server"] += cpu_s(server.pid) - used
             told["clients"] += time.process_time() - own
@@ -153,8 +182,17 @@ def median_interval(values):
 def told_change(name, ratios):
     middle, low, high = median_interval([100 * (ratio - 1) for ratio in ratios])
     interval = f"95 % interval {low:+.2f} to {high:+.2f} %" if low is not None else "too few windows for an interval"
-    print(f"{name}: step time {middle:+.2f} % ({interval}; {len(ratios)} windows: "
-          + " ".join(f"{100 * (ratio - 1):+.1f}" for ratio in ratios) + ")")
+    print(f"{name}: step time {middle:+.2f} % ({interval}; {len(ratios)} windows, "
+          f"{min(ratios) * 100 - 100:+.1f} to {max(ratios) * 100 - 100:+.1f})")
+
+
+def told_waiting(shares):
+    """Of each worker's time, waiting for a processor: watched less the neighbours, in percent points."""
+    change = [100 * (shares[at] - (shares[at - 1] + shares[at + 1]) / 2) for at in range(1, len(shares), 2)]
+    middle, low, high = median_interval(change)
+    interval = f"{low:+.2f} to {high:+.2f}" if low is not None else "unknown"
+    print(f"waiting for a processor: {100 * statistics.median(shares[0::2]):.2f} % of a worker's time unwatched, "
+          f"{100 * statistics.median(shares[1::2]):.2f} % watched; difference {middle:+.2f} (95 % interval {interval})")
 
 
 def main():
@@ -163,8 +201,8 @@ def main():
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--clients", type=int, default=200)
-    parser.add_argument("--window", type=float, default=10, help="seconds")
-    parser.add_argument("--pairs", type=int, default=9, help="watched windows")
+    parser.add_argument("--window", type=float, default=3, help="seconds")
+    parser.add_argument("--pairs", type=int, default=28, help="watched windows")
     parser.add_argument("--reading", action="store_true", help="clients read at once instead of at the end")
     options = parser.parse_args()
     program = os.path.join(options.bin, "lockstep")
@@ -195,6 +233,7 @@ def main():
     print(f"server {100 * told['server'] / watched_s:.2f} % of one processor of {processors}, "
           f"clients {100 * told['clients'] / watched_s:.2f} %")
     told_change("watched", [neighbours_ratio(means, at, 1) for at in range(1, len(means), 2)])
+    told_waiting(told["waited"])
     told_change("nothing", [neighbours_ratio(means, at, 2) for at in range(2, len(means) - 2, 2)])
 
 

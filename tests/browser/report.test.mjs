@@ -150,10 +150,14 @@ test("a timeline is zoomed by its buttons and by dragging", async () => {
   await context.close();
 });
 
-test("what is printed has every chart and no buttons", async () => {
-  const { page, problems, context } = await openPage(browser, `file://${full}`, { colorScheme: "dark" });
+test("what is printed has every chart, whole tables and no buttons", async () => {
+  const A4 = { width: 718, height: 1000 }; // less its margins
+  const { page, problems, context } = await openPage(browser, `file://${full}`, { colorScheme: "dark", viewport: A4 });
   await page.emulateMedia({ media: "print" });
   await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  const cut = await page.evaluate((width) =>
+    [...document.querySelectorAll("table")].filter((table) => table.getBoundingClientRect().right > width).map((table) => table.caption.textContent), A4.width);
+  assert.deepEqual(cut, []);
   const undrawn = await page.locator(".plot:not([data-drawn])").count();
   assert.equal(undrawn, 0);
   assert.equal(await page.locator("nav, .tools, .chooser, .actions").filter({ visible: true }).count(), 0);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <set>
 
@@ -140,8 +141,10 @@ Chart curves_chart(const PageContext& context, const std::string& metric, bool t
         " In examples: far below it a larger global batch saves steps, far above it buys none.";
   }
   if (drawn < all) caption += fmt::format(" {} of {} configurations are drawn.", drawn, all);
+  std::string title = fmt::format("{} by {}", spoken(metric), time ? "time" : "epoch");
+  title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
   return {fmt::format("{}-by-{}", metric, time ? "time" : "epoch"),
-          fmt::format("{} by {}", spoken(metric), time ? "time" : "epoch"),
+          title,
           caption,
           "curves",
           fmt::format("{} by {}", spoken(metric), time ? "time" : "epoch"),
