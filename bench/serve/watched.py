@@ -163,10 +163,6 @@ def step_times(lines):
     return steps
 
 
-def neighbours_ratio(means, at, apart):
-    return means[at] / ((means[at - apart] + means[at + apart]) / 2)
-
-
 def median_interval(values):
     """Median, and the pair of order statistics that holds it with 95 % (binomial, no distribution assumed)."""
     ordered, n = sorted(values), len(values)
@@ -179,10 +175,14 @@ def median_interval(values):
     return statistics.median(ordered), low, high
 
 
-def told_change(name, ratios):
+def told_change(name, values, apart):
+    """Windows against the mean of those `apart` places before and after; every other one."""
+    first = 1 if apart == 1 else 2
+    ratios = [values[at] / ((values[at - apart] + values[at + apart]) / 2)
+              for at in range(first, len(values) - apart, 2)]
     middle, low, high = median_interval([100 * (ratio - 1) for ratio in ratios])
     interval = f"95 % interval {low:+.2f} to {high:+.2f} %" if low is not None else "too few windows for an interval"
-    print(f"{name}: step time {middle:+.2f} % ({interval}; {len(ratios)} windows, "
+    print(f"{name} {middle:+.2f} % ({interval}; {len(ratios)} windows, "
           f"{min(ratios) * 100 - 100:+.1f} to {max(ratios) * 100 - 100:+.1f})")
 
 
@@ -223,7 +223,8 @@ def main():
             record.seek(0)
             steps = step_times(record)
     lengths = [[seconds for start, seconds in steps if begin <= start < end] for begin, end, _ in windows]
-    means = [statistics.fmean(times) for times in lengths]
+    figures = {"mean": [statistics.fmean(times) for times in lengths],
+               "median": [statistics.median(times) for times in lengths]}
     watched_s = options.window * options.pairs
     processors = os.cpu_count()
     print(f"{options.workers} worker(s), b = {options.batch}, {sum(map(len, lengths))} steps; {options.pairs} windows of "
@@ -232,9 +233,10 @@ def main():
           f"window {min(told['messages'])} or more, bytes {min(told['bytes'])} or more")
     print(f"server {100 * told['server'] / watched_s:.2f} % of one processor of {processors}, "
           f"clients {100 * told['clients'] / watched_s:.2f} %")
-    told_change("watched", [neighbours_ratio(means, at, 1) for at in range(1, len(means), 2)])
+    for name, values in figures.items():
+        told_change(f"watched: {name} step", values, 1)
+        told_change(f"nothing: {name} step", values, 2)
     told_waiting(told["waited"])
-    told_change("nothing", [neighbours_ratio(means, at, 2) for at in range(2, len(means) - 2, 2)])
 
 
 if __name__ == "__main__":
