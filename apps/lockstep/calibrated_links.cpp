@@ -36,7 +36,8 @@ void use_calibrated_links(const std::string& store_path, const std::string& stud
     if (run.spec.workers < 2 || !run.spec.command.empty()) continue;
     ours = true;
     if (!seen.insert(run.spec.workers).second) continue;
-    const std::string host = store.load(run.id).started.machine.host;
+    const std::string host =
+        store.load(run.id, store::Store::Steps::kNotCounted).started.machine.host;
     const auto* link =
         known.link(host, run.spec.backend, run.spec.workers, std::max(1, run.spec.nodes));
     if (link == nullptr) continue;

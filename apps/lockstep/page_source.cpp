@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
-#include <future>
 #include <set>
-#include <thread>
 
 #include "lockstep/analyze/run_measurements.h"
 #include "lockstep/base/clock.h"
@@ -19,49 +16,6 @@
 
 namespace lockstep::cli {
 namespace {
-
-report::RunDigest digest_of(store::Store& store, std::int64_t id) {
-  report::RunDigest digest;
-  digest.run = store.load(id);
-  const int workers = digest.run.started.spec.workers;
-  analyze::StepBreakdownBuilder breakdown(workers);
-  report::StepDigestBuilder steps(digest.run.steps, workers);
-  record::StepBlock block;
-  block.steps.resize(1);
-  store.visit_steps(id, [&](const record::StepTimes& step) {
-    block.steps[0] = step;
-    breakdown.add(block);
-    steps.add(step);
-  });
-  digest.breakdown = breakdown.result();
-  digest.steps = steps.finish();
-  return digest;
-}
-
-/// In the order of `ids`. Reading is what takes the time of a page, so several threads do it, each
-/// on a connection of its own.
-std::vector<report::RunDigest> digests_of(const std::string& store_path,
-                                          const std::vector<std::int64_t>& ids) {
-  constexpr std::size_t kMostThreads = 4;
-  std::vector<report::RunDigest> digests(ids.size());
-  std::atomic<std::size_t> next = 0;
-  const auto read = [&] {
-    store::Store store(store_path);
-    for (std::size_t at = next++; at < ids.size(); at = next++) {
-      digests[at] = digest_of(store, ids[at]);
-    }
-  };
-  const std::size_t threads =
-      std::min({ids.size(), kMostThreads,
-                static_cast<std::size_t>(std::max(1u, std::thread::hardware_concurrency()))});
-  std::vector<std::future<void>> others;
-  for (std::size_t i = 1; i < threads; ++i) {
-    others.push_back(std::async(std::launch::async, read));
-  }
-  if (!ids.empty()) read();
-  for (std::future<void>& other : others) other.get();
-  return digests;
-}
 
 std::vector<store::RunSummary> selected_runs(store::Store& store, const PageSelection& selection) {
   store.require(selection.runs);
@@ -129,22 +83,24 @@ void finish(report::PageSource& source, const PageTerms& terms, bool stored) {
 }  // namespace
 
 report::PageSource stored_page(store::Store& store, const PageSelection& selection,
-                               const PageTerms& terms) {
+                               RunDigests& digests, const PageTerms& terms) {
   report::PageSource source;
   source.title = title_of(store, selection);
   source.listed = selected_runs(store, selection);
-  std::vector<std::int64_t> used;
+  std::vector<store::RunSummary> used;
+  std::vector<std::int64_t> ids;
   for (const store::RunSummary& run : source.listed) {
     if (run.state != store::RunState::kDone && selection.runs.empty()) continue;
-    used.push_back(run.id);
+    used.push_back(run);
+    ids.push_back(run.id);
   }
   // Imported runs bring their figures along; those of our own follow from what they recorded.
   std::set<std::string> imported;
   if (!used.empty()) {
-    source.rows = store::imported_measurements(store.path(), used);
+    source.rows = store::imported_measurements(store.path(), ids);
     for (const record::Measurement& row : source.rows) imported.insert(row.notes.at("run"));
   }
-  source.runs = digests_of(store.path(), used);
+  source.runs = digests.of(store.path(), used);
   for (const report::RunDigest& digest : source.runs) {
     const std::int64_t id = digest.run.summary.id;
     if (imported.count(std::to_string(id)) != 0) continue;

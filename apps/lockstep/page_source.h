@@ -7,6 +7,7 @@
 
 #include "lockstep/report/page/page.h"
 #include "lockstep/store/store.h"
+#include "run_digests.h"
 
 namespace lockstep::cli {
 
@@ -22,11 +23,10 @@ struct PageTerms {
   std::map<std::string, double> price_per_hour{};
 };
 
-/// Finished runs are compared; runs that were named show whatever they have. Reads every step of
-/// every run once. Throws kData for a run or study that is not there; a store without finished runs
-/// gives a page without data.
+/// Finished runs are compared; runs that were named show whatever they have. Throws kData for a run
+/// or study that is not there; a store without finished runs gives a page without data.
 report::PageSource stored_page(store::Store& store, const PageSelection& selection,
-                               const PageTerms& terms = {});
+                               RunDigests& digests, const PageTerms& terms = {});
 
 /// From a measurements table. Throws kData as its reader does.
 report::PageSource table_page(const std::string& path, const PageTerms& terms = {});

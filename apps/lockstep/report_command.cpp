@@ -81,7 +81,8 @@ void write_html(const GlobalOptions& global, const ReportOptions& options) {
     source = table_page(options.table, terms);
   } else {
     store::Store store(global.store_path);
-    source = stored_page(store, {options.study, {}}, terms);
+    RunDigests digests;
+    source = stored_page(store, {options.study, {}}, digests, terms);
   }
   const std::string html = report::page_html(report::build_page(source));
   write_result(options.html == "-" ? "" : options.html, [&](std::ostream& out) { out << html; });

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "calibrated_links.h"
 #include "command.h"
 #include "import_store.h"
 #include "lockstep/base/error.h"
@@ -44,12 +45,15 @@ serve::Site site_of(const std::string& store_path) {
   serve::Site site;
   site.html = report::live_html();
   site.policy = report::live_policy();
-  site.page = [store_path](const serve::PageQuestion& question) {
+  const auto digests = std::make_shared<RunDigests>();
+  site.page = [store_path, digests](const serve::PageQuestion& question) {
     std::error_code ignored;
     report::PageSource source;
     if (std::filesystem::exists(store_path, ignored)) {
       store::Store store(store_path);
-      source = stored_page(store, {question.study, question.runs});
+      PageTerms terms;
+      use_calibrated_links(store_path, question.study, terms.options);
+      source = stored_page(store, {question.study, question.runs}, *digests, terms);
     }
     return report::page_json(report::build_page(source))
         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

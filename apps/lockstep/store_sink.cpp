@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "run_digests.h"
+
 namespace lockstep::cli {
 
 StoreSink::StoreSink(const std::string& path, Console& console, store::RunLabel label)
@@ -21,6 +23,12 @@ void StoreSink::write(const record::Event& event) {
     failure_ = error;
     console_.err(
         fmt::format("warning: {}; the run goes on, its record will have gaps", error.what()));
+  }
+  if (!std::holds_alternative<record::RunEnded>(event) || failure_) return;
+  try {
+    keep_digest(path_, writer_.run_id());
+  } catch (const Error&) {
+    // Nothing is lost: whoever looks at the run reads its steps.
   }
 }
 

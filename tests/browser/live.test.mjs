@@ -1,6 +1,6 @@
 // `lockstep serve` in a real browser: runs that appear and move, import, compare, copy.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { RUNS_WRITER, STUDIES, launch, liveRun, openPage, run, scratch, serve } from "./browser.mjs";
@@ -75,6 +75,27 @@ test("a table that is dropped on the page is imported", async () => {
   await context.close();
 });
 
+test("files that are no logs are refused one by one, with the reason", async () => {
+  const { page, context } = await openPage(browser, server.url);
+  await page.locator("#drop").waitFor();
+  const runs = await page.locator("#runs tbody tr").count();
+  const files = await page.evaluateHandle(() => {
+    const transfer = new DataTransfer();
+    const noise = Uint8Array.from({ length: 200_000 }, (_, at) => (at * 7919) % 256);
+    transfer.items.add(new File([noise], "weights.bin"));
+    transfer.items.add(new File([], "empty.log"));
+    transfer.items.add(new File(["x".repeat(300_000)], "<b>line</b>.txt"));
+    return transfer;
+  });
+  await page.dispatchEvent("#drop", "drop", { dataTransfer: files });
+  await page.waitForFunction(() => {
+    const said = document.getElementById("import-status").textContent;
+    return /weights\.bin: \D/.test(said) && /empty\.log: the file is empty/.test(said) && /<b>line<\/b>\.txt: \D/.test(said);
+  });
+  assert.equal(await page.locator("#runs tbody tr").count(), runs);
+  await context.close();
+});
+
 test("runs are filtered and compared, and tables copied", async () => {
   run(RUNS_WRITER, "finished", store, "sweep", "4", "60");
   const { page, problems, context } = await openPage(browser, server.url);
@@ -106,7 +127,24 @@ test("a study has its page, and an unknown one says so", async () => {
   const { page, context } = await openPage(browser, `${server.url}?study=sweep`);
   await page.locator("#verdict .headline").waitFor();
   await page.goto(`${server.url}?study=nosuch`);
-  await page.locator("[role=alert]").waitFor();
-  assert.match(await page.locator("[role=alert]").innerText(), /no study 'nosuch'/);
+  await page.locator("[role=alert]", { hasText: "no study 'nosuch'" }).waitFor();
+  await context.close();
+});
+
+test("a store that is damaged while it is shown is named, and shown again when it is back", async (t) => {
+  const other = join(place.folder, "other.db");
+  run(RUNS_WRITER, "finished", other, "first", "2", "20");
+  const own = await serve(other);
+  t.after(() => own.stop());
+  const { page, context } = await openPage(browser, own.url);
+  await page.waitForFunction(() => document.querySelectorAll("#runs tbody tr").length === 2);
+  renameSync(other, `${other}.away`);
+  writeFileSync(other, "x".repeat(10_000));
+  await page.reload();
+  await page.locator(".problem", { hasText: "not a lockstep store" }).waitFor();
+  rmSync(other);
+  run(RUNS_WRITER, "finished", other, "second", "3", "20");
+  await page.waitForFunction(() => document.querySelectorAll("#runs tbody tr").length === 3);
+  await page.locator(".problem").waitFor({ state: "hidden" });
   await context.close();
 });

@@ -114,6 +114,59 @@ test("a link leads to a chart, also to one that is behind another", async () => 
   await context.close();
 });
 
+test("a chart that is chosen is in the address, to be sent around", async () => {
+  const { page, context } = await openPage(browser, `file://${study}`);
+  await page.locator("select[data-family=scaling]").selectOption("efficiency-1");
+  await page.locator("figure#efficiency-1").waitFor();
+  assert.equal(new URL(page.url()).hash, "#efficiency-1");
+  await context.close();
+});
+
+test("a table says what its columns mean", async () => {
+  const { page, context } = await openPage(browser, `file://${study}`);
+  const meanings = page.locator("#scaling details[open] .meanings").first();
+  await meanings.locator("summary").click();
+  assert.match(await meanings.locator("dl").innerText(), /batch per worker/);
+  await context.close();
+});
+
+test("a timeline is zoomed by its buttons and by dragging", async () => {
+  const { page, context } = await openPage(browser, `file://${full}#steps`);
+  await drawAll(page);
+  const figure = page.locator("#steps figure", { has: page.locator("[aria-label='Zoom in']") }).first();
+  const ticks = () => figure.locator(".plot g[aria-label='x-axis tick label']").textContent();
+  const whole = await ticks();
+  await figure.locator("[aria-label='Zoom in']").press("Enter");
+  assert.notEqual(await ticks(), whole);
+  await figure.locator("[aria-label='Whole step']").click();
+  assert.equal(await ticks(), whole);
+  const plot = figure.locator(".plot");
+  const { width } = await plot.boundingBox();
+  await plot.hover({ position: { x: width * 0.3, y: 20 } });
+  await page.mouse.down();
+  await plot.hover({ position: { x: width * 0.6, y: 20 } });
+  await page.mouse.up();
+  assert.notEqual(await ticks(), whole);
+  await context.close();
+});
+
+test("what is printed has every chart, whole tables and no buttons", async () => {
+  const A4 = { width: 718, height: 1000 }; // less its margins
+  const { page, problems, context } = await openPage(browser, `file://${full}`, { colorScheme: "dark", viewport: A4 });
+  await page.emulateMedia({ media: "print" });
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  const cut = await page.evaluate((width) =>
+    [...document.querySelectorAll("table")].filter((table) => table.getBoundingClientRect().right > width).map((table) => table.caption.textContent), A4.width);
+  assert.deepEqual(cut, []);
+  const undrawn = await page.locator(".plot:not([data-drawn])").count();
+  assert.equal(undrawn, 0);
+  assert.equal(await page.locator("nav, .tools, .chooser, .actions").filter({ visible: true }).count(), 0);
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+  assert.ok((await page.pdf()).length > 20_000);
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
 test("hovering gives exact values", async () => {
   const { page, context } = await openPage(browser, `file://${study}`);
   const plot = page.locator("#decision .plot svg").first();
@@ -148,5 +201,10 @@ test("a phone sees all of it without scrolling sideways", async () => {
 });
 
 test("the file is small", () => {
+  const table = join(place.folder, "one.csv");
+  writeFileSync(table, "model,workers,metric,value,unit\nnet,1,val_accuracy,0.5,\n");
+  const page = join(place.folder, "one.html");
+  run(LOCKSTEP, "report", "--from", table, "--html", page);
+  assert.ok(statSync(page).size < 400_000, `${statSync(page).size} bytes without data`);
   assert.ok(statSync(study).size < 450_000, `${statSync(study).size} bytes`);
 });

@@ -116,6 +116,8 @@ export interface PageDocument {
   facts: [string, string][];
   notices: string[];
   views: View[];
+  /** id, state and finished epochs of each run that the page is about */
+  runs?: [number, string, number][];
 }
 
 const KNOWN_VERSION = 1;

@@ -1,7 +1,6 @@
 #include "lockstep/serve/bounded_server.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <string_view>
 
@@ -15,6 +14,13 @@ void refuse(ConnectionStream& stream, std::string_view status) {
   const std::string text =
       "HTTP/1.1 " + std::string(status) + "\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
   stream.write(text.data(), text.size());
+}
+
+/// What follows such a request may be its body, and nobody may have read that. It must not be taken
+/// for the next request: a page elsewhere could hide one, with headers that browsers let no page
+/// set, in a file that it sends.
+bool may_have_body(const httplib::Request& request) {
+  return request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
 }
 
 }  // namespace
@@ -62,16 +68,24 @@ bool BoundedServer::process_and_close_socket(socket_t socket) {
   for (int left = kRequestsOfAConnection; left > 0 && svr_sock_ != INVALID_SOCKET; --left) {
     if (!stream.wait_for_request()) break;
     bool closed = false;
-    fine = process_request(stream, left == 1, closed, nullptr);
-    if (!fine || closed) break;
+    bool last = true;  // unless the head is one of a request
+    fine = process_request(stream, left == 1, closed, [&](httplib::Request& request) {
+      // httplib would compress every answer anew, with brotli at its slowest: over a second for the
+      // page alone.
+      request.headers.erase("Accept-Encoding");
+      last = may_have_body(request);
+      if (!last) return;
+      request.headers.erase("Connection");
+      request.set_header("Connection", "close");
+    });
+    if (!fine || closed || last) break;
   }
   if (stream.head_too_large()) {
     refuse(stream, "431 Request Header Fields Too Large");
   } else if (!fine && stream.timed_out()) {
     refuse(stream, "408 Request Timeout");
   }
-  ::shutdown(socket, SHUT_RDWR);
-  ::close(socket);
+  stream.close_after_answer();
   return fine;
 }
 

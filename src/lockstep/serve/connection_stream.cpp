@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -85,6 +86,15 @@ ssize_t ConnectionStream::write(const char* data, std::size_t size) {
     sent += static_cast<std::size_t>(count);
   }
   return static_cast<ssize_t>(sent);
+}
+
+void ConnectionStream::close_after_answer() {
+  ::shutdown(socket_, SHUT_WR);
+  const auto deadline = Clock::now() + limits_.linger;
+  buffer_.resize(64 * 1024);
+  while (poll_until(POLLIN, deadline) && ::recv(socket_, buffer_.data(), buffer_.size(), 0) > 0) {
+  }
+  ::close(socket_);
 }
 
 namespace {

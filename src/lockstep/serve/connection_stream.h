@@ -13,6 +13,7 @@ struct ConnectionLimits {
       10'000};  ///< from the first byte of a request to the end of its head
   std::chrono::milliseconds body{120'000};  ///< from there to the end of its body
   std::chrono::milliseconds write{15'000};  ///< for one piece of an answer
+  std::chrono::milliseconds linger{2'000};  ///< for a client to take in a refusal
   std::size_t head_bytes = 16 * 1024;
 };
 
@@ -25,6 +26,10 @@ class ConnectionStream final : public httplib::Stream {
 
   /// Waits for the next request; false when none comes in time or the peer has gone.
   bool wait_for_request();
+  /// Closes the socket. Bytes that the client is still sending are taken and forgotten for a while:
+  /// a socket that is closed with bytes unread tears down the connection, and the client would
+  /// never see why it was refused.
+  void close_after_answer();
   bool head_too_large() const { return head_read_ > limits_.head_bytes; }
   bool timed_out() const { return timed_out_; }
 

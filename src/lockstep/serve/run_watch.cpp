@@ -57,6 +57,7 @@ std::vector<RunSummary> runs_of(const std::string& path, std::optional<store::St
 
 struct RunWatch::Known {
   std::string told;  ///< what was last sent of it
+  std::int64_t started_wall_ns = 0;
   int epochs_done = -1;
   json epochs;
   std::vector<std::array<double, 3>> samples;  ///< epochs so far, loss, examples/s
@@ -87,6 +88,10 @@ void RunWatch::take_sample(const RunSummary& run, Known& known) {
 
 json RunWatch::run_json(store::Store& store, const RunSummary& run, bool with_samples) {
   Known& known = known_[run.id];
+  if (known.started_wall_ns != run.started_wall_ns) {
+    // A run of the same number in a store that took the place of the old one is another run.
+    known = {.told = std::move(known.told), .started_wall_ns = run.started_wall_ns};
+  }
   json out{{"id", run.id},
            {"study", run.label.study},
            {"cell", run.label.cell},
@@ -117,7 +122,7 @@ json RunWatch::run_json(store::Store& store, const RunSummary& run, bool with_sa
     out["loss"] = number(run.progress->loss);
   }
   if (known.epochs_done != run.epochs_done) {
-    known.epochs = epochs_json(store.load(run.id).epochs);
+    known.epochs = epochs_json(store.load(run.id, store::Store::Steps::kNotCounted).epochs);
     known.epochs_done = run.epochs_done;
   }
   out["curve"] = known.epochs;
@@ -181,6 +186,7 @@ std::string store_stamp(const std::string& store_path) {
   for (const char* suffix : {"", "-wal"}) {
     struct stat facts {};
     if (::stat((store_path + suffix).c_str(), &facts) != 0) continue;
+    if (facts.st_size == 0) continue;  // a log comes and goes with every reader
     stamp += fmt::format("{} {} {}.{};", facts.st_ino, facts.st_size, facts.st_mtim.tv_sec,
                          facts.st_mtim.tv_nsec);
   }

@@ -5,7 +5,10 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "lockstep/base/error.h"
 
 namespace lockstep::serve {
 namespace {
@@ -115,6 +118,41 @@ TEST_F(RunWatchTest, TellsWhichRunsWereDeleted) {
   const auto change = changes();
   ASSERT_TRUE(change.has_value());
   EXPECT_EQ((*change)["removed"], json::parse("[1]"));
+}
+
+TEST_F(RunWatchTest, TakesARunOfAStoreInTheOldOnesPlaceForAnotherRun) {
+  {
+    store::RunWriter writer(store());
+    writer.write(started());
+    writer.write(record::Progress{1, 40, 50, 2000, 0.5});
+    watch_.snapshot();
+  }
+  std::filesystem::remove(store());
+  store::RunWriter writer(store());
+  record::RunStarted later = started();
+  later.started_wall_ns = 77;
+  writer.write(later);
+  writer.write(record::Progress{1, 10, 50, 1000, 0.9});
+  const json run = json::parse(watch_.snapshot())["runs"][0];
+  EXPECT_EQ(run["id"], 1);
+  EXPECT_EQ(run["samples"], json::parse("[[0.2,0.9,1000.0]]"));
+}
+
+TEST_F(RunWatchTest, OutlivesAStoreThatIsDamagedDeletedAndMadeAnew) {
+  const auto write_run = [&] {
+    store::RunWriter writer(store());
+    writer.write(started());
+    writer.write(record::RunEnded{record::RunStatus::kDone, 1, 10, 0, ""});
+  };
+  write_run();
+  EXPECT_EQ((*changes())["runs"].size(), 1u);
+  std::ofstream(store(), std::ios::trunc) << std::string(8192, 'x');
+  EXPECT_THROW(changes(), Error);
+  EXPECT_THROW(watch_.snapshot(), Error);
+  std::filesystem::remove(store());
+  EXPECT_EQ((*changes())["removed"], json::parse("[1]"));
+  write_run();
+  EXPECT_EQ((*changes())["runs"][0]["state"], "done");
 }
 
 }  // namespace

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
@@ -27,6 +29,7 @@ using namespace std::chrono_literals;
 using HandlerResponse = httplib::Server::HandlerResponse;
 
 constexpr const char* kCookie = "lockstep_token";
+constexpr const char* kImportPath = "/api/import";
 constexpr auto kLookEvery = 1s;
 constexpr auto kHeartbeat = 15s;
 
@@ -92,7 +95,7 @@ class Server::State {
                   fmt::format("cannot listen on {}:{}", access_.host(), options_.port),
                   "another program may have the port; try --port 0");
     }
-    http_.queue_connections(static_cast<int>(options_.most_live));
+    http_.queue_connections(std::max(128, static_cast<int>(options_.most_live)));
     listener_ = std::thread([this] { http_.listen_after_bind(); });
     watcher_ = std::thread([this] { look(); });
     return port;
@@ -149,8 +152,14 @@ class Server::State {
       return false;
     }
     if (access_.needs_token() && !has_token(request, response)) return false;
-    if (request.method == "POST" && !from_our_page(request)) {
+    if (request.method != "POST") return true;
+    if (!from_our_page(request)) {
       answer_error(response, 403, "only this server's own page may send files");
+      return false;
+    }
+    // Elsewhere httplib would read a body of any length into memory before it finds no route.
+    if (request.path != kImportPath) {
+      answer_error(response, 404, "nothing is taken here");
       return false;
     }
     return true;
@@ -184,8 +193,12 @@ class Server::State {
   }
 
   void set_routes() {
-    http_.Get("/", [this](const Request&, Response& response) {
+    http_.Get("/", [this](const Request& request, Response& response) {
       response.set_header("Content-Security-Policy", site_.policy);
+      if (const auto data = data_of_page(request.target)) {
+        // Asked for while the browser still reads the page's script.
+        response.set_header("Link", fmt::format("<{}>; rel=preload; as=fetch; crossorigin", *data));
+      }
       response.set_content(site_.html, "text/html; charset=utf-8");
     });
     http_.Get("/api/runs", [this](const Request&, Response& response) {
@@ -200,10 +213,21 @@ class Server::State {
       response.set_content(*text, "application/json");
     });
     http_.Get("/api/live", [this](const Request&, Response& response) { begin_stream(response); });
-    http_.Post("/api/import", [this](const Request& request, Response& response,
+    http_.Post(kImportPath, [this](const Request& request, Response& response,
                                      const httplib::ContentReader& content) {
       take_file(request, response, content);
     });
+  }
+
+  /// "/?study=a" -> "/api/page?study=a", the very address that the page's script will ask for.
+  /// Nothing for the overview, and for letters that browsers send in no query.
+  static std::optional<std::string> data_of_page(const std::string& target) {
+    constexpr std::string_view kLetters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%&=,+._~-";
+    const std::size_t query = target.find('?');
+    if (query == std::string::npos || target.size() > 2000) return std::nullopt;
+    if (target.find_first_not_of(kLetters, query + 1) != std::string::npos) return std::nullopt;
+    return "/api/page" + target.substr(query);
   }
 
   void begin_stream(Response& response) {
@@ -299,8 +323,9 @@ class Server::State {
       if (live_ > 0) {
         try {
           if (auto news = watch_.changes()) feed_.publish(std::move(*news));
-        } catch (const Error&) {
-          // A store that is being replaced or moved; the next look may find it again.
+        } catch (const std::exception&) {
+          // A store that is being replaced, moved or damaged; the next look may find it again, and
+          // whoever asks for the runs is told.
         }
       }
       const LiveFeed::News closed = feed_.wait(feed_.last(), kLookEvery);

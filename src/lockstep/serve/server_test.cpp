@@ -163,6 +163,20 @@ std::string answer_to(int port, const std::string& bytes) {
   return answer;
 }
 
+TEST_F(ServerTest, TellsTheBrowserAtOnceWhichDataThePageWillAskFor) {
+  start();
+  const auto link_of = [this](const std::string& target) {
+    const std::string answer =
+        answer_to(port_, "GET " + target + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const std::size_t at = answer.find("Link: ");
+    return at == std::string::npos ? "" : answer.substr(at, answer.find('\r', at) - at);
+  };
+  EXPECT_EQ(link_of("/?study=a%20b&x=1"),
+            "Link: </api/page?study=a%20b&x=1>; rel=preload; as=fetch; crossorigin");
+  EXPECT_EQ(link_of("/"), "");
+  EXPECT_EQ(link_of("/?study=a>,<b"), "");
+}
+
 TEST_F(ServerTest, RefusesAtOnceWhatIsAnnouncedTooLargeOrWrong) {
   start();
   for (const char* length : {"999999999999", "-5", "9999999999999999999999", "12x"}) {
@@ -173,6 +187,42 @@ TEST_F(ServerTest, RefusesAtOnceWhatIsAnnouncedTooLargeOrWrong) {
     EXPECT_EQ(answer.rfind("HTTP/1.1 4", 0), 0u) << length << ": " << answer;
   }
   EXPECT_EQ(imported_, "");
+}
+
+/// A page elsewhere can make a browser send any text as a body, but not our header.
+TEST_F(ServerTest, TakesNoBodyForTheNextRequest) {
+  start();
+  const std::string hidden =
+      "POST /api/import?name=hidden HTTP/1.1\r\nHost: localhost\r\nX-Lockstep: 1\r\n"
+      "Content-Length: 1\r\n\r\nx";
+  const std::string length = "Content-Length: " + std::to_string(hidden.size());
+  for (const std::string& first :
+       {"POST / HTTP/1.1\r\nHost: localhost\r\n" + length,
+        "GET / HTTP/1.1\r\nHost: localhost\r\n" + length,
+        "POST /api/import HTTP/1.1\r\nHost: evil.example\r\nConnection: keep-alive\r\n" + length,
+        std::string("POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked"),
+        std::string("nonsense")}) {
+    const std::string answer = answer_to(port_, first + "\r\n\r\n" + hidden);
+    EXPECT_EQ(answer.find("HTTP/1.1 ", 1), std::string::npos) << first << ": " << answer;
+    EXPECT_EQ(imported_, "") << first;
+  }
+}
+
+TEST_F(ServerTest, TellsWhyItRefusesWhileTheClientIsStillSending) {
+  start();
+  const std::string answer =
+      answer_to(port_,
+                "POST /api/import?name=a HTTP/1.1\r\nHost: localhost\r\nX-Lockstep: 1\r\n"
+                "Content-Length: 4000000\r\n\r\n" +
+                    std::string(4'000'000, 'x'));
+  EXPECT_NE(answer.find("a file may have"), std::string::npos) << answer;
+}
+
+TEST_F(ServerTest, TakesNoBodiesElsewhere) {
+  httplib::Client client = start();
+  const auto answer = client.Post("/api/runs", kOurs, "x", "text/plain");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 404);
 }
 
 TEST_F(ServerTest, ImportsNoFileThatDidNotArriveWhole) {
@@ -228,6 +278,47 @@ TEST_F(ServerTest, StreamsToSoManyAtATimeAndLetsGoWhenItStops) {
   EXPECT_EQ(httplib::Client("127.0.0.1", port_).Get("/api/live")->status, 503);
   server_->stop();
   watchers.clear();
+}
+
+/// It asks for the stream and takes in nothing: its thread must not hold anybody up.
+TEST_F(ServerTest, ServesOthersWhileAWatcherNeverReads) {
+  start();
+  std::vector<int> sockets;
+  for (int i = 0; i < 2; ++i) {
+    sockets.push_back(connected_to(port_));
+    const int least = 1;
+    ::setsockopt(sockets.back(), SOL_SOCKET, SO_RCVBUF, &least, sizeof least);
+    const std::string request = "GET /api/live HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    ::send(sockets.back(), request.data(), request.size(), MSG_NOSIGNAL);
+  }
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(httplib::Client("127.0.0.1", port_).Get("/api/runs")->status, 200);
+  }
+  server_->stop();
+  for (const int socket : sockets) ::close(socket);
+}
+
+/// One that sends a byte now and then holds a thread, and no more.
+TEST_F(ServerTest, ServesOthersWhileManySendTheirRequestsSlowly) {
+  start();
+  std::vector<int> sockets;
+  for (int i = 0; i < 60; ++i) {
+    sockets.push_back(connected_to(port_));
+    ::send(sockets.back(), "GET / HT", 8, MSG_NOSIGNAL);
+  }
+  EXPECT_EQ(httplib::Client("127.0.0.1", port_).Get("/api/runs")->status, 200);
+  for (const int socket : sockets) ::close(socket);
+}
+
+TEST_F(ServerTest, AnswersAgainWhenAStoreThatCouldNotBeReadIsGone) {
+  httplib::Client client = start();
+  std::ofstream(folder_ + "/lockstep.db") << std::string(8192, 'x');
+  const auto damaged = client.Get("/api/runs");
+  ASSERT_TRUE(damaged);
+  EXPECT_EQ(damaged->status, 404);
+  EXPECT_NE(damaged->body.find("not a lockstep store"), std::string::npos) << damaged->body;
+  std::filesystem::remove(folder_ + "/lockstep.db");
+  EXPECT_EQ(client.Get("/api/runs")->status, 200);
 }
 
 TEST(SafeFileName, KeepsNoFoldersAndNothingHidden) {

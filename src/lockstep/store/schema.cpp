@@ -101,7 +101,15 @@ CREATE TABLE study_outlooks(
   later_s REAL) WITHOUT ROWID;
 )sql";
 
-constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6};
+/// Steps of long runs summed up (store/step_digests.h).
+constexpr std::string_view kVersion7 = R"sql(
+CREATE TABLE step_digests(
+  run_id INTEGER PRIMARY KEY REFERENCES runs(id) ON DELETE CASCADE,
+  form TEXT NOT NULL, digest TEXT NOT NULL);
+)sql";
+
+constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4,
+                                 kVersion5, kVersion6, kVersion7};
 
 /// SQLite notices a file that lost whole pages but not one that lost a part of a page. While a log
 /// is pending the file may rightly lag behind. Only the size is looked at: opening the file here

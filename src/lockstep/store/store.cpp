@@ -92,6 +92,22 @@ RunState state_from_name(std::string_view name) {
   return static_cast<RunState>(found - kStateNames.begin());
 }
 
+/// A statement that is kept from use to use: of a study of many runs preparing them is a third of
+/// the work. Reset at the end of a use: one that is under way keeps the log from being merged.
+class KeptStatement {
+ public:
+  explicit KeptStatement(Statement& statement) : statement_(statement) {}
+  ~KeptStatement() { statement_.reset(); }
+  KeptStatement(const KeptStatement&) = delete;
+  KeptStatement& operator=(const KeptStatement&) = delete;
+
+  Statement* operator->() const { return &statement_; }
+  Statement& operator*() const { return statement_; }
+
+ private:
+  Statement& statement_;
+};
+
 class Store::State {
  public:
   explicit State(const std::string& path) : database_(open_for_reading(path)) {}
@@ -127,31 +143,40 @@ class Store::State {
     return found;
   }
 
-  StoredRun load(std::int64_t id) {
-    Statement row = database_.prepare(std::string(kSummaryQuery) + " WHERE r.id = ?");
-    if (!row.bind(1, id).step()) throw unknown_run(id);
+  StoredRun load(std::int64_t id, Steps counted) {
     StoredRun run;
-    run.summary = read_summary(row, path());
-    row.reset();
+    {
+      static const std::string kOneSummary = std::string(kSummaryQuery) + " WHERE r.id = ?";
+      const KeptStatement row = kept(kOneSummary);
+      if (!row->bind(1, id).step()) throw unknown_run(id);
+      run.summary = read_summary(*row, path());
+    }
     settle_state(run.summary);
     read_run_row(run);
     read_epochs(run);
     read_utilisation(run);
-    Statement checkpoints =
-        database_.prepare("SELECT path, epoch, step FROM checkpoints WHERE run_id = ? ORDER BY id");
-    for (checkpoints.bind(1, id); checkpoints.step();) {
-      run.checkpoints.push_back(
-          {checkpoints.text(0), static_cast<int>(checkpoints.integer(1)), checkpoints.integer(2)});
+    const KeptStatement checkpoints =
+        kept("SELECT path, epoch, step FROM checkpoints WHERE run_id = ? ORDER BY id");
+    for (checkpoints->bind(1, id); checkpoints->step();) {
+      run.checkpoints.push_back({checkpoints->text(0), static_cast<int>(checkpoints->integer(1)),
+                                 checkpoints->integer(2)});
     }
-    Statement errors = database_.prepare(
-        "SELECT rank, kind, message, hint FROM worker_errors WHERE run_id = ? ORDER BY id");
-    for (errors.bind(1, id); errors.step();) {
-      run.errors.push_back(
-          {static_cast<int>(errors.integer(0)), errors.text(1), errors.text(2), errors.text(3)});
+    const KeptStatement errors =
+        kept("SELECT rank, kind, message, hint FROM worker_errors WHERE run_id = ? ORDER BY id");
+    for (errors->bind(1, id); errors->step();) {
+      run.errors.push_back({static_cast<int>(errors->integer(0)), errors->text(1), errors->text(2),
+                            errors->text(3)});
     }
-    Statement steps = database_.prepare("SELECT count(*) FROM steps WHERE run_id = ?");
-    if (steps.bind(1, id).step()) run.steps = steps.integer(0);
+    if (counted == Steps::kNotCounted) return run;
+    const KeptStatement steps = kept("SELECT count(*) FROM steps WHERE run_id = ?");
+    if (steps->bind(1, id).step()) run.steps = steps->integer(0);
     return run;
+  }
+
+  std::optional<std::string> step_digest(std::int64_t id, std::string_view form) {
+    const KeptStatement row = kept("SELECT digest FROM step_digests WHERE run_id = ? AND form = ?");
+    if (!row->bind(1, id).bind(2, form).step()) return std::nullopt;
+    return row->text(0);
   }
 
   void require(std::span<const std::int64_t> ids) {
@@ -163,10 +188,11 @@ class Store::State {
   }
 
   void visit_steps(std::int64_t id, const std::function<void(const record::StepTimes&)>& visit) {
-    Statement rows = database_.prepare(
+    const KeptStatement kept_rows = kept(
         "SELECT step, rank, epoch, examples, start_ns, ready_after_ns, total_ns, input_wait_ns,"
         " host_to_device_ns, forward_ns, backward_ns, comm_wait_ns, comm_transfer_ns,"
         " optimizer_ns, other_ns FROM steps WHERE run_id = ? ORDER BY step, rank");
+    Statement& rows = *kept_rows;
     record::StepTimes step;
     for (rows.bind(1, id); rows.step();) {
       step.step = rows.integer(0);
@@ -218,9 +244,10 @@ class Store::State {
 
   void read_run_row(StoredRun& run) {
     const std::int64_t id = run.summary.id;
-    Statement row = database_.prepare(
+    const KeptStatement kept_row = kept(
         "SELECT machine, build, steps_per_epoch, first_epoch, status, ended_wall_ns, total_s,"
         " peak_memory_bytes, parameters_digest FROM runs WHERE id = ?");
+    Statement& row = *kept_row;
     if (!row.bind(1, id).step()) throw unknown_run(id);
     run.started.spec = run.summary.spec;
     run.started.started_wall_ns = run.summary.started_wall_ns;
@@ -251,10 +278,11 @@ class Store::State {
   }
 
   void read_epochs(StoredRun& run) {
-    Statement rows = database_.prepare(
+    const KeptStatement kept_rows = kept(
         "SELECT epoch, train_loss, train_accuracy, val_loss, val_accuracy, learning_rate, examples,"
         " train_s, val_s, examples_per_s, noise_scale, noise_scale_low, noise_scale_high,"
         " metrics FROM epochs WHERE run_id = ? ORDER BY epoch");
+    Statement& rows = *kept_rows;
     for (rows.bind(1, run.summary.id); rows.step();) {
       run.epochs.push_back({static_cast<int>(rows.integer(0)), rows.real(1), rows.real(2),
                             rows.real(3), rows.real(4), rows.real(5), rows.integer(6), rows.real(7),
@@ -264,9 +292,10 @@ class Store::State {
   }
 
   void read_utilisation(StoredRun& run) {
-    Statement rows = database_.prepare(
+    const KeptStatement kept_rows = kept(
         "SELECT rank, epoch, at_s, seconds, cpu_cores, resident_bytes, gpu, gpu_memory_bytes"
         " FROM utilisation WHERE run_id = ? ORDER BY rank, at_s");
+    Statement& rows = *kept_rows;
     for (rows.bind(1, run.summary.id); rows.step();) {
       run.utilisation.push_back({static_cast<std::int32_t>(rows.integer(0)),
                                  static_cast<std::int32_t>(rows.integer(1)), rows.real(2),
@@ -286,7 +315,16 @@ class Store::State {
                                        fmt::join(near, ", "))};
   }
 
+  KeptStatement kept(std::string_view sql) {
+    auto found = statements_.find(sql);
+    if (found == statements_.end()) {
+      found = statements_.emplace(std::string(sql), database_.prepare(sql)).first;
+    }
+    return KeptStatement(found->second);
+  }
+
   Database database_;
+  std::map<std::string, Statement, std::less<>> statements_;  ///< by their text
 };
 
 Store::Store(const std::string& path) : state_(std::make_unique<State>(path)) {}
@@ -300,8 +338,11 @@ const std::string& Store::path() const {
 std::vector<RunSummary> Store::runs(const RunFilter& filter) {
   return state_->runs(filter);
 }
-StoredRun Store::load(std::int64_t id) {
-  return state_->load(id);
+StoredRun Store::load(std::int64_t id, Steps steps) {
+  return state_->load(id, steps);
+}
+std::optional<std::string> Store::step_digest(std::int64_t id, std::string_view form) {
+  return state_->step_digest(id, form);
 }
 void Store::require(std::span<const std::int64_t> ids) {
   state_->require(ids);

@@ -50,7 +50,7 @@ struct StoredRun {
   std::vector<record::CheckpointWritten> checkpoints;
   std::vector<record::WorkerError> errors;
   std::optional<record::RunEnded> ended;
-  std::int64_t steps = 0;  ///< rows of all ranks
+  std::int64_t steps = 0;  ///< rows of all ranks; 0 where they were not to be counted
 };
 
 /// Every field that is set must match.
@@ -79,8 +79,13 @@ class Store {
   /// Oldest first.
   std::vector<RunSummary> runs(const RunFilter& filter = {});
 
+  /// Counting the steps of a long run reads all of them.
+  enum class Steps { kCounted, kNotCounted };
   /// Throws kData for an unknown id, with the nearest ids as the hint.
-  StoredRun load(std::int64_t id);
+  StoredRun load(std::int64_t id, Steps steps = Steps::kCounted);
+
+  /// What keep_step_digest() kept of the run, where it is in this form.
+  std::optional<std::string> step_digest(std::int64_t id, std::string_view form);
 
   /// Throws as load() for the first id that is unknown; also finds runs that are damaged.
   void require(std::span<const std::int64_t> ids);

@@ -43,32 +43,37 @@ function rowsOf(chart: LineChart): Row[] {
   return rows;
 }
 
-/** Labels stand on the side of their line that has more room, below each other. */
+const MARK_ROWS = 4;
+const MARK_ROW_HEIGHT = 15;
+
+/** Room above the frame for the labels of vertical lines: inside they would lie on the data. */
+function markRoom(marks: Mark[]): number {
+  return MARK_ROW_HEIGHT * Math.min(MARK_ROWS, marks.filter((mark) => mark.axis === "x").length);
+}
+
+/** Labels of vertical lines stand above them, on the side that has more room, below each other. */
 function markLines(marks: Mark[], chart: LineChart, xs: number[]): Plot.Markish[] {
   const out: Plot.Markish[] = [];
   const [low, high] = [Math.min(...xs), Math.max(...xs)];
   const middle = chart.x.scale === "log" ? Math.sqrt(low * high) : (low + high) / 2;
-  marks.forEach((mark, at) => {
-    if (mark.axis === "x") {
-      const right = mark.at > middle;
-      out.push(
-        Plot.ruleX([mark.at], { stroke: "var(--accent)", strokeWidth: 1.5, strokeDasharray: "2 3" }),
-        Plot.text([mark], {
-          x: mark.at, frameAnchor: "top", text: "label", fill: "var(--accent)", fontWeight: 600,
-          textAnchor: right ? "end" : "start", dx: right ? -6 : 6, dy: 4 + 14 * (at % 4), lineAnchor: "top",
-          stroke: "var(--plot-background)", strokeWidth: 4, paintOrder: "stroke",
-        }),
-      );
-    } else {
-      out.push(
-        Plot.ruleY([mark.at], { stroke: "var(--accent)", strokeWidth: 1.5, strokeDasharray: "2 3" }),
-        Plot.text([mark], {
-          y: mark.at, frameAnchor: "left", text: "label", fill: "var(--accent)", fontWeight: 600,
-          textAnchor: "start", dx: 4, dy: -8, stroke: "var(--plot-background)", strokeWidth: 4, paintOrder: "stroke",
-        }),
-      );
-    }
+  const line = { stroke: "var(--accent)", strokeWidth: 1.5, strokeDasharray: "2 3" };
+  const label = { text: "label", fill: "var(--accent)", fontWeight: 600, stroke: "var(--plot-background)", strokeWidth: 4, paintOrder: "stroke" } as const;
+  marks.filter((mark) => mark.axis === "x").forEach((mark, at) => {
+    const right = mark.at > middle;
+    const up = MARK_ROW_HEIGHT * (at % MARK_ROWS);
+    out.push(
+      Plot.ruleX([mark.at], { ...line, insetTop: -up - 4 }),
+      Plot.text([mark], {
+        ...label, x: mark.at, frameAnchor: "top", textAnchor: right ? "end" : "start", dx: right ? -6 : 6, dy: -2 - up, lineAnchor: "bottom",
+      }),
+    );
   });
+  for (const mark of marks.filter((one) => one.axis === "y")) {
+    out.push(
+      Plot.ruleY([mark.at], line),
+      Plot.text([mark], { ...label, y: mark.at, frameAnchor: "left", textAnchor: "start", dx: 4, dy: -8 }),
+    );
+  }
   return out;
 }
 
@@ -114,9 +119,15 @@ function seriesMarks(chart: LineChart, rows: Row[]): Plot.Markish[] {
   ];
 }
 
+/** Where points lie on each other, those of a series with a ring are on top. */
+function ringedLast(chart: LineChart, rows: Row[]): Row[] {
+  const ringed = new Set(chart.series.filter((one) => one.role === "limit").map((one) => one.name));
+  return [...rows.filter((row) => !ringed.has(row.series)), ...rows.filter((row) => ringed.has(row.series))];
+}
+
 function draw(chart: LineChart, hidden: Set<string>, names: string[], place: Place): Element {
   const all = rowsOf(chart);
-  const rows = all.filter((row) => !hidden.has(row.series));
+  const rows = ringedLast(chart, all.filter((row) => !hidden.has(row.series)));
   const marked = (axis: "x" | "y"): number[] => chart.marks.filter((mark) => mark.axis === axis).map((mark) => mark.at);
   const xs = [...all.map((row) => row.x), ...marked("x")];
   const ys = [...rows.flatMap((row) => [row.y, row.low ?? row.y, row.high ?? row.y]), ...marked("y")];
@@ -125,10 +136,10 @@ function draw(chart: LineChart, hidden: Set<string>, names: string[], place: Pla
   return Plot.plot({
     className: "lockstep-plot",
     width: place.width,
-    height: place.narrow ? 300 : Math.min(440, Math.max(340, Math.round(place.width * 0.44))),
+    height: markRoom(chart.marks) + (place.narrow ? 300 : Math.min(440, Math.max(340, Math.round(place.width * 0.44)))),
     marginLeft: place.narrow ? 46 : 60,
     marginRight: 18,
-    marginTop: 34,
+    marginTop: 34 + markRoom(chart.marks),
     marginBottom: 42,
     style: { fontSize: "12.5px", fontFamily: "inherit", color: "var(--ink-2)", background: "none" },
     x: {
@@ -159,7 +170,7 @@ const ROLE_NAMES: Record<Role, string> = {
 
 /** What the kinds of line mean, where there are several. */
 function roleSwatches(chart: LineChart): Swatch[] {
-  const roles = distinct(chart.series.map((one) => one.role)).filter((role) => ROLE_NAMES[role as Role]) as Role[];
+  const roles = (Object.keys(ROLE_NAMES) as Role[]).filter((role) => ROLE_NAMES[role] && chart.series.some((one) => one.role === role));
   if (roles.length < 2) return [];
   const joined = (role: Role): boolean => chart.series.some((one) => one.role === role && one.joined);
   return roles.map((role) => ({ name: ROLE_NAMES[role], colour: "var(--ink-2)", mark: joined(role) ? role : `${role} point` }));

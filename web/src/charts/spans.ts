@@ -74,13 +74,15 @@ export function spanChart(chart: SpanChart, hidden: Set<string>): HTMLElement {
     const width = svg.getBoundingClientRect().width - 62 - 22;
     return domain[0] + ((event.clientX - left) / width) * (domain[1] - domain[0]);
   };
+  // On their way down: Plot's hints keep what happens to them for themselves.
+  const early = { capture: true };
   box.addEventListener("pointerdown", (event) => {
     from = at(event);
-  });
+  }, early);
   box.addEventListener("pointerup", (event) => {
     if (from !== null && Math.abs(at(event) - from) > (domain[1] - domain[0]) / 50) show(from, at(event));
     from = null;
-  });
+  }, early);
   const button = (label: string, text: string, act: () => void): HTMLElement =>
     element("button", { type: "button", class: "quiet", "aria-label": label, title: label, click: act }, text);
   const tools = element(

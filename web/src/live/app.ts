@@ -28,9 +28,12 @@ export function startLive(): void {
   } else {
     showOverview(feed);
   }
-  feed.start().catch((problem: Error) => {
-    document.getElementById("content")?.prepend(
-      element("p", { class: "live missing", role: "alert" }, `The server does not answer: ${problem.message}`),
-    );
+  const problem = element("p", { class: "live missing problem", role: "alert", hidden: true });
+  document.getElementById("content")?.prepend(problem);
+  feed.onChange(() => {
+    if (problem.hidden === (feed.problem === "") && problem.textContent?.endsWith(feed.problem)) return;
+    problem.hidden = feed.problem === "";
+    problem.textContent = feed.problem ? `The store cannot be read now: ${feed.problem}` : "";
   });
+  feed.start();
 }

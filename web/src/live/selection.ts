@@ -1,4 +1,4 @@
-import { readDocument } from "../document";
+import { readDocument, type PageDocument } from "../document";
 import { element, replace } from "../dom";
 import { Choices } from "../page/figure";
 import { followAddress } from "../page/navigation";
@@ -8,20 +8,35 @@ import type { Feed } from "./feed";
 import { runningPanel } from "./running";
 
 /** New epochs and ended runs change the page; steps do not, so that a reader is left in peace. */
-function signature(feed: Feed, wanted: (study: string, id: number) => boolean): string {
-  return [...feed.runs.values()]
+type Stand = [id: number, state: string, epochs: number];
+
+function standOfPage(page: PageDocument): string {
+  return JSON.stringify(page.runs ?? []);
+}
+
+function standOfFeed(feed: Feed, wanted: (study: string, id: number) => boolean): string {
+  const stand = [...feed.runs.values()]
     .filter((run) => wanted(run.study, run.id))
-    .map((run) => `${run.id}:${run.state}:${run.epochs_done}`)
-    .join(" ");
+    .map((run): Stand => [run.id, run.state, run.epochs_done]);
+  return JSON.stringify(stand);
+}
+
+/** Draws the page in its place; what its reader has opened and where they were stays. */
+function draw(place: HTMLElement, page: PageDocument, choices: Choices, first: boolean): void {
+  const scroll = window.scrollY;
+  const open = [...place.querySelectorAll("details[open] > summary")].map((node) => node.textContent);
+  replace(place, pageBody(page, choices));
+  for (const summary of place.querySelectorAll("details > summary")) {
+    if (open.includes(summary.textContent)) (summary.parentElement as HTMLDetailsElement).open = true;
+  }
+  if (first) followAddress(false);
+  else window.scrollTo({ top: scroll, behavior: "instant" });
 }
 
 /** The page of a study or of some runs, made anew by the server whenever its runs got further. */
 export function showSelection(feed: Feed, query: URLSearchParams): void {
   const study = query.get("study") ?? "";
   const ids = (query.get("runs") ?? "").split(",").filter((id) => id).map(Number);
-  const parameters = new URLSearchParams();
-  if (study) parameters.set("study", study);
-  if (ids.length > 0) parameters.set("runs", ids.join(","));
   const back = element("a", { href: "/", class: "button" }, "All runs");
   const title = ids.length > 1 ? `Runs ${ids.join(", ")}` : ids.length === 1 ? `Run ${ids[0]}` : study ? `Study ${study}` : "All runs";
   const content = shell(title, "", back);
@@ -32,36 +47,34 @@ export function showSelection(feed: Feed, query: URLSearchParams): void {
   const wanted = (of: string, id: number): boolean => (ids.length > 0 ? ids.includes(id) : study ? of === study : true);
   let drawn: string | null = null;
   const refresh = async (): Promise<void> => {
-    const answer = await fetch(`/api/page?${parameters.toString()}`);
+    const asked = standOfFeed(feed, wanted);
+    // To the letter the address that the server told the browser to ask for ahead of the script.
+    const answer = await fetch(`/api/page${location.search}`);
     const text = await answer.text();
-    if (!answer.ok) {
-      const said = JSON.parse(text) as { error?: string; hint?: string };
-      replace(place, element("p", { class: "live missing", role: "alert" }, `${said.error ?? answer.status} ${said.hint ?? ""}`));
+    if (answer.ok) {
+      const page = readDocument(text);
+      draw(place, page, choices, drawn === null);
+      drawn = standOfPage(page);
       return;
     }
-    const first = drawn === null;
-    const scroll = window.scrollY;
-    const open = [...place.querySelectorAll("details[open] > summary")].map((node) => node.textContent);
-    replace(place, pageBody(readDocument(text), choices));
-    for (const summary of place.querySelectorAll("details > summary")) {
-      if (open.includes(summary.textContent)) (summary.parentElement as HTMLDetailsElement).open = true;
-    }
-    if (first) followAddress(false);
-    else window.scrollTo({ top: scroll, behavior: "instant" });
+    drawn = asked;
+    const said = JSON.parse(text) as { error?: string; hint?: string };
+    replace(place, element("p", { class: "live missing", role: "alert" }, `${said.error ?? answer.status} ${said.hint ?? ""}`));
   };
   // One request at a time: the page of a large store takes a moment to be made.
   let busy = false;
-  const follow = (): void => {
-    if (busy || signature(feed, wanted) === drawn) return;
+  const ask = (delay: number): void => {
     busy = true;
     setTimeout(() => {
-      const now = signature(feed, wanted);
-      void refresh().finally(() => {
-        drawn = now;
+      // A server that is gone for a moment is asked again when the stream is back.
+      void refresh().catch(() => undefined).finally(() => {
         busy = false;
         follow();
       });
-    }, drawn === null ? 0 : 2500);
+    }, delay);
+  };
+  const follow = (): void => {
+    if (!busy && feed.known && standOfFeed(feed, wanted) !== drawn) ask(2500);
   };
   feed.onChange(() => {
     const some = [...feed.runs.values()].some((run) => run.state === "running" && wanted(run.study, run.id));
@@ -70,4 +83,5 @@ export function showSelection(feed: Feed, query: URLSearchParams): void {
     follow();
   });
   window.addEventListener("hashchange", () => followAddress(true));
+  ask(0);
 }

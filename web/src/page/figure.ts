@@ -69,6 +69,8 @@ export function figures(charts: Chart[], choices: Choices): HTMLElement {
   select.addEventListener("change", () => {
     choices.choose(first.family, select.value);
     show(select.value);
+    // What is looked at can be sent around.
+    history.replaceState(null, "", `#${select.value}`);
   });
   show(choices.chosenIn(first.family) ?? first.id);
   const box = element(

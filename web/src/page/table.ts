@@ -104,7 +104,16 @@ class SortableTable {
       element("table", {}, element("caption", { class: "offscreen" }, this.table.title), element("thead", {}, head), this.body),
     );
     const notes = this.table.notes.map((note) => element("p", { class: "note" }, note));
-    return element("div", { class: "table" }, this.buttons(), scroller, this.more, ...notes);
+    return element("div", { class: "table" }, this.buttons(), scroller, this.more, this.meanings(), ...notes);
+  }
+
+  /** What short headers stand for: a hint that shows on hovering helps no finger. */
+  private meanings(): HTMLElement | null {
+    const told = this.table.columns.filter((column) => column.definition);
+    if (told.length === 0) return null;
+    const list = element("dl", {});
+    for (const column of told) list.append(element("dt", {}, column.header), element("dd", {}, column.definition));
+    return element("details", { class: "meanings" }, element("summary", {}, "What the columns mean"), list);
   }
 
   private buttons(): HTMLElement {

@@ -27,7 +27,7 @@ export function isEmpty(view: View): boolean {
 export function viewSection(view: View, choices: Choices): HTMLElement {
   const section = element(
     "section",
-    { id: view.id, class: "view", "aria-labelledby": `${view.id}-heading`, tabindex: "-1" },
+    { id: view.id, class: isEmpty(view) ? "view empty" : "view", "aria-labelledby": `${view.id}-heading`, tabindex: "-1" },
     element("h2", { id: `${view.id}-heading` }, element("a", { href: `#${view.id}`, class: "anchor" }, view.title)),
   );
   if (isEmpty(view)) {

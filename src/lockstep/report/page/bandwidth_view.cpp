@@ -130,7 +130,7 @@ View bandwidth_view(const PageContext& context) {
   const bool any = !chart.series.empty();
   if (any) add_buckets(chart, context.source);
   if (any) add_links(chart, context.source.options.links);
-  const Table points = points_table("Drawn above", chart);
+  const Table points = points_table("Values of the chart", chart);
   view.add({"busbw",
             "Bus bandwidth against message size",
             "busbw = S/t x 2(N-1)/N. Points of training are the whole gradient; where their time "

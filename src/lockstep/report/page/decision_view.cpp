@@ -98,7 +98,11 @@ Chart decision_chart(const JobAdvice& job, std::size_t at, bool cost) {
   add_ideal(lines, job, cost);
   const Candidate& chosen = job.chosen();
   const double value = cost ? chosen.cost.value : chosen.time_s.value;
-  lines.series.push_back({"advised", Role::kLimit, false, {{chosen.workers, value, {}, {}, ""}}});
+  // Under the name of its series, which then hides and shows the ring too.
+  lines.series.push_back({job.labels[chosen.series],
+                          Role::kLimit,
+                          false,
+                          {{chosen.workers, value, {}, {}, "advised"}}});
   lines.marks.push_back({'x', chosen.workers, fmt::format("advised: {:g}", chosen.workers)});
   const std::string what = cost ? job.advice.cost_means : "time of " + job.advice.time_means;
   return {fmt::format("decision-{}-{}", at + 1, cost ? "cost" : "time"),

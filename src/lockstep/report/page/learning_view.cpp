@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <set>
 
@@ -126,7 +127,7 @@ Chart curves_chart(const PageContext& context, const std::string& metric, bool t
     if (chart.series.size() < kMostLines) chart.series.push_back(std::move(line));
   }
   const std::size_t drawn = chart.series.size();
-  const Table points = points_table("Drawn above", chart);
+  const Table points = points_table("Values of the chart", chart);
   std::string caption =
       time ? "Against training and validation time since the start, of the newest run of each "
              "configuration."
@@ -140,8 +141,10 @@ Chart curves_chart(const PageContext& context, const std::string& metric, bool t
         " In examples: far below it a larger global batch saves steps, far above it buys none.";
   }
   if (drawn < all) caption += fmt::format(" {} of {} configurations are drawn.", drawn, all);
+  std::string title = fmt::format("{} by {}", spoken(metric), time ? "time" : "epoch");
+  title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
   return {fmt::format("{}-by-{}", metric, time ? "time" : "epoch"),
-          fmt::format("{} by {}", spoken(metric), time ? "time" : "epoch"),
+          title,
           caption,
           "curves",
           fmt::format("{} by {}", spoken(metric), time ? "time" : "epoch"),

@@ -64,6 +64,9 @@ Page build_page(const PageSource& source) {
   page.title = source.title;
   page.made_wall_ns = source.made_wall_ns;
   page.notices = source.notices;
+  for (const store::RunSummary& run : source.listed) {
+    page.runs.push_back({run.id, run.state, run.epochs_done});
+  }
   page.findings = analyze::verdict(context.configurations, context.groups);
   page.rule = paying_rule();
   page.facts = facts_of(source, context.configurations.size());

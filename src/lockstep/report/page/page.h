@@ -63,6 +63,13 @@ struct JobAdvice {
   std::string sentence() const;
 };
 
+/// How far a run was when the page was made: whoever shows the page live sees when it is old.
+struct RunStand {
+  std::int64_t id = 0;
+  store::RunState state = store::RunState::kRunning;
+  int epochs_done = 0;
+};
+
 struct Page {
   std::string title;
   std::string headline;  ///< the verdict in one sentence
@@ -71,6 +78,7 @@ struct Page {
   std::vector<JobAdvice> advice;
   std::vector<std::pair<std::string, std::string>> facts;  ///< a name and a value each
   std::vector<View> views;
+  std::vector<RunStand> runs;  ///< that the page is about; none for a table
   std::vector<std::string> notices;
   std::int64_t made_wall_ns = 0;
 };

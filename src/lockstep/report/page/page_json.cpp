@@ -185,6 +185,10 @@ nlohmann::json page_json(const Page& page) {
   for (const JobAdvice& job : page.advice) advice.push_back(advice_json(job));
   json views = json::array();
   for (const View& view : page.views) views.push_back(view_json(view));
+  json runs = json::array();
+  for (const RunStand& run : page.runs) {
+    runs.push_back({run.id, store::state_name(run.state), run.epochs_done});
+  }
   return {{"format", "lockstep-page"},
           {"version", kPageVersion},
           {"lockstep", kVersion},
@@ -196,7 +200,8 @@ nlohmann::json page_json(const Page& page) {
           {"advice", advice},
           {"facts", facts},
           {"notices", strings_json(page.notices)},
-          {"views", views}};
+          {"views", views},
+          {"runs", runs}};
 }
 
 }  // namespace lockstep::report

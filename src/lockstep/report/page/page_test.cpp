@@ -132,6 +132,26 @@ TEST(Page, GivesErrorBarsWhereThereAreRepeats) {
   }
 }
 
+/// 4 t4 over 2 and 8 v100 over 4: two speedups that say nothing about each other.
+TEST(Page, DrawsSpeedupsOverDifferentCountsApart) {
+  analyze::MeasurementRows rows;
+  rows.device = "t4";
+  rows.at_local(2, 32, "epoch_time", 200).at_local(4, 32, "epoch_time", 110);
+  rows.device = "v100";
+  rows.at_local(4, 32, "epoch_time", 80).at_local(8, 32, "epoch_time", 44);
+  PageSource source;
+  source.rows = rows.rows;
+  const json page = page_json(build_page(source));
+  std::set<std::string> titles;
+  for (const json& chart : view(page, "scaling")["charts"]) {
+    titles.insert(chart["title"]);
+    for (const json& series : chart["series"]) {
+      EXPECT_TRUE(series["role"] != "ideal" || series["points"][0][1] == 1) << chart["title"];
+    }
+  }
+  EXPECT_EQ(titles.size(), 4u);
+}
+
 TEST(Page, WithoutAnyDataSaysInEveryViewWhatWouldFillIt) {
   const json page = page_json(build_page(PageSource{}));
   EXPECT_EQ(page["views"].size(), 9u);

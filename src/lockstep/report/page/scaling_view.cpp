@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "lockstep/report/page/series_labels.h"
 #include "lockstep/report/page/views.h"
@@ -21,6 +22,10 @@ struct Line {
   const SpeedupGroup* group;
   PointSeries points;
 };
+
+std::int64_t baseline_of(const SpeedupGroup& group) {
+  return group.baseline_workers.value_or(1);
+}
 
 /// Relative deviation of a quotient of two measured values.
 double quotient_spread(const SpeedupPoint& a, const SpeedupPoint& b) {
@@ -107,25 +112,28 @@ Chart scaling_chart(const PageContext& context, const std::vector<Line>& lines,
     add_predictions(chart, context, lines[i], names[i], efficiency);
     chart.series.push_back(measured_line(names[i], lines[i], efficiency));
   }
-  const double baseline = static_cast<double>(lines.front().group->baseline_workers.value_or(1));
-  chart.series.push_back(ideal_line(chart, baseline, efficiency));
+  const std::int64_t baseline = baseline_of(*lines.front().group);
+  const std::string over = baseline == 1 ? "" : fmt::format(" over {} workers", baseline);
+  chart.series.push_back(ideal_line(chart, static_cast<double>(baseline), efficiency));
   std::string caption = fmt::format(
-      "{} scaling: {}. {} over {} worker{}. Solid: measured, bars are one standard deviation where "
+      "{} scaling: {}. {}, N0 = {}. Solid: measured, bars are one standard deviation where "
       "n > 1; dashed with a band: predicted, 90 %; dotted: ideal.",
-      strong ? "Strong" : "Weak", strong ? "B fixed, b = B/N" : "b fixed, B = N b",
-      efficiency ? "Efficiency S N0/N" : "Speedup T(N0)/T(N)", baseline, baseline == 1 ? "" : "s");
+      strong ? "Strong" : "Weak",
+      strong ? "global batch B fixed, batch per worker b = B/N"
+             : "batch per worker b fixed, global batch B = N b",
+      efficiency ? "Efficiency S N0/N" : "Speedup S = T(N0)/T(N)", baseline);
   if (shown < lines.size()) {
     caption += fmt::format(" {} of {} series are drawn; the table has all.", shown, lines.size());
   }
   Chart result{id,
-               fmt::format("{}: {} under {} scaling", job, efficiency ? "efficiency" : "speedup",
-                           strong ? "strong" : "weak"),
+               fmt::format("{}: {}{} under {} scaling", job, efficiency ? "efficiency" : "speedup",
+                           over, strong ? "strong" : "weak"),
                caption,
                "scaling",
-               fmt::format("{}, {}, {}", job, strong ? "strong" : "weak",
-                           efficiency ? "efficiency" : "speedup"),
+               fmt::format("{}, {}, {}{}", job, strong ? "strong" : "weak",
+                           efficiency ? "efficiency" : "speedup", over),
                chart};
-  result.tables = {points_table("Drawn above", chart)};
+  result.tables = {points_table("Values of the chart", chart)};
   return result;
 }
 
@@ -145,19 +153,22 @@ View scaling_view(const PageContext& context) {
   View view{"scaling", "Speedup and efficiency",
             "A speedup needs two worker counts with the same batch: per worker for weak scaling, "
             "in all for strong."};
-  std::map<std::pair<std::string, Scaling>, std::vector<Line>> jobs;
+  // Speedups over different counts do not stand side by side: 1.8 over 4 workers is not less than
+  // 2.6 over 2.
+  std::map<std::tuple<std::string, Scaling, std::int64_t>, std::vector<Line>> jobs;
   for (const SpeedupGroup& group : context.groups) {
     if (!group.scaling) continue;
     for (PointSeries& points : analyze::series_of(group)) {
-      jobs[{job_name(group.model, group.dataset), *group.scaling}].push_back(
+      jobs[{job_name(group.model, group.dataset), *group.scaling, baseline_of(group)}].push_back(
           {&group, std::move(points)});
     }
   }
   std::size_t at = 0;
   for (const auto& [key, lines] : jobs) {
     ++at;
-    view.add(scaling_chart(context, lines, key.first, fmt::format("speedup-{}", at), false));
-    view.add(scaling_chart(context, lines, key.first, fmt::format("efficiency-{}", at), true));
+    const std::string& job = std::get<0>(key);
+    view.add(scaling_chart(context, lines, job, fmt::format("speedup-{}", at), false));
+    view.add(scaling_chart(context, lines, job, fmt::format("efficiency-{}", at), true));
   }
   view.tables = speedup_tables(context.groups);
   return view;

@@ -44,7 +44,7 @@ Chart step_times_chart(const RunDigest& digest) {
     line.points.push_back(std::move(point));
   }
   chart.series.push_back(std::move(line));
-  const Table points = points_table("Drawn above", chart);
+  const Table points = points_table("Values of the chart", chart);
   return {fmt::format("steps-{}", digest.run.summary.id),
           "Step times: " + run_title(digest.run.summary),
           "Time of each step on its slowest rank; the line is the mean, the band reaches from the "
@@ -142,7 +142,7 @@ Chart processor_chart(const RunDigest& digest) {
                "utilisation",
                run_title(digest.run.summary) + (gpu ? ", GPU" : ", processors"),
                chart};
-  result.tables = {utilisation_table(samples), points_table("Drawn above", chart)};
+  result.tables = {utilisation_table(samples), points_table("Values of the chart", chart)};
   return result;
 }
 
