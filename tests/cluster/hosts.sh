@@ -9,6 +9,8 @@
 hosts_name=lsh$$-
 hosts_count=0
 hosts_folder=
+# What goes through at once before the rate counts.
+hosts_burst=256kb
 
 hosts_possible() {
   [ "$(id -u)" = 0 ] || { echo "not root"; return 1; }
@@ -34,8 +36,8 @@ hosts_up() {
     ip -n "${hosts_name}sw" link set "p$i" master br0 up
     ip -n "$ns" addr add "10.77.0.$i/24" dev e0
     ip -n "$ns" link set e0 up
-    tc -n "$ns" qdisc add dev e0 root tbf rate "$rate" burst 256kb latency 50ms
-    tc -n "${hosts_name}sw" qdisc add dev "p$i" root tbf rate "$rate" burst 256kb latency 50ms
+    tc -n "$ns" qdisc add dev e0 root tbf rate "$rate" burst "$hosts_burst" latency 50ms
+    tc -n "${hosts_name}sw" qdisc add dev "p$i" root tbf rate "$rate" burst "$hosts_burst" latency 50ms
   done
 }
 

@@ -90,7 +90,10 @@ json RunWatch::run_json(store::Store& store, const RunSummary& run, bool with_sa
   Known& known = known_[run.id];
   if (known.started_wall_ns != run.started_wall_ns) {
     // A run of the same number in a store that took the place of the old one is another run.
-    known = {.told = std::move(known.told), .started_wall_ns = run.started_wall_ns};
+    Known fresh;
+    fresh.told = std::move(known.told);
+    fresh.started_wall_ns = run.started_wall_ns;
+    known = std::move(fresh);
   }
   json out{{"id", run.id},
            {"study", run.label.study},

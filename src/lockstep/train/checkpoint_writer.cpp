@@ -1,6 +1,5 @@
 #include "lockstep/train/checkpoint_writer.h"
 
-#include <memory>
 #include <utility>
 
 namespace lockstep::train {
@@ -17,15 +16,31 @@ void copy(std::vector<NamedTensor>& tensors) {
 }  // namespace
 
 void CheckpointWriter::write(Checkpoint checkpoint) {
-  finish();
+  thread_.wait(Seconds(0));  // for what went wrong, not for its end
   copy(checkpoint.model);
   copy(checkpoint.optimizer);
-  const auto kept = std::make_shared<const Checkpoint>(std::move(checkpoint));
-  thread_.add([this, kept] {
-    const std::string path = folder_.write(*kept);
+  const auto between_epochs = [](const Checkpoint& one) { return one.position.step == 0; };
+  {
     const std::lock_guard lock(mutex_);
-    written_.push_back({path, kept->position.epoch, kept->position.total});
-  });
+    std::erase_if(waiting_, [&](const Checkpoint& older) {
+      return !between_epochs(older) || between_epochs(checkpoint);
+    });
+    waiting_.push_back(std::move(checkpoint));
+  }
+  thread_.add([this] { write_next(); });
+}
+
+void CheckpointWriter::write_next() {
+  Checkpoint next;
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.empty()) return;  // given up for one that was written already
+    next = std::move(waiting_.front());
+    waiting_.pop_front();
+  }
+  const std::string path = put_(next);
+  const std::lock_guard lock(mutex_);
+  written_.push_back({path, next.position.epoch, next.position.total});
 }
 
 std::vector<record::CheckpointWritten> CheckpointWriter::take_written() {

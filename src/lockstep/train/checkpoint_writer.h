@@ -1,5 +1,7 @@
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -10,12 +12,19 @@
 namespace lockstep::train {
 
 /// Writes checkpoints while training goes on: what is handed over is copied, which takes as long as
-/// copying memory takes; the rest happens on a thread. One at a time: a second one that comes while
-/// the first is still being written waits for it.
+/// copying memory takes; the rest happens on a thread. Training never waits for the disk: where that
+/// is slower than checkpoints come, those that still wait for it are given up for newer ones, one
+/// taken between two epochs only for another such. So at most three copies exist at a time.
 class CheckpointWriter {
  public:
-  /// Claims the folder.
-  explicit CheckpointWriter(CheckpointFolder& folder) : folder_(folder) { folder_.claim(); }
+  /// Puts a checkpoint on disk and returns its path. Called on the thread.
+  using Put = std::function<std::string(const Checkpoint&)>;
+  explicit CheckpointWriter(Put put) : put_(std::move(put)) {}
+  /// Into that folder, which it claims.
+  explicit CheckpointWriter(CheckpointFolder& folder)
+      : CheckpointWriter([&folder](const Checkpoint& one) { return folder.write(one); }) {
+    folder.claim();
+  }
 
   /// Copies and returns. Throws kData when an earlier one could not be written.
   void write(Checkpoint checkpoint);
@@ -25,10 +34,13 @@ class CheckpointWriter {
   void finish();
 
  private:
-  CheckpointFolder& folder_;
+  void write_next();
+
+  Put put_;
   std::mutex mutex_;
+  std::deque<Checkpoint> waiting_;  ///< oldest first
   std::vector<record::CheckpointWritten> written_;
-  comm::OrderedThread thread_;
+  comm::OrderedThread thread_;  // last: it uses the rest
 };
 
 }  // namespace lockstep::train
