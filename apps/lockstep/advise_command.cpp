@@ -91,7 +91,7 @@ void print_json(const Advice& advice, const std::vector<std::string>& notes) {
   for (const Candidate& one : advice.candidates) {
     json["candidates"].push_back(candidate_json(advice, one));
   }
-  fmt::print("{}\n", json.dump());
+  print_line(json);
 }
 
 report::Table candidates_table(const Advice& advice, const predict::AdviceQuestion& question) {
@@ -184,7 +184,9 @@ void check_one_job(const std::vector<predict::TableSeries>& measured) {
 void run(const GlobalOptions& global, AdviseOptions& options) {
   options.source.store_path = global.store_path;
   predict::AdviceQuestion question;
-  question.measured = measured_series(options.source);
+  const std::vector<record::Measurement> rows = measured_rows(options.source);
+  question.measured =
+      series_of_rows(rows, options.source.table.empty(), options.source.series_column);
   check_one_job(question.measured);
   question.max_workers = static_cast<double>(options.max_workers);
   if (!options.deadline.empty())
@@ -195,8 +197,7 @@ void run(const GlobalOptions& global, AdviseOptions& options) {
   if (options.examples > 0) question.examples = options.examples;
   std::vector<std::string> notes;
   if (!options.target.empty()) {
-    TargetEpochs epochs =
-        epochs_to_target(measured_rows(options.source), parse_target(options.target));
+    TargetEpochs epochs = epochs_to_target(rows, parse_target(options.target));
     if (options.examples > 0) epochs.examples = static_cast<double>(options.examples);
     question.steps = steps_model(epochs);
     if (!question.examples) question.examples = static_cast<std::int64_t>(epochs.examples);
@@ -224,16 +225,16 @@ void add_advise_command(CLI::App& app, const GlobalOptions& global) {
   command.add_option("--target", options->target, "Metric and value to reach: val_accuracy=0.9");
   command.add_option("--deadline", options->deadline, "Longest time: 90s, 30min, 2h");
   command.add_option("--budget", options->budget, "Highest cost (device-hours without prices)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1e-6, 1e12));
   command.add_option("--price", options->prices, "Price of one device an hour: v100=2.48/h")
       ->delimiter(',');
   command.add_option("--max-workers", options->max_workers, "Largest count to consider")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   command.add_option("--epochs", options->epochs, "Epochs of the whole run")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, kMostExamples));
   command.add_option("--examples", options->examples, "Examples of one epoch")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, kMostExamples));
   command.add_option("--from", options->source.table, "Measurements table; default: the store");
   command.add_option("--model", options->source.model, "Only measurements of this model or recipe");
   command.add_option("--study", options->source.study, "Only runs of this study of the store");

@@ -1,5 +1,7 @@
 #include "measured_series.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -52,15 +54,45 @@ void require_times(const std::vector<record::Measurement>& rows) {
               "import or train a run that does");
 }
 
+/// One bad value must not cost the answers about all other series: it is named and left out.
+std::vector<record::Measurement> table_rows(const MeasuredSource& source) {
+  constexpr std::size_t kMostNamed = 5;
+  import::MeasurementsTable table =
+      import::read_measurements_file(source.table, import::BadRow::kLeaveOut);
+  for (std::size_t i = 0; i < std::min(table.left_out.size(), kMostNamed); ++i) {
+    fmt::print(stderr, "warning: {}; the row is left out\n", table.left_out[i]);
+  }
+  if (table.left_out.size() > kMostNamed) {
+    fmt::print(stderr, "warning: {} more rows are left out for such reasons\n",
+               table.left_out.size() - kMostNamed);
+  }
+  const auto unnamed = [&](const record::Measurement& row) {
+    return row.notes.count(source.series_column) == 0;
+  };
+  if (source.series_column.empty() || std::all_of(table.rows.begin(), table.rows.end(), unnamed)) {
+    return std::move(table.rows);
+  }
+  if (const std::size_t count = std::erase_if(table.rows, unnamed); count > 0) {
+    fmt::print(stderr, "warning: {} no value in column '{}', left out\n",
+               count == 1 ? "1 row has" : fmt::format("{} rows have", count),
+               source.series_column);
+  }
+  return std::move(table.rows);
+}
+
 }  // namespace
 
 std::vector<record::Measurement> measured_rows(const MeasuredSource& source) {
   std::vector<record::Measurement> rows;
+  if (!source.table.empty() && !source.study.empty()) {
+    throw Error(ErrorKind::kUsage, "--study names runs of the store, but a table is to be read",
+                "leave out --study or --from");
+  }
   if (source.table.empty()) {
     store::Store store(source.store_path);
     rows = stored_measurements(store, source.study).rows;
   } else {
-    rows = import::read_measurements_file(source.table).rows;
+    rows = table_rows(source);
   }
   if (source.model.empty()) return rows;
   std::erase_if(rows, [&](const record::Measurement& row) { return row.model != source.model; });

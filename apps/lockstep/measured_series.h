@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +8,9 @@
 #include "lockstep/predict/series_table.h"
 
 namespace lockstep::cli {
+
+/// Of an epoch, a batch or a run, as an option: what is above is a slip of the keyboard.
+inline constexpr std::int64_t kMostExamples = 1'000'000'000'000;
 
 /// Where predictions take their measurements from.
 struct MeasuredSource {
@@ -17,7 +21,8 @@ struct MeasuredSource {
   std::string series_column;  ///< column of the table that names the series; empty = by content
 };
 
-/// The rows of the source, as they are. Throws kData.
+/// The rows of the source. Of a table those that cannot be measurements (zero, text for a number,
+/// an unknown unit) are left out with a warning on stderr. Throws kData.
 std::vector<record::Measurement> measured_rows(const MeasuredSource& source);
 
 /// The series of rows, one metric a configuration: where several were measured the most direct one

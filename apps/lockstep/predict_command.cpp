@@ -33,12 +33,24 @@ struct PredictOptions {
   bool backtest = false;
 };
 
-constexpr int kFolds = 10;
-/// Fewer series than this are too few to fit a prior of their own to.
-constexpr std::size_t kEnoughForPrior = 60;
-
 void print(const report::Table& table) {
   fmt::print("{}", report::render(table, report::Format::kText, {.width = terminal_width()}));
+}
+
+/// Of a series about which no number can be said: what is missing.
+void tell_missing(const GlobalOptions& global, const predict::TableSeries& one,
+                  const std::string& has) {
+  fmt::print(stderr, "warning: series '{}' has {}\n", one.name, has);
+  if (!global.json) return;
+  const nlohmann::json line{{"series", one.name},
+                            {"workers", nullptr},
+                            {"metric", predict::metric_name(one.metric)},
+                            {"predicted", nullptr},
+                            {"low", nullptr},
+                            {"high", nullptr},
+                            {"actual", nullptr},
+                            {"reason", "the series has " + has}};
+  print_line(line);
 }
 
 /// The largest count of each series from the others: one object, or row, a series.
@@ -53,8 +65,9 @@ void predict_held_out(const GlobalOptions& global, const PredictOptions& options
                    {"actual", "", "actual", report::Align::kRight, ""}};
   for (predict::TableSeries& one : measured_series(options.source)) {
     if (one.series.points.size() < 2) {
-      fmt::print(stderr, "warning: series '{}' has one worker count, so none can be held out\n",
-                 one.name);
+      tell_missing(global, one,
+                   one.series.points.empty() ? "no usable measurement"
+                                             : "one worker count, so none can be held out");
       continue;
     }
     const predict::ScalingPoint held = one.series.points.back();
@@ -62,7 +75,7 @@ void predict_held_out(const GlobalOptions& global, const PredictOptions& options
     const auto job = predict::predict_job(one, {.workers = held.workers, .nodes = held.nodes});
     const double actual = predict::value_of(one.metric, one.scaling, held.workers, held.rate);
     if (global.json) {
-      const nlohmann::json line{{"series", one.name},
+      nlohmann::json line{{"series", one.name},
                                 {"workers", static_cast<std::int64_t>(held.workers)},
                                 {"metric", predict::metric_name(one.metric)},
                                 {"unit", one.unit},
@@ -70,7 +83,8 @@ void predict_held_out(const GlobalOptions& global, const PredictOptions& options
                                 {"low", job.metric.low},
                                 {"high", job.metric.high},
                                 {"actual", actual}};
-      fmt::print("{}\n", line.dump());
+      if (!one.series.notes.empty()) line["notes"] = one.series.notes;
+      print_line(line);
     } else {
       table.rows.push_back({one.name, report::decimal(held.workers, 0),
                             std::string(predict::metric_name(one.metric)),
@@ -82,27 +96,35 @@ void predict_held_out(const GlobalOptions& global, const PredictOptions& options
   if (!global.json) print(table);
 }
 
+/// One way of holding out: under its key in the JSON, or as a table.
+void tell_backtest(const GlobalOptions& global, nlohmann::json& json, const char* key,
+                   const std::string& title, const std::vector<predict::HeldOut>& held_out) {
+  const predict::Backtest result = predict::summarize_backtest(held_out);
+  if (!global.json) {
+    fmt::print("{}", json.empty() ? "" : "\n");
+    print(backtest_table(result, title));
+  }
+  json[key] = backtest_json(result);
+}
+
 void run_backtest(const GlobalOptions& global, const PredictOptions& options) {
   const auto series = predict::learning_series(measured_series(options.source));
-  const auto shipped = predict::summarize_backtest(
-      predict::hold_out_largest(series, predict::shipped_prior(), true));
-  nlohmann::json json{{"shipped_prior", backtest_json(shipped)}};
-  if (!global.json) {
-    print(backtest_table(shipped, "largest worker count of each series held out, shipped prior"));
+  nlohmann::json json = nlohmann::json::object();
+  tell_backtest(global, json, "shipped_prior",
+                "largest worker count of each series held out, shipped prior",
+                predict::hold_out_largest(series, predict::shipped_prior(), true));
+  if (series.size() >= predict::kEnoughForPrior) {
+    tell_backtest(global, json, "cross_validated",
+                  "the same, prior fitted anew without the series' source, model and device",
+                  predict::cross_validate_largest(series, predict::Unseen::kGroup));
   }
-  if (series.size() >= kEnoughForPrior) {
-    const auto refitted =
-        predict::summarize_backtest(predict::cross_validate_largest(series, kFolds));
-    json["cross_validated"] = backtest_json(refitted);
-    if (!global.json) {
-      fmt::print("\n");
-      print(backtest_table(refitted,
-                           fmt::format("the same, prior fitted anew without the series' source, "
-                                       "model and device ({}-fold)",
-                                       kFolds)));
-    }
+  if (predict::can_hold_out_sources(series)) {
+    tell_backtest(global, json, "source_held_out",
+                  "the same, prior fitted anew without anything of the series' source: what to "
+                  "expect on a source nobody has seen",
+                  predict::cross_validate_largest(series, predict::Unseen::kSource));
   }
-  if (global.json) fmt::print("{}\n", json.dump());
+  if (global.json) print_line(json);
 }
 
 /// The series the question is about, moved to another batch where it asks for one.
@@ -124,12 +146,18 @@ std::vector<predict::TableSeries> asked_series(const PredictOptions& options) {
     if (fixed == options.batch) same.push_back(one);
   }
   if (!same.empty()) return same;
-  return {predict::series_at_batch(all, options.batch)};
+  return predict::series_at_batch(all, options.batch);
 }
 
 void predict_workers(const GlobalOptions& global, const PredictOptions& options) {
   bool first = true;
-  for (const predict::TableSeries& one : asked_series(options)) {
+  const std::vector<predict::TableSeries> all = asked_series(options);
+  const bool several = all.size() > 1;
+  for (const predict::TableSeries& one : all) {
+    if (several && one.series.points.empty()) {
+      tell_missing(global, one, "no usable measurement");
+      continue;
+    }
     std::vector<predict::JobPrediction> jobs;
     for (const std::int64_t workers : options.workers) {
       predict::JobQuestion question;
@@ -140,7 +168,7 @@ void predict_workers(const GlobalOptions& global, const PredictOptions& options)
       jobs.push_back(predict::predict_job(one, question));
     }
     if (global.json) {
-      for (const auto& job : jobs) fmt::print("{}\n", job_json(one, job).dump());
+      for (const auto& job : jobs) print_line(job_json(one, job));
     } else {
       fmt::print("{}", first ? "" : "\n");
       print(job_table(one, jobs));
@@ -198,11 +226,11 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
       ->check(CLI::Range(1, 1'000'000));
   command
       .add_option("--batch", options->batch, "Batch per worker (global batch where that is fixed)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, kMostExamples));
   command.add_option("--epochs", options->epochs, "Epochs of the whole run")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, kMostExamples));
   command.add_option("--examples", options->examples, "Examples of one epoch")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, kMostExamples));
   command.add_option("--device", options->device.target,
                      "Only this device; with --measured, the device to predict for");
   command.add_option("--measured", options->device.measured,

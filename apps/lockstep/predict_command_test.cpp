@@ -1,13 +1,10 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "command_line.h"
+#include "command_fixture.h"
 #include "lockstep/base/error.h"
 #include "lockstep/store/calibrations.h"
 #include "quantities.h"
@@ -15,24 +12,12 @@
 namespace lockstep::cli {
 namespace {
 
-struct Outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
+struct Outcome : CommandOutcome {
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
 
-class PredictCommand : public ::testing::Test {
+class PredictCommand : public CommandTest {
  protected:
-  PredictCommand() {
-    std::string pattern = ::testing::TempDir() + "lockstep-predict-XXXXXX";
-    if (::mkdtemp(pattern.data()) != nullptr) folder_ = pattern;
-  }
-  ~PredictCommand() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
   std::string table(const std::string& text) const {
     const std::string path = folder_ + "/table.csv";
     std::ofstream(path) << text;
@@ -40,23 +25,8 @@ class PredictCommand : public ::testing::Test {
   }
 
   Outcome run(const std::string& words) const {
-    std::vector<std::string> arguments{"lockstep", "--store", folder_ + "/lockstep.db"};
-    std::istringstream in(words);
-    for (std::string word; in >> word;) arguments.push_back(word);
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    Outcome outcome;
-    outcome.code = run_command_line(static_cast<int>(arguments.size()), argv.data(),
-                                    {&add_predict_command, &add_advise_command});
-    outcome.out = ::testing::internal::GetCapturedStdout();
-    outcome.err = ::testing::internal::GetCapturedStderr();
-    return outcome;
+    return {CommandTest::run(words, {&add_predict_command, &add_advise_command})};
   }
-
-  std::string folder_;
 };
 
 // Epoch times of two of the field studies.
@@ -177,6 +147,21 @@ TEST_F(PredictCommand, AdviceToATargetCountsTheEpochsThatLargerBatchesNeed) {
   EXPECT_FALSE(outcome.json().at("notes").empty());
 }
 
+TEST_F(PredictCommand, ATargetThatNoRunReachedIsNamedWithTheBestThatWas) {
+  const std::string path =
+      table(std::string(kTransfer) + "transfer,t4,32,30607,30,2,val_accuracy,0.6888,\n");
+  EXPECT_EQ(run("advise --json --target val_accuracy=0.65 --from " + path).code, 0);
+  const Outcome outcome = run("advise --json --target val_accuracy=0.99 --from " + path);
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_NE(outcome.err.find("the best was 0.6888"), std::string::npos) << outcome.err;
+}
+
+TEST_F(PredictCommand, AStudyOfTheStoreAndATableAreNotAskedForAtOnce) {
+  const Outcome outcome = run("predict --workers 4 --study s --from " + table(kSweep));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("--study"), std::string::npos);
+}
+
 TEST(Quantities, DurationsPricesAndTargets) {
   EXPECT_EQ(parse_duration("2h", "--deadline"), 7200);
   EXPECT_EQ(parse_duration("1.5 min", "--deadline"), 90);
@@ -195,7 +180,7 @@ TEST(Quantities, DurationsPricesAndTargets) {
   }
   EXPECT_TRUE(parse_target("val_accuracy=0.9").reached_by(0.91));
   EXPECT_TRUE(parse_target("val_loss=0.3").reached_by(0.2));
-  for (const char* bad : {"val_accuracy", "height=3", "val_accuracy=high", ""}) {
+  for (const char* bad : {"val_accuracy", "height=3", "val_accuracy=high", "", "val_accuracy=90"}) {
     EXPECT_THROW(parse_target(bad), Error) << bad;
   }
 }

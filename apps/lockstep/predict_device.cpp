@@ -173,7 +173,7 @@ void predict_across_devices(const GlobalOptions& global, const MeasuredSource& s
     }
   }
   if (global.json) {
-    fmt::print("{}\n", json.dump());
+    print_line(json);
   } else {
     fmt::print(
         "note: FP32 without tensor cores; small batches are slower on any device than this "

@@ -93,7 +93,7 @@ void predict_held_out_epochs(const GlobalOptions& global, const MeasuredSource& 
                                 {"low", one.predicted.low},
                                 {"high", one.predicted.high},
                                 {"actual", one.actual.seconds}};
-      fmt::print("{}\n", line.dump());
+      print_line(line);
       continue;
     }
     table.rows.push_back(

@@ -78,9 +78,13 @@ std::string parts_text(const JobPrediction& job, const TableSeries& table) {
       time(parts.exposed_s.value), time(parts.exposed_s.low), time(parts.exposed_s.high));
 }
 
+std::string own_kind(const JobPrediction& job) {
+  return job.derived ? "derived" : job.scaling.measured ? "measured" : "predicted";
+}
+
 /// The kind of the row's numbers; the total may be of another.
 std::string kind_of(const JobPrediction& job) {
-  const std::string kind = job.scaling.measured ? "measured" : "predicted";
+  const std::string kind = own_kind(job);
   if (!job.total_s || job.total_measured == job.scaling.measured) return kind;
   return kind + (job.total_measured ? ", total measured" : ", total predicted");
 }
@@ -114,6 +118,11 @@ std::string significant_with_interval(const Estimate& value) {
   return fmt::format("{:.3g} ({:.3g} to {:.3g})", value.value, value.low, value.high);
 }
 
+void print_line(const nlohmann::json& json) {
+  // Names come from files, in whatever encoding those have.
+  fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
 nlohmann::json estimate_json(const Estimate& estimate) {
   return {{"value", estimate.value}, {"low", estimate.low}, {"high", estimate.high}};
 }
@@ -125,7 +134,7 @@ nlohmann::json job_json(const TableSeries& table, const JobPrediction& job) {
                       {"unit", table.unit},
                       {"scaling", table.scaling == predict::Scaling::kWeak ? "weak" : "strong"},
                       {"scaling_assumed", table.scaling_assumed},
-                      {"kind", job.scaling.measured ? "measured" : "predicted"},
+                      {"kind", own_kind(job)},
                       {"predicted", job.metric.value},
                       {"low", job.metric.low},
                       {"high", job.metric.high},

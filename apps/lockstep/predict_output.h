@@ -18,6 +18,9 @@ std::string with_interval(const predict::Estimate& value, int decimals);
 /// The same to three significant digits.
 std::string significant_with_interval(const predict::Estimate& value);
 
+/// The object on a line of its own on stdout, always valid UTF-8.
+void print_line(const nlohmann::json& json);
+
 nlohmann::json estimate_json(const predict::Estimate& estimate);
 
 /// One prediction as a JSON object; keys carry their units.

@@ -292,7 +292,7 @@ void predict_from_phases(const GlobalOptions& global, const PhasesQuestion& ques
                            static_cast<double>(spec.global_batch() * question.workers);
   answer.epoch = predict::mapped(answer.step.step_s, [&](double s) { return s * per_epoch; });
   if (global.json) {
-    fmt::print("{}\n", phases_json(answer).dump());
+    print_line(phases_json(answer));
   } else {
     print_phases(answer);
   }

@@ -73,6 +73,10 @@ Target parse_target(const std::string& text) {
                 "give a metric and a value: val_accuracy=0.9 (or val_loss, train_accuracy, "
                 "train_loss)");
   }
+  if (metric.ends_with("accuracy") && (number.value <= 0 || number.value > 1)) {
+    throw Error(ErrorKind::kUsage, fmt::format("--target '{}' cannot be reached", text),
+                "accuracies are fractions: 0.9 is 90 %");
+  }
   return {metric, number.value};
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "lockstep/base/error.h"
@@ -39,6 +40,7 @@ TargetEpochs epochs_to_target(const std::vector<Measurement>& rows, const Target
   std::map<std::string, Reached> by_run;
   std::vector<predict::EpochsToTarget> stable;
   std::vector<double> noise;
+  std::optional<double> best;  ///< of the metric, at whatever epoch
   for (const Measurement& row : rows) {
     const double batch = global_batch(row);
     if (batch <= 0) continue;
@@ -48,7 +50,9 @@ TargetEpochs epochs_to_target(const std::vector<Measurement>& rows, const Target
       noise.push_back(row.value);
     }
     const double epoch = std::atof(note(row, "epoch").c_str());
-    if (row.metric != target.metric || epoch <= 0) continue;
+    if (row.metric != target.metric) continue;
+    if (!best || Target{target.metric, *best}.reached_by(row.value)) best = row.value;
+    if (epoch <= 0) continue;
     Reached& run = by_run[note(row, "run") + "/" + row.model + "/" + row.device + "/" +
                           fmt::format("{:g}", batch)];
     run.batch = batch;
@@ -64,7 +68,8 @@ TargetEpochs epochs_to_target(const std::vector<Measurement>& rows, const Target
     }
   }
   if (never > 0) result.notes.push_back(fmt::format("{} run(s) never reached the target", never));
-  if (result.measured.empty() && !stable.empty()) {
+  const bool out_of_reach = best && !target.reached_by(*best);
+  if (result.measured.empty() && !stable.empty() && !out_of_reach) {
     result.measured = stable;
     result.notes.push_back(
         fmt::format("no epoch-by-epoch {} in the table: its epochs_to_stable stand for the target",
@@ -72,7 +77,8 @@ TargetEpochs epochs_to_target(const std::vector<Measurement>& rows, const Target
   }
   if (result.measured.empty()) {
     throw Error(ErrorKind::kData,
-                fmt::format("no measured run reached {} = {:g}", target.metric, target.value),
+                fmt::format("no measured run reached {} = {:g}{}", target.metric, target.value,
+                            best ? fmt::format(": the best was {:.4g}", *best) : ""),
                 "train one run to the target first, or choose a target that was reached");
   }
   return result;

@@ -7,24 +7,36 @@
 #include "lockstep/predict/backtest.h"
 #include "lockstep/predict/series_table.h"
 
+namespace {
+
+void report(const char* what, const std::vector<lockstep::predict::LearningSeries>& series,
+            lockstep::predict::Unseen unseen) {
+  const auto result = lockstep::predict::summarize_backtest(
+      lockstep::predict::cross_validate_largest(series, unseen));
+  fmt::print(stderr,
+             "{} series, largest count held out, {}: error median {:.1f} %, mean {:.1f} %, 90th "
+             "percentile {:.1f} %; interval coverage {:.1f} %, median width {:.1f} %\n",
+             result.series, what, 100 * result.ours.median, 100 * result.ours.mean,
+             100 * result.ours.ninetieth, 100 * result.coverage, 100 * result.median_width);
+}
+
+}  // namespace
+
 /// fit-prior TABLE.csv | clang-format > src/lockstep/predict/prior_table.cpp
 ///
 /// Learns from the scaling series of a measurements table (columns series, source and scaling
 /// beside the usual ones) how series of that kind go on, and prints the numbers as C++. On stderr:
-/// what grouped cross-validation says about the result.
+/// what cross-validation says about the result.
 int main(int argc, char** argv) {
   using namespace lockstep;
   try {
     if (argc != 2) throw Error(ErrorKind::kUsage, "usage: fit-prior TABLE.csv");
     const auto table = import::read_measurements_file(argv[1]);
     const auto series = predict::learning_series(predict::series_of(table.rows, "series"));
-    const auto result = predict::summarize_backtest(predict::cross_validate_largest(series, 10));
-    fmt::print(stderr,
-               "{} series, largest count held out, 10-fold by source, model and device:\n"
-               "error median {:.1f} %, mean {:.1f} %, 90th percentile {:.1f} %; interval coverage "
-               "{:.1f} %, median width {:.1f} %\n",
-               result.series, 100 * result.ours.median, 100 * result.ours.mean,
-               100 * result.ours.ninetieth, 100 * result.coverage, 100 * result.median_width);
+    report("unseen source, model and device", series, predict::Unseen::kGroup);
+    if (predict::can_hold_out_sources(series)) {
+      report("unseen source", series, predict::Unseen::kSource);
+    }
     const auto prior =
         predict::fit_prior(series, fmt::format("{} published data-parallel series", series.size()));
     fmt::print("{}", predict::prior_source(prior));

@@ -56,7 +56,8 @@ std::string lower(std::string text) {
 /// Reads one table; keeps where it is for messages.
 class TableReader {
  public:
-  TableReader(std::istream& in, std::string name) : in_(in), name_(std::move(name)) {}
+  TableReader(std::istream& in, std::string name, BadRow bad_row)
+      : in_(in), name_(std::move(name)), bad_row_(bad_row) {}
 
   MeasurementsTable read() {
     read_header();
@@ -65,7 +66,15 @@ class TableReader {
       line_ = before + 1;
       if (fields.size() == 1 && trimmed(fields[0]).empty()) continue;
       if (trimmed(fields[0]).starts_with('#')) continue;
-      read_row(fields);
+      try {
+        read_row(fields);
+      } catch (const Error& error) {
+        if (bad_row_ == BadRow::kRefuse) throw;
+        table_.left_out.emplace_back(error.what());
+      }
+    }
+    if (table_.rows.empty() && !table_.left_out.empty()) {
+      fail(table_.left_out.front(), name_ + " holds no other measurement: mend this one");
     }
     if (table_.rows.empty()) fail(name_ + " holds no measurements", "add rows below the header");
     return std::move(table_);
@@ -240,6 +249,7 @@ class TableReader {
 
   std::istream& in_;
   std::string name_;
+  BadRow bad_row_;
   std::size_t lines_ = 0;
   std::size_t line_ = 0;
   std::vector<std::string> columns_;
@@ -249,11 +259,12 @@ class TableReader {
 
 }  // namespace
 
-MeasurementsTable read_measurements_table(std::istream& in, const std::string& name) {
-  return TableReader(in, name).read();
+MeasurementsTable read_measurements_table(std::istream& in, const std::string& name,
+                                          BadRow bad_row) {
+  return TableReader(in, name, bad_row).read();
 }
 
-MeasurementsTable read_measurements_file(const std::string& path) {
+MeasurementsTable read_measurements_file(const std::string& path, BadRow bad_row) {
   std::ifstream in(path, std::ios::binary);
   std::error_code ignored;
   if (!in || std::filesystem::is_directory(path, ignored)) {
@@ -261,7 +272,7 @@ MeasurementsTable read_measurements_file(const std::string& path) {
     throw Error(ErrorKind::kData, fmt::format("cannot read {}: {}", path, reason),
                 "name a CSV file with the measurements table");
   }
-  return read_measurements_table(in, path);
+  return read_measurements_table(in, path, bad_row);
 }
 
 }  // namespace lockstep::import

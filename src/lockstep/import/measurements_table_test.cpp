@@ -98,6 +98,20 @@ TEST(MeasurementsTable, RefusesWhatCannotBeWithFileAndLine) {
             "t.csv, line 2: 5 fields where the header has 4");
 }
 
+TEST(MeasurementsTable, LeavesOutAndNamesWhatCannotBeWhereThatIsAskedFor) {
+  std::istringstream in(
+      "workers,metric,value,unit\n"
+      "1,throughput,100,samples/s\n"
+      "2,throughput,0,samples/s\n"
+      "x,throughput,300,samples/s\n");
+  const auto table = read_measurements_table(in, "t.csv", BadRow::kLeaveOut);
+  EXPECT_EQ(table.rows.size(), 1u);
+  ASSERT_EQ(table.left_out.size(), 2u);
+  EXPECT_NE(table.left_out[0].find("t.csv, line 3"), std::string::npos);
+  std::istringstream none("workers,metric,value,unit\n1,throughput,0,samples/s\n");
+  EXPECT_THROW(read_measurements_table(none, "t.csv", BadRow::kLeaveOut), Error);
+}
+
 TEST(MeasurementsTable, RefusesTablesWithoutMetricOrValue) {
   EXPECT_EQ(refusal("model,epoch_time\nresnet,3\n"),
             "t.csv, line 1: there is no column 'metric', only model, epoch_time");

@@ -147,7 +147,16 @@ double objective(const AdviceQuestion& question, const Candidate& one) {
   return expected_log(one.time_s) + expected_log(one.cost);
 }
 
-/// Best by the rule; infeasible ones come after all feasible, the likeliest first.
+/// By how much the limits are missed 1 time of 10: the largest ratio to a limit.
+double excess(const AdviceQuestion& question, const Candidate& one) {
+  double ratio = 0;
+  if (question.deadline_s) ratio = nine_of_ten(one.time_s) / *question.deadline_s;
+  if (question.budget) ratio = std::max(ratio, nine_of_ten(one.cost) / *question.budget);
+  return ratio;
+}
+
+/// Best by the rule; infeasible ones come after all feasible, the likeliest (to a percent) first,
+/// and of those the one that misses the limits by least.
 std::vector<std::size_t> ranking(const AdviceQuestion& question,
                                  const std::vector<Candidate>& all) {
   std::vector<std::size_t> order(all.size());
@@ -156,8 +165,11 @@ std::vector<std::size_t> ranking(const AdviceQuestion& question,
     const bool feasible_a = feasible(all[a]);
     if (feasible_a != feasible(all[b])) return feasible_a;
     if (!feasible_a) {
-      return all[a].meets_deadline * all[a].meets_budget >
-             all[b].meets_deadline * all[b].meets_budget;
+      const auto percent = [&](const Candidate& one) {
+        return std::lround(100 * one.meets_deadline * one.meets_budget);
+      };
+      if (percent(all[a]) != percent(all[b])) return percent(all[a]) > percent(all[b]);
+      return excess(question, all[a]) < excess(question, all[b]);
     }
     return objective(question, all[a]) < objective(question, all[b]);
   });

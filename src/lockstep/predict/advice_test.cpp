@@ -59,6 +59,13 @@ TEST(Advice, TakesTheFastestWithinABudget) {
   const Advice advice = advise(question);
   EXPECT_EQ(advice.candidates[advice.chosen].device, "t4");
   EXPECT_EQ(advice.candidates[advice.chosen].workers, 2);
+  // Nothing is as cheap as this: what comes nearest is the cheapest, not the fastest.
+  question.budget = 1e-4;
+  const Advice poor = advise(question);
+  EXPECT_FALSE(poor.feasible);
+  for (const Candidate& one : poor.candidates) {
+    EXPECT_GE(one.cost.value, poor.candidates[poor.chosen].cost.value);
+  }
   question.price_per_hour.erase("t4");
   EXPECT_THROW(advise(question), Error);
 }

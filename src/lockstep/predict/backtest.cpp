@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/statistics.h"
@@ -11,6 +13,9 @@ namespace {
 
 /// A prediction twice too high is as useless as one ten times too high.
 constexpr double kLargestError = 1;
+constexpr int kGroupFolds = 10;
+/// With two, one would be all that is known when the other is held out.
+constexpr std::size_t kFewestSources = 3;
 
 double relative_error(double predicted, double actual) {
   return std::min(std::fabs(predicted - actual) / actual, kLargestError);
@@ -44,21 +49,35 @@ std::vector<HeldOut> hold_out_largest(const std::vector<LearningSeries>& all, co
   return result;
 }
 
-std::vector<HeldOut> cross_validate_largest(const std::vector<LearningSeries>& all, int folds) {
-  std::vector<std::string> groups;
-  for (const LearningSeries& one : all) groups.push_back(one.group);
-  const std::vector<int> fold = group_folds(groups, folds);
+std::vector<HeldOut> cross_validate_largest(const std::vector<LearningSeries>& all, Unseen unseen) {
+  std::vector<std::string> together;
+  for (const LearningSeries& one : all) {
+    together.push_back(unseen == Unseen::kSource ? one.source : one.group);
+  }
+  const int folds = unseen == Unseen::kSource
+                        ? static_cast<int>(std::set(together.begin(), together.end()).size())
+                        : kGroupFolds;
+  const std::vector<int> fold = group_folds(together, folds);
   std::vector<HeldOut> result;
   for (int k = 0; k < folds; ++k) {
     std::vector<LearningSeries> seen;
-    std::vector<LearningSeries> unseen;
-    for (std::size_t i = 0; i < all.size(); ++i) (fold[i] == k ? unseen : seen).push_back(all[i]);
-    if (unseen.empty()) continue;
+    std::vector<LearningSeries> held;
+    for (std::size_t i = 0; i < all.size(); ++i) (fold[i] == k ? held : seen).push_back(all[i]);
+    if (held.empty()) continue;
     const std::vector<HeldOut> part =
-        hold_out_largest(unseen, fit_prior(seen, "cross-validation"), true);
+        hold_out_largest(held, fit_prior(seen, "cross-validation"), true);
     result.insert(result.end(), part.begin(), part.end());
   }
   return result;
+}
+
+bool can_hold_out_sources(const std::vector<LearningSeries>& all) {
+  std::map<std::string, std::size_t> sizes;
+  for (const LearningSeries& one : all) ++sizes[one.source];
+  return sizes.size() >= kFewestSources &&
+         std::all_of(sizes.begin(), sizes.end(), [&](const auto& source) {
+           return all.size() - source.second >= kEnoughForPrior;
+         });
 }
 
 Backtest summarize_backtest(const std::vector<HeldOut>& held_out) {

@@ -42,9 +42,20 @@ struct Backtest {
 std::vector<HeldOut> hold_out_largest(const std::vector<LearningSeries>& series, const Prior& prior,
                                       bool with_classic);
 
-/// As above, but the prior is fitted anew without the groups it is tested on, in `folds` turns:
-/// what to expect on series that the prior has never seen.
-std::vector<HeldOut> cross_validate_largest(const std::vector<LearningSeries>& series, int folds);
+/// What the prior is fitted without when a series is predicted.
+enum class Unseen {
+  kGroup,   ///< its source, model and device: a further series of a known source; in ten turns
+  kSource,  ///< all of its source: the first series of a source nobody has seen; a turn a source
+};
+
+/// As above, but the prior is fitted anew without what is called unseen: what to expect on series
+/// that the prior has never seen.
+std::vector<HeldOut> cross_validate_largest(const std::vector<LearningSeries>& series,
+                                            Unseen unseen);
+
+/// Whether the series come from enough sources, none of them too large a part, to learn about each
+/// from the others.
+bool can_hold_out_sources(const std::vector<LearningSeries>& series);
 
 /// Throws kData when there is nothing to summarise.
 Backtest summarize_backtest(const std::vector<HeldOut>& held_out);

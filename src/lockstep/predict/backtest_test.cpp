@@ -22,7 +22,7 @@ std::vector<LearningSeries> synthetic_series(int count, std::uint64_t seed) {
       points.push_back({n, n / t * std::exp(0.01 * rng.normal()), 1});
     }
     all.push_back({make_series("synthetic " + std::to_string(i), points, 16),
-                   "group " + std::to_string(i / 2)});
+                   "group " + std::to_string(i / 2), "source " + std::to_string(i % 4)});
   }
   return all;
 }
@@ -40,12 +40,35 @@ TEST(Backtest, APriorFittedToOneLawBeatsPerfectScalingAndCoversItsOwnKind) {
 
 TEST(Backtest, CrossValidationPredictsEverySeriesOnceAndIsRepeatable) {
   const auto all = synthetic_series(60, 3);
-  const auto first = cross_validate_largest(all, 5);
-  const auto second = cross_validate_largest(all, 5);
+  const auto first = cross_validate_largest(all, Unseen::kGroup);
+  const auto second = cross_validate_largest(all, Unseen::kGroup);
   ASSERT_EQ(first.size(), all.size());
   for (std::size_t i = 0; i < first.size(); ++i) {
     EXPECT_EQ(first[i].predicted.rate, second[i].predicted.rate);
   }
+}
+
+TEST(Backtest, ASourceIsPredictedWithoutAnythingOfIt) {
+  // One source of four falls off a cliff at its largest count: who has seen it knows, the others
+  // are what it is predicted from when the whole of it is held out.
+  std::vector<LearningSeries> all = synthetic_series(100, 5);
+  for (LearningSeries& one : all) {
+    if (one.source == "source 3") one.series.points.back().rate *= 0.3;
+  }
+  ASSERT_TRUE(can_hold_out_sources(all));
+  for (const HeldOut& held : cross_validate_largest(all, Unseen::kSource)) {
+    const auto at = std::stoi(held.series.substr(held.series.find(' ')));
+    if (at % 4 == 3) EXPECT_GT(held.predicted.rate, 2 * held.actual.rate) << held.series;
+  }
+}
+
+TEST(Backtest, SourcesAreHeldOutOnlyWhereTheOthersSuffice) {
+  std::vector<LearningSeries> all = synthetic_series(100, 5);
+  for (LearningSeries& one : all) one.source = one.source == "source 0" ? "a" : "b";
+  EXPECT_FALSE(can_hold_out_sources(all));
+  all = synthetic_series(100, 5);
+  for (std::size_t i = 0; i < 60; ++i) all[i].source = "most of them";
+  EXPECT_FALSE(can_hold_out_sources(all));
 }
 
 TEST(Backtest, SeriesOfOneGroupShareAFold) {
@@ -58,7 +81,7 @@ TEST(Backtest, SeriesOfOneGroupShareAFold) {
 
 TEST(Backtest, SaysWhatIsMissing) {
   EXPECT_THROW(fit_prior(synthetic_series(3, 1), "few"), Error);
-  const LearningSeries single{make_series("one", {{1, 5, 0}}), "g"};
+  const LearningSeries single{make_series("one", {{1, 5, 0}}), "g", "s"};
   EXPECT_THROW(summarize_backtest(hold_out_largest({single}, shipped_prior(), true)), Error);
 }
 

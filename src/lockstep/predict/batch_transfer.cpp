@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "lockstep/base/error.h"
 
@@ -44,15 +45,28 @@ double relative_misfit(const std::vector<BatchTime>& times, const Eigen::Vector2
   return std::sqrt(squares / static_cast<double>(times.size()));
 }
 
-}  // namespace
+bool two_batches(const std::vector<BatchTime>& times) {
+  return std::any_of(times.begin(), times.end(), [&](const BatchTime& time) {
+    return time.batch != times.front().batch;
+  });
+}
 
-TableSeries series_at_batch(const std::vector<TableSeries>& measured,
-                            std::int64_t batch_per_worker) {
+/// What a series is called but for its batch: series that share it differ in the batch alone.
+std::string name_at(const TableSeries& table, const std::string& batch) {
+  std::string name = table.name;
+  const std::string own = fmt::format("b {}", table.batch_per_worker.value_or(0));
+  const std::size_t at = name.find(own);
+  return at == std::string::npos ? name + ", " + batch : name.replace(at, own.size(), batch);
+}
+
+/// The series at another batch from those that differ in the batch alone; nothing without two
+/// batches at one count.
+std::optional<TableSeries> derived(const std::vector<TableSeries>& measured,
+                                   std::int64_t batch_per_worker) {
   std::map<double, std::vector<BatchTime>> by_count;
   double smallest = 1e300;
   double largest = 0;
   for (const TableSeries& table : measured) {
-    if (table.scaling != Scaling::kWeak || !table.batch_per_worker) continue;
     const auto batch = static_cast<double>(*table.batch_per_worker);
     smallest = std::min(smallest, batch);
     largest = std::max(largest, batch);
@@ -66,29 +80,50 @@ TableSeries series_at_batch(const std::vector<TableSeries>& measured,
   std::vector<ScalingPoint> points;
   double misfit = 0.01;
   for (const auto& [workers, times] : by_count) {
-    if (times.size() < 2) continue;
+    if (!two_batches(times)) continue;
     const Eigen::Vector2d fit = line(times);
     misfit = std::max(misfit, relative_misfit(times, fit));
     const double step = fit(0) + fit(1) * wanted;
     const double work = measured.front().metric == Metric::kStepTime ? 1 : wanted;
     points.push_back({workers, work * workers / step, times.front().nodes});
   }
-  if (points.empty()) {
-    throw Error(ErrorKind::kData,
-                fmt::format("a batch of {} per worker cannot be told from what was measured",
-                            batch_per_worker),
-                "measure two batches per worker at the same number of workers");
-  }
+  if (points.empty()) return std::nullopt;
   TableSeries result = measured.front();
-  result.name = fmt::format("{}, b {} (derived)", result.model, batch_per_worker);
+  result.name = name_at(result, fmt::format("b {} (derived)", batch_per_worker));
   result.batch_per_worker = batch_per_worker;
   result.global_batch.reset();
+  result.derived = true;
+  // Those of another batch.
+  result.phases.clear();
+  result.whole_runs.clear();
   result.series = make_series(result.name, points, result.series.devices_per_host);
   const double beyond = std::max({std::log2(wanted / largest), std::log2(smallest / wanted), 0.0});
   result.series.repeat_spread = misfit * (1 + 2 * beyond) + 0.03 * beyond;
   result.series.notes.push_back(
       fmt::format("step times at b = {} are c0 + c1 b through the measured batches {:g} to {:g}",
                   batch_per_worker, smallest, largest));
+  return result;
+}
+
+}  // namespace
+
+std::vector<TableSeries> series_at_batch(const std::vector<TableSeries>& measured,
+                                         std::int64_t batch_per_worker) {
+  std::map<std::string, std::vector<TableSeries>> alike;
+  for (const TableSeries& table : measured) {
+    if (table.scaling != Scaling::kWeak || !table.batch_per_worker) continue;
+    alike[name_at(table, "") + std::string(metric_name(table.metric))].push_back(table);
+  }
+  std::vector<TableSeries> result;
+  for (const auto& [name, tables] : alike) {
+    if (auto one = derived(tables, batch_per_worker)) result.push_back(std::move(*one));
+  }
+  if (result.empty()) {
+    throw Error(ErrorKind::kData,
+                fmt::format("a batch of {} per worker cannot be told from what was measured",
+                            batch_per_worker),
+                "measure two batches per worker at the same number of workers");
+  }
   return result;
 }
 

@@ -12,28 +12,35 @@ constexpr std::int64_t kFirstPrediction = 12;
 constexpr std::size_t kMostBlocks = 1024;
 /// Fewer say nothing about how much they vary.
 constexpr std::size_t kFewestBlocks = 4;
-constexpr double kNormal90 = 1.645;
-/// Slow changes that the steps seen so far cannot show (thermal limits, neighbours, growing data):
-/// of the remaining time, at the start of the run.
-constexpr double kDrift = 0.03;
+/// Slow changes that the steps seen so far cannot show (clocks, neighbours, growing data): part of
+/// the remaining time, however steady the run has been.
+constexpr double kDrift = 0.08;
+/// Of the spread, either way: what held 9 of 10 totals when recorded runs were replayed, quiet and
+/// busy machines alike (docs/guide/predict.md). What slowed the first steps down often goes away.
+constexpr double kFaster = 2.6;
+constexpr double kSlower = 2.0;
+constexpr double kWidestSpread = 1;
+constexpr double kLeastOfRest = 0.3;
 
-/// Standard error of the mean of correlated values, by means over about sqrt(n) stretches.
-double error_of_mean(const std::vector<double>& values) {
+/// By how much stretches of the run differ from each other, relative to their mean: what is to come
+/// is taken to be one more of them. About sqrt(n) stretches, because noise of the neighbours lasts:
+/// the error of the mean, which shrinks with every step, foretells far too little.
+double spread_of_stretches(const std::vector<double>& values, double mean) {
   const auto n = static_cast<double>(values.size());
   const std::size_t stretches =
       std::clamp<std::size_t>(static_cast<std::size_t>(std::sqrt(n)), 2, 32);
-  const std::size_t length = values.size() / stretches;
+  const std::size_t length = std::max<std::size_t>(values.size() / stretches, 1);
   std::vector<double> means;
-  for (std::size_t s = 0; s < stretches; ++s) {
+  for (std::size_t s = 0; s < stretches && (s + 1) * length <= values.size(); ++s) {
     double sum = 0;
     for (std::size_t i = 0; i < length; ++i) sum += values[s * length + i];
     means.push_back(sum / static_cast<double>(length));
   }
-  const double by_stretches =
-      summarize(means).deviation / std::sqrt(static_cast<double>(stretches));
-  const double by_values = summarize(values).deviation / std::sqrt(n);
-  // Few stretches scatter: the plain error is the floor, and Student's quantile makes up for them.
-  return std::max(by_stretches, by_values) * (1 + 2.0 / static_cast<double>(stretches));
+  const double by_values =
+      summarize(values).deviation / std::sqrt(static_cast<double>(length));
+  // Few stretches scatter: the values are the floor, and Student's quantile makes up for them.
+  return std::max(summarize(means).deviation, by_values) / mean *
+         (1 + 2.0 / static_cast<double>(stretches));
 }
 
 }  // namespace
@@ -108,14 +115,12 @@ std::optional<Estimate> EarlyTotal::total() const {
   for (std::size_t i = first_steady_block(); i < blocks_.size(); ++i) {
     means.push_back(blocks_[i].mean());
   }
-  const double seen = static_cast<double>(steps_) / static_cast<double>(total_steps_);
-  const double drift = kDrift * std::sqrt(std::max(0.0, 1 - seen)) * *step;
-  const double noise = summarize(means).deviation / std::sqrt(std::max(left, 1.0));
-  const double half = left * std::sqrt(std::pow(kNormal90 * error_of_mean(means), 2) +
-                                       drift * drift + std::pow(kNormal90 * noise, 2));
+  const double spread =
+      std::min(std::hypot(kDrift, spread_of_stretches(means, *step)), kWidestSpread);
   const double rest = left * *step;
-  return Estimate{elapsed_s_ + rest, elapsed_s_ + std::max(rest - half, 0.3 * rest),
-                  elapsed_s_ + rest + half};
+  return Estimate{elapsed_s_ + rest,
+                  elapsed_s_ + rest * std::max(std::exp(-kFaster * spread), kLeastOfRest),
+                  elapsed_s_ + rest * std::exp(kSlower * spread)};
 }
 
 Estimate total_from_first_epoch(const Estimate& first_epoch_s, std::int64_t epochs,

@@ -54,6 +54,27 @@ TEST(EarlyTotal, IntervalsOfSyntheticRunsHoldTheTotal) {
   }
 }
 
+TEST(EarlyTotal, IntervalsHoldWhenOtherWorkComesAndGoes) {
+  // Neighbours change the pace every 60 steps: the error of the mean knows nothing of that.
+  for (const std::int64_t seen : {100, 400}) {
+    int held = 0;
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+      Rng rng(seed, 2);
+      EarlyTotal early(2000);
+      double actual = 0;
+      double pace = 1;
+      for (std::int64_t i = 0; i < 2000; ++i) {
+        if (i % 60 == 0) pace = std::exp(0.3 * rng.normal());
+        const double step = 0.1 * pace * std::exp(0.1 * rng.normal());
+        if (i < seen) early.add(step);
+        actual += step;
+      }
+      held += early.total()->low <= actual && actual <= early.total()->high;
+    }
+    EXPECT_GE(held, 165) << seen;
+  }
+}
+
 TEST(EarlyTotal, IntervalShrinksToNothingAtTheEnd) {
   EarlyTotal early(500);
   double last = 1e9;

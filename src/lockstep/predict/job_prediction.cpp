@@ -97,6 +97,10 @@ JobPrediction predict_job(const TableSeries& table, const JobQuestion& question,
                           const Prior& prior) {
   JobPrediction job;
   job.scaling = predict_rate(table.series, {question.workers, 0, question.nodes}, prior);
+  if (table.derived && job.scaling.measured) {
+    job.derived = true;
+    job.scaling.width = {"derived from other batches; the interval is how well those agree"};
+  }
   const Estimate rate = rate_of(job.scaling);
   job.metric = mapped(
       rate, [&](double r) { return value_of(table.metric, table.scaling, question.workers, r); });

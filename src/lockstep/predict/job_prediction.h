@@ -25,6 +25,7 @@ struct JobPrediction {
   Estimate metric;                     ///< in the unit of the table's metric
   std::optional<Estimate> epoch_s;     ///< one pass over the data
   std::optional<Estimate> total_s;     ///< all epochs
+  bool derived = false;                ///< the count was measured, but at other batches
   bool total_measured = false;         ///< a run of as many epochs and workers was measured
   std::int64_t epochs = 0;             ///< that total_s is of; 0 = not known
   std::optional<Estimate> throughput;  ///< examples/s of all workers

@@ -59,18 +59,32 @@ TEST(BatchTransfer, InterpolatesStepTimeInTheBatch) {
     measured.push_back(
         throughput_series({{1, batch / step, 0}, {2, 2 * batch / (step + 0.005), 0}}));
     measured.back().batch_per_worker = b;
+    measured.back().phases = {{1, step, 0, 0, 0}};
   }
-  const TableSeries at64 = series_at_batch(measured, 64);
+  const TableSeries at64 = series_at_batch(measured, 64).front();
   ASSERT_EQ(at64.series.points.size(), 2u);
   EXPECT_NEAR(at64.series.points[0].rate, 64 / 0.0164, 1e-6);
   EXPECT_NEAR(at64.series.points[1].rate, 128 / 0.0214, 1e-6);
-  EXPECT_GT(series_at_batch(measured, 1024).series.repeat_spread, at64.series.repeat_spread);
+  const JobPrediction job = predict_job(at64, {.workers = 2});
+  EXPECT_TRUE(job.derived);
+  EXPECT_FALSE(job.parts) << "phases of another batch";
+  EXPECT_GT(series_at_batch(measured, 1024).front().series.repeat_spread,
+            at64.series.repeat_spread);
 }
 
 TEST(BatchTransfer, OneBatchIsNotEnough) {
   TableSeries one = throughput_series({{1, 100, 0}});
   one.batch_per_worker = 32;
   EXPECT_THROW(series_at_batch({one}, 64), Error);
+  // Nor are the same batch on two devices, or one on each.
+  TableSeries other = throughput_series({{1, 50, 0}});
+  other.batch_per_worker = 32;
+  one.name = "net, t4, b 32";
+  other.name = "net, v100, b 32";
+  EXPECT_THROW(series_at_batch({one, other}, 64), Error);
+  other.name = "net, v100, b 128";
+  other.batch_per_worker = 128;
+  EXPECT_THROW(series_at_batch({one, other}, 64), Error);
 }
 
 }  // namespace

@@ -145,13 +145,15 @@ PhasePrediction predict_phases(const StepPhases& one, const Link& link,
   // Both the run that was measured and the one to come are single ones.
   const double run = question.run_spread > 0 ? question.run_spread : kUsualRunSpread;
   result.run_part = kNormal90 * std::hypot(std::sqrt(2.0) * run, one.mean_error);
-  const double compute_share = result.compute_s / std::max(busy, 1e-300);
+  const double compute_share =
+      (result.compute_s + result.straggler_s) / std::max(busy, 1e-300);
   result.contention_part =
       compute_share * (question.contention.high - question.contention.low) / (2 * contention);
   result.link_part =
       std::hypot(kNormal90 * link.spread * result.exposed_s, result.straggler_s) / step;
   const double shared = std::hypot(n > 1 ? kModelSpread : 0.0, result.run_part, result.link_part);
-  const double less = compute_share * (1 - question.contention.low / contention);
+  // Either end as a ratio to the step, so that the interval holds both ends of the contention.
+  const double less = compute_share * (contention / question.contention.low - 1);
   const double more = compute_share * (question.contention.high / contention - 1);
   result.step_s = {step, step / (1 + std::hypot(shared, less)),
                    step * (1 + std::hypot(shared, more))};

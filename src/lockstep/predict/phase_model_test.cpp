@@ -94,6 +94,14 @@ TEST(PhaseModel, RunsThatDifferAndContentionThatIsUnsureWidenTheInterval) {
   EXPECT_GT(width({.contention = {1.3, 1.0, 1.8}}), 1.5 * usual);
 }
 
+TEST(PhaseModel, TheIntervalHoldsBothEndsOfTheContention) {
+  StepPhases one;
+  one.forward_s = 0.01;
+  const PhasePrediction p = predict_phases(one, {0, 1e9, 0}, {.contention = {1.7, 1.0, 1.9}});
+  EXPECT_LE(p.step_s.low, 0.01);
+  EXPECT_GE(p.step_s.high, 0.019);
+}
+
 TEST(PhaseModel, TakesPhasesFromRecordedSteps) {
   std::vector<record::StepTimes> steps(5);
   for (record::StepTimes& step : steps) {

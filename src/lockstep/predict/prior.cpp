@@ -18,12 +18,9 @@ double log_size(double value) {
   return std::log(std::fabs(value) + 0.01);
 }
 
-}  // namespace
-
-Mixture mix(const Gate& gate, const Situation& situation) {
+std::vector<double> weights_of(const Gate& gate, const Situation& situation) {
   const std::size_t features = gate.features.size();
-  Mixture mixture;
-  double highest = -1e300;
+  std::vector<double> weights;
   for (std::size_t f = 0; f < gate.forms.size(); ++f) {
     const auto form = static_cast<std::size_t>(gate.forms[f]);
     double score =
@@ -32,25 +29,40 @@ Mixture mix(const Gate& gate, const Situation& situation) {
       score += gate.weight[f * features + j] *
                standardised(situation[gate.features[j]], gate.center[j], gate.scale[j]);
     }
-    mixture.weights.push_back(score);
-    highest = std::max(highest, score);
+    weights.push_back(score);
   }
+  const double highest = *std::max_element(weights.begin(), weights.end());
   double sum = 0;
-  for (double& weight : mixture.weights) sum += weight = std::exp(weight - highest);
-  for (std::size_t f = 0; f < gate.forms.size(); ++f) {
-    mixture.weights[f] /= sum;
-    mixture.change += mixture.weights[f] * situation.forms[static_cast<std::size_t>(gate.forms[f])];
+  for (double& weight : weights) sum += weight = std::exp(weight - highest);
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
+}  // namespace
+
+Mixture mix(const std::vector<Gate>& gates, const Situation& situation) {
+  const std::vector<Form>& forms = gates.front().forms;
+  Mixture mixture;
+  mixture.weights.assign(forms.size(), 0);
+  for (const Gate& gate : gates) {
+    const std::vector<double> weights = weights_of(gate, situation);
+    for (std::size_t f = 0; f < forms.size(); ++f) {
+      mixture.weights[f] += weights[f] / static_cast<double>(gates.size());
+    }
+  }
+  for (std::size_t f = 0; f < forms.size(); ++f) {
+    mixture.change += mixture.weights[f] * situation.forms[static_cast<std::size_t>(forms[f])];
   }
   return mixture;
 }
 
-std::array<double, kShapeTerms> shape_terms(const Gate& gate, const Situation& situation,
-                                            const Mixture& mixture) {
+std::array<double, kShapeTerms> shape_terms(const std::vector<Form>& forms,
+                                            const Situation& situation, const Mixture& mixture) {
   double variance = 0;
   double lowest = 1e300;
   double highest = -1e300;
-  for (std::size_t f = 0; f < gate.forms.size(); ++f) {
-    const double change = situation.forms[static_cast<std::size_t>(gate.forms[f])];
+  for (std::size_t f = 0; f < forms.size(); ++f) {
+    const double change = situation.forms[static_cast<std::size_t>(forms[f])];
     variance += mixture.weights[f] * (change - mixture.change) * (change - mixture.change);
     lowest = std::min(lowest, change);
     highest = std::max(highest, change);
@@ -78,9 +90,6 @@ std::vector<double> spread_terms(const SpreadModel& model,
   std::vector<double> terms{1.0};
   terms.insert(terms.end(), z.begin(), z.end());
   for (int r = 1; r < kRegimes; ++r) terms.push_back(r == regime ? 1 : 0);
-  for (int r = 0; r < kRegimes; ++r) {
-    for (double value : z) terms.push_back(r == regime ? value : 0);
-  }
   return terms;
 }
 

@@ -26,13 +26,13 @@ struct Gate {
 struct SpreadModel {
   std::vector<double> center;       ///< per shape term
   std::vector<double> scale;        ///< per shape term
-  std::vector<double> coefficient;  ///< intercept, shape terms, regimes, regimes x shape terms
+  std::vector<double> coefficient;  ///< intercept, shape terms, regimes
   double low_quantile = -2;         ///< 5 % of the scaled residuals lie below
   double high_quantile = 2;         ///< 5 % lie above
 };
 
 struct EvidencePrior {
-  Gate gate;
+  std::vector<Gate> gates;  ///< of the same forms; their weights are averaged
   SpreadModel spread;
   std::size_t rows = 0;  ///< situations it was fitted to
 };
@@ -58,18 +58,19 @@ const Prior& shipped_prior();
 
 /// How the mixture came out in one situation, in log efficiency relative to the last point.
 struct Mixture {
-  std::vector<double> weights;  ///< per form of the gate; they add up to 1
+  std::vector<double> weights;  ///< per form of the gates; they add up to 1
   double change = 0;            ///< weighted mean of the forms
 };
 
-Mixture mix(const Gate& gate, const Situation& situation);
+/// The mean of what the gates say. They must have the same forms; at least one.
+Mixture mix(const std::vector<Gate>& gates, const Situation& situation);
 
 inline constexpr int kShapeTerms = 6;
 inline constexpr int kRegimes = 4;
 /// Terms of SpreadModel: the shape terms are logarithms of the forms' disagreement (weighted and
 /// whole), the last slope, the roughness, the doublings ahead and the mean slope.
-std::array<double, kShapeTerms> shape_terms(const Gate& gate, const Situation& situation,
-                                            const Mixture& mixture);
+std::array<double, kShapeTerms> shape_terms(const std::vector<Form>& forms,
+                                            const Situation& situation, const Mixture& mixture);
 /// 0 inside a host, 1 about to leave it, 2 just left it, 3 well beyond.
 int regime(const Situation& situation);
 /// The regressors of SpreadModel in the order of its coefficients.

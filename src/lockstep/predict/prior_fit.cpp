@@ -16,13 +16,15 @@ namespace lockstep::predict {
 namespace {
 
 constexpr int kFolds = 10;
-constexpr double kSpreadRidge = 1e-2;
+/// Strong: what makes residuals large differs from source to source, so that a scale that follows
+/// them closely is wrong on sources it has not seen.
+constexpr double kSpreadRidge = 0.3;
 /// Residuals below this are all "small": the logarithm must not dwell on lucky hits.
 constexpr double kSmallResidual = 0.01;
 
 /// Left out at either end. Bounds and distance widen intervals beyond the quantiles; with this the
 /// whole holds 90 % in cross-validation.
-constexpr double kTail = 0.055;
+constexpr double kTail = 0.07;
 
 struct RowWeights {
   double next;  ///< the next count from a prefix that is not the whole series
@@ -47,11 +49,15 @@ double weighted_quantile(std::vector<std::pair<double, double>> values, double f
   return values.back().first;
 }
 
-/// What each row would have been given by a gate that saw none of its group.
-std::vector<Mixture> cross_validate(const std::vector<LearningRow>& rows, Evidence evidence) {
+std::vector<int> folds_of(const std::vector<LearningRow>& rows) {
   std::vector<std::string> groups;
   for (const LearningRow& row : rows) groups.push_back(row.group);
-  const std::vector<int> fold = group_folds(groups, kFolds);
+  return group_folds(groups, kFolds);
+}
+
+/// What each row would have been given by gates that saw none of its group.
+std::vector<Mixture> cross_validate(const std::vector<LearningRow>& rows, Evidence evidence) {
+  const std::vector<int> fold = folds_of(rows);
   std::vector<Mixture> held_out(rows.size());
   for (int k = 0; k < kFolds; ++k) {
     std::vector<LearningRow> seen;
@@ -59,9 +65,9 @@ std::vector<Mixture> cross_validate(const std::vector<LearningRow>& rows, Eviden
       if (fold[r] != k) seen.push_back(rows[r]);
     }
     if (seen.size() == rows.size() || seen.empty()) continue;
-    const Gate gate = fit_gate(seen, evidence);
+    const std::vector<Gate> gates = fit_gates(seen, evidence);
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      if (fold[r] == k) held_out[r] = mix(gate, rows[r].situation);
+      if (fold[r] == k) held_out[r] = mix(gates, rows[r].situation);
     }
   }
   return held_out;
@@ -168,18 +174,16 @@ std::vector<LearningRow> learning_rows(const std::vector<LearningSeries>& all, E
   return rows;
 }
 
-SpreadModel fit_spread(const Gate& gate, const std::vector<LearningRow>& rows,
+SpreadModel fit_spread(const std::vector<Form>& forms, const std::vector<LearningRow>& rows,
                        const std::vector<Mixture>& held_out) {
   std::vector<Shape> shapes;
-  std::vector<std::string> groups;
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    shapes.push_back(shape_terms(gate, rows[r].situation, held_out[r]));
-    groups.push_back(rows[r].group);
+    shapes.push_back(shape_terms(forms, rows[r].situation, held_out[r]));
   }
   SpreadModel model = fit_scale(rows, held_out, shapes, [](std::size_t) { return true; });
   // A scale fitted to the residuals it divides makes them look smaller than those to come will be:
   // each is divided by a scale that has not seen its group.
-  const std::vector<int> fold = group_folds(groups, kFolds);
+  const std::vector<int> fold = folds_of(rows);
   std::vector<std::pair<double, double>> scaled;
   for (int k = 0; k < kFolds; ++k) {
     const auto inside = std::count(fold.begin(), fold.end(), k);
@@ -213,8 +217,8 @@ Prior fit_prior(const std::vector<LearningSeries>& series, std::string provenanc
                   "use the shipped prior for tables of shorter series");
     }
     EvidencePrior& part = prior.evidence[static_cast<std::size_t>(e)];
-    part.gate = fit_gate(rows, evidence);
-    part.spread = fit_spread(part.gate, rows, cross_validate(rows, evidence));
+    part.gates = fit_gates(rows, evidence);
+    part.spread = fit_spread(part.gates.front().forms, rows, cross_validate(rows, evidence));
     part.rows = rows.size();
   }
   prior.interior = fit_interior(series);

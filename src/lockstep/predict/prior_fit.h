@@ -12,6 +12,7 @@ namespace lockstep::predict {
 struct LearningSeries {
   ScalingSeries series;
   std::string group;
+  std::string source;  ///< who published it; all that one source measured is alike, too
 };
 
 /// One situation met in a series, with what really came.
@@ -28,14 +29,17 @@ struct LearningRow {
 std::vector<LearningRow> learning_rows(const std::vector<LearningSeries>& series,
                                        Evidence evidence);
 
-/// Fits the weights of the forms: minimises the weighted mean absolute log error, bounded for
-/// outliers, with a ridge penalty.
-Gate fit_gate(const std::vector<LearningRow>& rows, Evidence evidence);
+/// Fits the weights of the forms, by the host boundary alone and by all of the shape: each
+/// minimises the weighted mean absolute log error, bounded for outliers, with a ridge penalty.
+std::vector<Gate> fit_gates(const std::vector<LearningRow>& rows, Evidence evidence);
 
 /// Fits the scale to residuals that grouped cross-validation left, and takes the quantiles of those
 /// residuals over scales that did not see their group.
-SpreadModel fit_spread(const Gate& gate, const std::vector<LearningRow>& rows,
+SpreadModel fit_spread(const std::vector<Form>& forms, const std::vector<LearningRow>& rows,
                        const std::vector<Mixture>& held_out);
+
+/// Fewer series than this are too few to fit a prior of their own to.
+inline constexpr std::size_t kEnoughForPrior = 60;
 
 /// The whole prior. Throws kData when there are too few series to learn from (below 20).
 Prior fit_prior(const std::vector<LearningSeries>& series, std::string provenance);

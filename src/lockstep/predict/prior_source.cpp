@@ -23,15 +23,21 @@ std::string indices(const std::vector<Enum>& values, const char* type) {
   return text + "}";
 }
 
+std::string gate_source(const Gate& gate) {
+  return fmt::format("Gate{{{}, {}, {}, {}, {}, {}, {:.6g}}}", indices(gate.forms, "Form"),
+                     indices(gate.features, "Feature"), numbers(gate.center), numbers(gate.scale),
+                     numbers(gate.weight), numbers(gate.bias), gate.own_weight);
+}
+
 std::string evidence_source(const EvidencePrior& prior) {
+  std::string gates;
+  for (const Gate& gate : prior.gates) gates += (gates.empty() ? "" : ", ") + gate_source(gate);
   return fmt::format(
-      "      EvidencePrior{{Gate{{{}, {}, {}, {}, {}, {}, {:.6g}}},\n"
+      "      EvidencePrior{{{{{}}},\n"
       "                    SpreadModel{{{}, {}, {}, {:.6g}, {:.6g}}}, {}}}",
-      indices(prior.gate.forms, "Form"), indices(prior.gate.features, "Feature"),
-      numbers(prior.gate.center), numbers(prior.gate.scale), numbers(prior.gate.weight),
-      numbers(prior.gate.bias), prior.gate.own_weight, numbers(prior.spread.center),
-      numbers(prior.spread.scale), numbers(prior.spread.coefficient), prior.spread.low_quantile,
-      prior.spread.high_quantile, prior.rows);
+      gates, numbers(prior.spread.center), numbers(prior.spread.scale),
+      numbers(prior.spread.coefficient), prior.spread.low_quantile, prior.spread.high_quantile,
+      prior.rows);
 }
 
 }  // namespace

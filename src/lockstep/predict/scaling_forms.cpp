@@ -83,6 +83,9 @@ std::array<double, kFormCount> evaluate_forms(const std::vector<ScalingPoint>& p
     const double t_ratio = std::exp(logs[last] - logs[last - 1]);
     set(Form::kIncrement, time_ratio_to_log(1 + (1 - t_ratio) / step * doublings));
   }
+  // What rose from one count to the next was noise or the end of a disturbance, not a law to go on
+  // by: a gain may be kept (steady) or lost again, but no form adds to it.
+  for (double& value : change) value = std::min(value, 0.0);
   if (last >= 2 && !keeps_falling(points)) {
     const double fall = logs[last - 1] - logs[last];
     if (std::fabs(fall) < kLargestRecovery && comparable < last) set(Form::kPrevious, fall);

@@ -37,6 +37,14 @@ TEST(ScalingForms, DoNotRecoverFromACollapse) {
   EXPECT_EQ(change[static_cast<std::size_t>(Form::kBest)], 0);
 }
 
+TEST(ScalingForms, KeepAGainButDoNotAddToIt) {
+  // The second count was disturbed; the third came back, and no law lets the next exceed it.
+  std::vector<ScalingPoint> points{{1, 1, 0}, {4, 1.2, 0}, {8, 4, 0}};
+  for (const double change : evaluate_forms(points, log_efficiencies(points), 16)) {
+    EXPECT_LE(change, 0);
+  }
+}
+
 TEST(ScalingForms, DoNotComeBackAcrossTheHostBoundary) {
   // Two counts on one host, then two on several: of those the better one may come back.
   const std::vector<ScalingPoint> points{{2, 2, 1}, {4, 3.9, 1}, {8, 4, 2}, {12, 5, 3}};

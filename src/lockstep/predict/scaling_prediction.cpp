@@ -102,6 +102,16 @@ ScalingPrediction below(const ScalingSeries& series, double workers) {
   return prediction;
 }
 
+/// The count to measure beside two: on the way to a target far off, else between the two, else
+/// between them and the target, else the target itself.
+double third_count(double first, double last, double target) {
+  if (target > 2 * last) return 2 * last;
+  const double middle = std::round(std::sqrt(first * last));
+  if (middle > first && middle < last) return middle;
+  const double further = std::round((last + target) / 2);
+  return further > last ? further : target;
+}
+
 void explain(ScalingPrediction& prediction, const ScalingSeries& series, const Situation& situation,
              const ScalingPoint& target) {
   const double last = series.points.back().workers;
@@ -129,9 +139,9 @@ void explain(ScalingPrediction& prediction, const ScalingSeries& series, const S
     prediction.width.push_back(
         "two worker counts cannot tell a loss that levels off from one that "
         "goes on");
-    prediction.unknowns.push_back(fmt::format(
-        "whether the loss levels off: run {:g} workers",
-        ratio > 2 ? 2 * last : std::round(std::sqrt(series.points.front().workers * last))));
+    prediction.unknowns.push_back(
+        fmt::format("whether the loss levels off: run {:g} workers",
+                    third_count(series.points.front().workers, last, target.workers)));
   }
   if (ratio > 2.5) {
     prediction.width.push_back(fmt::format("{:.3g} times the largest measured count", ratio));
@@ -162,8 +172,9 @@ void explain(ScalingPrediction& prediction, const ScalingSeries& series, const S
 }
 
 double scale_at(const EvidencePrior& part, const Situation& situation) {
-  const Mixture mixture = mix(part.gate, situation);
-  return spread_scale(part.spread, shape_terms(part.gate, situation, mixture), regime(situation));
+  const Mixture mixture = mix(part.gates, situation);
+  return spread_scale(part.spread, shape_terms(part.gates.front().forms, situation, mixture),
+                      regime(situation));
 }
 
 /// Errors add up as in a random walk at least: no target is surer than one nearer by, times the
@@ -208,7 +219,7 @@ ScalingPrediction beyond(const ScalingSeries& series, const ScalingPoint& target
                          const Prior& prior) {
   const Situation situation = describe(series, target);
   const EvidencePrior& part = prior.of(situation.evidence);
-  const Mixture mixture = mix(part.gate, situation);
+  const Mixture mixture = mix(part.gates, situation);
   const double scale = scale_over_way(series, target, part, situation);
   // The prior's series are single runs: their noise is in its quantiles. Only what repeats show
   // beyond that is added.
@@ -225,13 +236,22 @@ ScalingPrediction beyond(const ScalingSeries& series, const ScalingPoint& target
             -std::hypot(part.spread.low_quantile * scale, noise),
             std::min(std::hypot(part.spread.high_quantile * scale, noise), room));
   prediction.low = bounded_low(series, target, prediction, noise);
-  for (std::size_t f = 0; f < part.gate.forms.size(); ++f) {
-    prediction.shares.push_back({part.gate.forms[f], mixture.weights[f]});
+  const std::vector<Form>& forms = part.gates.front().forms;
+  for (std::size_t f = 0; f < forms.size(); ++f) {
+    prediction.shares.push_back({forms[f], mixture.weights[f]});
   }
   std::stable_sort(prediction.shares.begin(), prediction.shares.end(),
                    [](const FormShare& a, const FormShare& b) { return a.weight > b.weight; });
   explain(prediction, series, situation, target);
   return prediction;
+}
+
+/// No count is predicted to be more efficient than the best that was measured.
+void bound_by_best(ScalingPrediction& prediction, const ScalingSeries& series, double workers) {
+  double best = 0;
+  for (const ScalingPoint& point : series.points) best = std::max(best, point.rate / point.workers);
+  prediction.rate = std::min(prediction.rate, best * workers);
+  prediction.low = std::min(prediction.low, prediction.rate);
 }
 
 ScalingPrediction dispatch(const ScalingSeries& series, const ScalingPoint& target,
@@ -249,7 +269,7 @@ ScalingPrediction dispatch(const ScalingSeries& series, const ScalingPoint& targ
 
 ScalingPrediction predict_rate(const ScalingSeries& series, const ScalingPoint& target,
                                const Prior& prior) {
-  if (!std::isfinite(target.workers) || target.workers < 1 || target.workers > 1e9) {
+  if (!std::isfinite(target.workers) || target.workers < 1 || target.workers > kMostWorkers) {
     throw Error(ErrorKind::kUsage, fmt::format("cannot predict for {:g} workers", target.workers),
                 "give a whole number from 1 to 1,000,000,000");
   }
@@ -264,6 +284,7 @@ ScalingPrediction predict_rate(const ScalingSeries& series, const ScalingPoint& 
     for (double* rate : {&prediction.rate, &prediction.low, &prediction.high}) {
       *rate = strong.strong_rate(target.workers, *rate);
     }
+    if (!prediction.measured) bound_by_best(prediction, series, target.workers);
     // Where no overhead is left to be uncertain about, the noise of a run still is.
     const double noise = std::exp(std::min(kNormal90 * noise_of(series), kLongestLog));
     prediction.low = std::min(prediction.low, prediction.rate / noise);

@@ -47,6 +47,15 @@ TEST(ScalingPrediction, LeavingTheHostIsWiderAndNamesTheRunThatWouldSettleIt) {
   EXPECT_NE(across.unknowns.front().find("two hosts"), std::string::npos);
 }
 
+TEST(ScalingPrediction, TheRunThatWouldSettleItWasNotMadeYet) {
+  for (const double target : {3.0, 4.0, 16.0}) {
+    const auto p = predict_rate(from_efficiencies({{1, 1}, {2, 0.9}}, 64), {target, 0, 0});
+    ASSERT_EQ(p.unknowns.size(), 1u);
+    EXPECT_EQ(p.unknowns.front().find("run 1 "), std::string::npos) << p.unknowns.front();
+    EXPECT_EQ(p.unknowns.front().find("run 2 "), std::string::npos) << p.unknowns.front();
+  }
+}
+
 TEST(ScalingPrediction, FewerPointsMeanWiderIntervals) {
   const auto one = predict_rate(from_efficiencies({{1, 1}}, 8), {8, 0, 0});
   const auto many = predict_rate(from_efficiencies({{1, 1}, {2, 0.97}, {4, 0.95}}, 8), {8, 0, 0});
@@ -148,7 +157,11 @@ TEST(ScalingPrediction, NeverReturnsNonsense) {
     if (s.points.empty()) continue;
     s.scaling = round % 7 == 0 ? Scaling::kStrong : Scaling::kWeak;
     const double target = round % 3 == 0 ? 1e9 : 1 + static_cast<double>(rng.below(5000));
-    expect_sane(predict_rate(s, {target, 0, static_cast<int>(rng.below(6))}));
+    const auto p = predict_rate(s, {target, 0, static_cast<int>(rng.below(6))});
+    expect_sane(p);
+    double best = 0;
+    for (const ScalingPoint& point : s.points) best = std::max(best, point.rate / point.workers);
+    if (target > s.points.front().workers) EXPECT_LE(p.rate, best * target * (1 + 1e-9));
     if (HasFailure()) FAIL() << "round " << round;
   }
 }

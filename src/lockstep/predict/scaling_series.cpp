@@ -28,7 +28,7 @@ double work(Metric metric, Scaling scaling, double workers) {
 }
 
 bool usable(const ScalingPoint& point) {
-  return std::isfinite(point.workers) && point.workers >= 1 && std::isfinite(point.rate) &&
+  return point.workers >= 1 && point.workers <= kMostWorkers && std::isfinite(point.rate) &&
          point.rate > 1e-100 && point.rate < 1e100;
 }
 
@@ -67,7 +67,9 @@ ScalingSeries make_series(std::string name, const std::vector<ScalingPoint>& mea
       by_count[point.workers].push_back(point);
     } else {
       series.notes.push_back(fmt::format(
-          "left out a value at {:g} workers: not a positive, finite measurement", point.workers));
+          "left out a value at {:g} workers: {}", point.workers,
+          point.workers > kMostWorkers ? "no job has as many workers"
+                                       : "not a positive, finite measurement"));
     }
   }
   double squares = 0;

@@ -24,6 +24,9 @@ double rate_of(Metric metric, Scaling scaling, double workers, double value);
 /// The inverse: the value of the metric at a rate.
 double value_of(Metric metric, Scaling scaling, double workers, double rate);
 
+/// More than any job has; larger counts are not measurements, and nothing is predicted for them.
+inline constexpr double kMostWorkers = 1e9;
+
 /// One measured worker count.
 struct ScalingPoint {
   double workers = 0;
@@ -45,8 +48,8 @@ struct ScalingSeries {
   std::vector<std::string> notes;  ///< what was left out or merged, one sentence each
 };
 
-/// Sorts, leaves out what cannot be a measurement (zero, negative, not finite; said in `notes`) and
-/// merges repeats of a count into their median. The result may be empty.
+/// Sorts, leaves out what cannot be a measurement (zero, negative, infinite, absurd; see `notes`),
+/// and merges repeats of a count into their median. The result may be empty.
 ScalingSeries make_series(std::string name, const std::vector<ScalingPoint>& measured,
                           int devices_per_host = 0);
 

@@ -33,6 +33,8 @@ struct TableSeries {
   std::optional<std::int64_t> global_batch;
   std::optional<std::int64_t> examples;
   std::optional<std::int64_t> epochs;
+  /// No run had this batch: the values at measured counts are derived from other batches.
+  bool derived = false;
   std::string source;                  ///< the table's `source` column, for grouping
   std::vector<WholeRun> whole_runs;    ///< see most_direct()
   std::vector<MeasuredPhases> phases;  ///< ascending counts; empty where none were measured
