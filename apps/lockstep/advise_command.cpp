@@ -9,6 +9,7 @@
 #include <set>
 
 #include "command.h"
+#include "host_capacity.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
 #include "lockstep/predict/advice.h"
@@ -27,7 +28,7 @@ struct AdviseOptions {
   std::string deadline;
   double budget = 0;
   std::vector<std::string> prices;
-  std::int64_t max_workers = 16;
+  std::int64_t max_workers = 0;  ///< 0 = not given
   std::int64_t epochs = 0;
   std::int64_t examples = 0;
   bool next = false;
@@ -181,6 +182,21 @@ void check_one_job(const std::vector<predict::TableSeries>& measured) {
               fmt::format("name one: --model {}", *models.begin()));
 }
 
+/// What was asked for; otherwise what the hosts of the runs hold, since workers beyond that need
+/// hosts that nobody has spoken of.
+std::int64_t most_workers(const AdviseOptions& options, std::vector<std::string>& notes) {
+  constexpr std::int64_t kUsual = 16;
+  if (options.max_workers > 0) return options.max_workers;
+  if (!options.source.table.empty()) return kUsual;
+  const auto held = workers_that_hosts_hold(options.source.store_path, options.source.study);
+  if (!held) return kUsual;
+  notes.push_back(fmt::format(
+      "up to {} worker{} considered, as many as the hosts of these runs hold; --max-workers "
+      "considers more",
+      *held, *held == 1 ? " is" : "s are"));
+  return *held;
+}
+
 void run(const GlobalOptions& global, AdviseOptions& options) {
   options.source.store_path = global.store_path;
   predict::AdviceQuestion question;
@@ -188,20 +204,20 @@ void run(const GlobalOptions& global, AdviseOptions& options) {
   question.measured =
       series_of_rows(rows, options.source.table.empty(), options.source.series_column);
   check_one_job(question.measured);
-  question.max_workers = static_cast<double>(options.max_workers);
+  std::vector<std::string> notes;
+  question.max_workers = static_cast<double>(most_workers(options, notes));
   if (!options.deadline.empty())
     question.deadline_s = parse_duration(options.deadline, "--deadline");
   if (options.budget > 0) question.budget = options.budget;
   question.price_per_hour = parse_prices(options.prices);
   if (options.epochs > 0) question.epochs = options.epochs;
   if (options.examples > 0) question.examples = options.examples;
-  std::vector<std::string> notes;
   if (!options.target.empty()) {
     TargetEpochs epochs = epochs_to_target(rows, parse_target(options.target));
     if (options.examples > 0) epochs.examples = static_cast<double>(options.examples);
     question.steps = steps_model(epochs);
     if (!question.examples) question.examples = static_cast<std::int64_t>(epochs.examples);
-    notes = epochs.notes;
+    notes.insert(notes.end(), epochs.notes.begin(), epochs.notes.end());
   }
   const Advice advice = predict::advise(question);
   if (global.json) {
@@ -228,8 +244,10 @@ void add_advise_command(CLI::App& app, const GlobalOptions& global) {
       ->check(CLI::Range(1e-6, 1e12));
   command.add_option("--price", options->prices, "Price of one device an hour: v100=2.48/h")
       ->delimiter(',');
-  command.add_option("--max-workers", options->max_workers, "Largest count to consider")
-      ->capture_default_str()
+  command
+      .add_option("--max-workers", options->max_workers,
+                  "Largest count to consider (default: what the hosts of the store's runs hold; 16 "
+                  "of a table)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   command.add_option("--epochs", options->epochs, "Epochs of the whole run")
       ->check(CLI::Range(std::int64_t{1}, kMostExamples));

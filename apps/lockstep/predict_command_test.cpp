@@ -6,7 +6,9 @@
 
 #include "command_fixture.h"
 #include "lockstep/base/error.h"
+#include "lockstep/record/event.h"
 #include "lockstep/store/calibrations.h"
+#include "lockstep/store/run_writer.h"
 #include "quantities.h"
 
 namespace lockstep::cli {
@@ -209,6 +211,51 @@ TEST_F(PredictCommand, KnowsProcessorsThatWereCalibrated) {
   const Outcome none = at("cpu:7");
   EXPECT_EQ(none.code, 2);
   EXPECT_NE(none.err.find("lockstep bench device"), std::string::npos);
+}
+
+/// On one host of two cores.
+void add_run_of_two_cores(const std::string& store, int workers, double epoch_s) {
+  store::RunWriter writer(store, {"s", "cell", 0});
+  record::RunStarted start;
+  start.spec.recipe = "fashion";
+  start.spec.data = {"fashion-mnist", "/data", false, 60'000, 10'000};
+  start.spec.device = "cpu";
+  start.spec.workers = workers;
+  start.spec.threads_per_worker = 1;
+  start.spec.batch_per_worker = 32;
+  start.spec.epochs = 3;
+  start.machine.host = "box";
+  start.machine.cores = 2;
+  writer.write(start);
+  for (int number = 1; number <= 3; ++number) {
+    record::EpochResult epoch;
+    epoch.epoch = number;
+    epoch.train_s = epoch_s;
+    epoch.examples = 60'000;
+    epoch.examples_per_s = 60'000 / epoch_s;
+    writer.write(epoch);
+  }
+  writer.write(record::RunEnded{record::RunStatus::kDone, 1, 3 * epoch_s, 0, ""});
+}
+
+TEST_F(PredictCommand, AdviceOnRunsStaysWithinTheirHostsUnlessToldOtherwise) {
+  add_run_of_two_cores(store(), 1, 10);
+  add_run_of_two_cores(store(), 2, 5.2);
+  const auto most_considered = [](const Outcome& outcome) {
+    const nlohmann::json advice = outcome.json();
+    double most = 0;
+    for (const auto& one : advice["candidates"]) {
+      most = std::max(most, one["workers"].get<double>());
+    }
+    return most;
+  };
+  const Outcome usual = run("--json advise");
+  ASSERT_EQ(usual.code, 0) << usual.err;
+  EXPECT_EQ(most_considered(usual), 2);
+  EXPECT_NE(usual.out.find("as many as the hosts of these runs hold"), std::string::npos);
+  const Outcome more = run("--json advise --max-workers 8");
+  ASSERT_EQ(more.code, 0) << more.err;
+  EXPECT_EQ(most_considered(more), 8);
 }
 
 }  // namespace

@@ -18,11 +18,14 @@ class TestFolder {
   TestFolder() {
     std::string name = ::testing::TempDir() + "lockstep-test-XXXXXX";
     if (!::mkdtemp(name.data())) throw std::runtime_error("mkdtemp failed");
-    path_ = name;
+    root_ = name;
+    // Importers read facts from the name of a log's folder, and a random one may say "4w".
+    path_ = root_ / "files";
+    std::filesystem::create_directory(path_);
   }
   ~TestFolder() {
     std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+    std::filesystem::remove_all(root_, ignored);
   }
   TestFolder(const TestFolder&) = delete;
   TestFolder& operator=(const TestFolder&) = delete;
@@ -46,6 +49,7 @@ class TestFolder {
   }
 
  private:
+  std::filesystem::path root_;
   std::filesystem::path path_;
 };
 

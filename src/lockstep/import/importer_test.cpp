@@ -109,7 +109,9 @@ TEST(Importer, ZeroBytesPartLinesInsteadOfJoiningThem) {
   std::string text =
       "Epoch 1/2#- 5s - loss: 1.0 - acc: 0.5#Epoch 2/2# - 4s - loss: 0.5 - acc: 0.7#";
   for (char& c : text) c = c == '#' ? '\0' : c;
-  const ImportedFile file = import_text(text, "zeros.log", {.format = "keras"});
+  ImportOptions options;
+  options.format = "keras";
+  const ImportedFile file = import_text(text, "zeros.log", options);
   ASSERT_EQ(file.runs.at(0).epochs.size(), 2u);
   EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].train_s, 4);
   EXPECT_EQ(file.warnings.at(0), "zeros.log line 1 holds binary data; the text around it was read");

@@ -58,7 +58,8 @@ TEST(Backtest, ASourceIsPredictedWithoutAnythingOfIt) {
   ASSERT_TRUE(can_hold_out_sources(all));
   for (const HeldOut& held : cross_validate_largest(all, Unseen::kSource)) {
     const auto at = std::stoi(held.series.substr(held.series.find(' ')));
-    if (at % 4 == 3) EXPECT_GT(held.predicted.rate, 2 * held.actual.rate) << held.series;
+    if (at % 4 != 3) continue;
+    EXPECT_GT(held.predicted.rate, 2 * held.actual.rate) << held.series;
   }
 }
 

@@ -161,7 +161,9 @@ TEST(ScalingPrediction, NeverReturnsNonsense) {
     expect_sane(p);
     double best = 0;
     for (const ScalingPoint& point : s.points) best = std::max(best, point.rate / point.workers);
-    if (target > s.points.front().workers) EXPECT_LE(p.rate, best * target * (1 + 1e-9));
+    if (target > s.points.front().workers) {
+      EXPECT_LE(p.rate, best * target * (1 + 1e-9));
+    }
     if (HasFailure()) FAIL() << "round " << round;
   }
 }
