@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Study e's question: how much faster are two workers than one, by strategy and batch?
 
-Runs fashion with one worker and with two, in turn, for each batch; a run in turn with the others sees
+Runs a recipe with one worker and with two, in turn, for each batch; a run in turn with the others sees
 the same noise of the machine. Prints the speedup (same data, throughput of two / of one) of each
 strategy, median over rounds.
 
   bench/strategies/strategies.py --lockstep build/release/bin/lockstep --batches 8,32,128,512
+  bench/strategies/strategies.py --recipe cifar-resnet18 --data synthetic --batches 2,8,32 --examples 160 \
+      --strategies overlap,central --backend gloo
 """
 import argparse
 import json
@@ -18,9 +20,12 @@ def throughput(options, workers, batch, strategy):
     """Examples a second of all workers, from the mean step without the first tenth."""
     steps = max(20, options.examples // (workers * batch))
     done = subprocess.run(
-        [options.lockstep, "--store", options.store, "--json", "train", "fashion", "-n", str(workers),
+        [options.lockstep, "--store", options.store, "--json", "train", options.recipe, "-n", str(workers),
          "--batch", str(batch), "--threads", "1", "--strategy", strategy, "--steps", str(steps),
-         "--epochs", "100", "--no-validation"], capture_output=True, text=True)
+         "--epochs", "100", "--no-validation"]
+        + (["--data", options.data] if options.data else [])
+        + (["--backend", options.backend] if options.backend and workers > 1 else []),
+        capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr)
     times = []
@@ -37,6 +42,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--lockstep", default="build/release/bin/lockstep")
     parser.add_argument("--store", default="strategies.db")
+    parser.add_argument("--recipe", default="fashion")
+    parser.add_argument("--data", default="")
+    parser.add_argument("--backend", default="", help="of two workers; default: shared memory")
     parser.add_argument("--batches", default="8,32,128,512")
     parser.add_argument("--strategies", default="overlap,blocking,central,local")
     parser.add_argument("--examples", type=int, default=20000, help="a run")
