@@ -216,6 +216,7 @@ void run(const GlobalOptions& global, AdviseOptions& options) {
     TargetEpochs epochs = epochs_to_target(rows, parse_target(options.target));
     if (options.examples > 0) epochs.examples = static_cast<double>(options.examples);
     question.steps = steps_model(epochs);
+    question.failing_batch = epochs.failing_batch;
     if (!question.examples) question.examples = static_cast<std::int64_t>(epochs.examples);
     notes.insert(notes.end(), epochs.notes.begin(), epochs.notes.end());
   }

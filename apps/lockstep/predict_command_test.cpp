@@ -214,7 +214,8 @@ TEST_F(PredictCommand, KnowsProcessorsThatWereCalibrated) {
 }
 
 /// On one host of two cores.
-void add_run_of_two_cores(const std::string& store, int workers, double epoch_s) {
+void add_run_of_two_cores(const std::string& store, int workers, double epoch_s, int batch = 32,
+                          double accuracy = record::kUnknown) {
   store::RunWriter writer(store, {"s", "cell", 0});
   record::RunStarted start;
   start.spec.recipe = "fashion";
@@ -222,7 +223,7 @@ void add_run_of_two_cores(const std::string& store, int workers, double epoch_s)
   start.spec.device = "cpu";
   start.spec.workers = workers;
   start.spec.threads_per_worker = 1;
-  start.spec.batch_per_worker = 32;
+  start.spec.batch_per_worker = batch;
   start.spec.epochs = 3;
   start.machine.host = "box";
   start.machine.cores = 2;
@@ -233,6 +234,7 @@ void add_run_of_two_cores(const std::string& store, int workers, double epoch_s)
     epoch.train_s = epoch_s;
     epoch.examples = 60'000;
     epoch.examples_per_s = 60'000 / epoch_s;
+    epoch.val_accuracy = accuracy;
     writer.write(epoch);
   }
   writer.write(record::RunEnded{record::RunStatus::kDone, 1, 3 * epoch_s, 0, ""});
@@ -256,6 +258,23 @@ TEST_F(PredictCommand, AdviceOnRunsStaysWithinTheirHostsUnlessToldOtherwise) {
   const Outcome more = run("--json advise --max-workers 8");
   ASSERT_EQ(more.code, 0) << more.err;
   EXPECT_EQ(most_considered(more), 8);
+}
+
+TEST_F(PredictCommand, DoesNotAdviseABatchWhoseRunsMissedTheTarget) {
+  // The large batch is faster an epoch, and after as many epochs it is not there.
+  add_run_of_two_cores(store(), 1, 10, 32, 0.91);
+  add_run_of_two_cores(store(), 2, 6, 32, 0.905);
+  add_run_of_two_cores(store(), 1, 8, 512, 0.85);
+  add_run_of_two_cores(store(), 2, 4, 512, 0.81);
+  const Outcome outcome = run("--json advise --target val_accuracy=0.9");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const nlohmann::json advice = outcome.json();
+  EXPECT_EQ(advice["candidates"].size(), 2u);
+  EXPECT_NE(advice["use"]["series"].get<std::string>().find("b 32"), std::string::npos);
+  EXPECT_NE(outcome.out.find("global batches of 512 and more are left out"), std::string::npos);
+  // Without a target the fastest is what is wanted.
+  EXPECT_NE(run("--json advise").json()["use"]["series"].get<std::string>().find("b 512"),
+            std::string::npos);
 }
 
 }  // namespace

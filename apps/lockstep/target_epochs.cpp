@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -59,15 +60,28 @@ TargetEpochs epochs_to_target(const std::vector<Measurement>& rows, const Target
     if (target.reached_by(row.value) && (run.epoch == 0 || epoch < run.epoch)) run.epoch = epoch;
   }
   if (!noise.empty()) result.noise_scale = median(noise);
-  std::size_t never = 0;
+  std::vector<double> never;
+  double largest = 0;  ///< batch that reached it
   for (const auto& [name, run] : by_run) {
     if (run.epoch > 0) {
       result.measured.push_back({run.batch, run.epoch});
+      largest = std::max(largest, run.batch);
     } else {
-      ++never;
+      never.push_back(run.batch);
     }
   }
-  if (never > 0) result.notes.push_back(fmt::format("{} run(s) never reached the target", never));
+  for (const double batch : never) {
+    if (batch > largest) result.failing_batch = std::min(batch, result.failing_batch.value_or(batch));
+  }
+  if (!never.empty()) {
+    result.notes.push_back(fmt::format("{} run(s) never reached the target", never.size()));
+  }
+  if (result.failing_batch && largest > 0) {
+    result.notes.push_back(fmt::format(
+        "global batches of {:g} and more are left out: their runs ended before they reached the "
+        "target; a longer one would tell",
+        *result.failing_batch));
+  }
   const bool out_of_reach = best && !target.reached_by(*best);
   if (result.measured.empty() && !stable.empty() && !out_of_reach) {
     result.measured = stable;

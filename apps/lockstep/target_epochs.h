@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct TargetEpochs {
   /// Gradient noise scale in examples (metric noise_scale): the batch from which on larger ones
   /// save few steps. 0 = not measured.
   double noise_scale = 0;
+  /// The smallest global batch, above all that did, whose runs ended without reaching the target.
+  std::optional<double> failing_batch;
   std::vector<std::string> notes;
 };
 

@@ -58,7 +58,7 @@ std::optional<Estimate> time_of(TimeOf what, const AdviceQuestion& question,
   if (what == TimeOf::kTotal) return job.total_s;
   if (what == TimeOf::kEpoch) return job.epoch_s;
   const double batch = global_batch_of(table, job.scaling.workers);
-  if (batch <= 0) return std::nullopt;
+  if (batch <= 0 || batch >= question.failing_batch.value_or(HUGE_VAL)) return std::nullopt;
   const auto point = time_to_target(job, *question.steps, batch);
   if (!point) return std::nullopt;
   return mapped(point->hours, [](double hours) { return hours * 3600; });

@@ -34,6 +34,9 @@ struct AdviceQuestion {
   std::optional<std::int64_t> epochs;
   std::optional<std::int64_t> examples;
   std::optional<StepsModel> steps;  ///< to the target; replaces epochs
+  /// From this global batch on no run reached the target, and nothing tells when one would: such
+  /// configurations are not offered.
+  std::optional<double> failing_batch;
 };
 
 /// A run that would tell more.
