@@ -40,6 +40,7 @@ class RunRelay final : public launch::GroupObserver {
       if (launcher_.local()) whole.machine = machine_;
       whole.spec.launcher = launcher_.launcher;
       write(whole);
+      for (const record::WorkerError& error : std::exchange(before_start_, {})) write(error);
       return;
     }
     if (const auto* epoch = std::get_if<record::EpochResult>(&event)) {
@@ -75,7 +76,7 @@ class RunRelay final : public launch::GroupObserver {
     console_.err(fmt::format("warning: {}", failure.error.what()));
     console_.err(how);
     write_error(failure);
-    if (began()) write(record::WorkerError{failure.rank, "restarted", how, ""});
+    write_error(record::WorkerError{failure.rank, "restarted", how, ""});
     ended_.reset();
     restarted_ = true;
   }
@@ -93,10 +94,18 @@ class RunRelay final : public launch::GroupObserver {
 
  private:
   void write_error(const launch::Failure& failure) {
-    if (!began()) return;
     const Error& error = failure.error;
-    write(record::WorkerError{failure.rank, std::string(kind_name(error.kind())), error.what(),
-                              error.hint()});
+    write_error(record::WorkerError{failure.rank, std::string(kind_name(error.kind())),
+                                    error.what(), error.hint()});
+  }
+
+  /// A record begins with the start of the run: what went wrong before waits for it.
+  void write_error(const record::WorkerError& error) {
+    if (!began()) {
+      before_start_.push_back(error);
+    } else {
+      write(error);
+    }
   }
 
   record::RunEnded end_seen_from_here() const {
@@ -122,6 +131,7 @@ class RunRelay final : public launch::GroupObserver {
   const Clock& clock_;
   std::optional<std::int64_t> started_wall_ns_;
   std::optional<record::RunEnded> ended_;
+  std::vector<record::WorkerError> before_start_;
 };
 
 }  // namespace

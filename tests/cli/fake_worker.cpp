@@ -3,6 +3,7 @@
 //
 //   FAKE_WORKER=rank:step:deed   which rank does what when; deeds are listed in misbehave()
 //   FAKE_WORKER_EARLY=deed       every rank does that before the run begins
+//   FAKE_WORKER_EARLY_ONCE=FILE  only if there is no such file yet, which it makes
 //   FAKE_WORKER_FITS=b           batches per worker above that run out of memory
 //   FAKE_WORKER_STEPS=n          steps an epoch (20)
 //   FAKE_WORKER_STEP_MS=n        duration of a step (1)
@@ -86,7 +87,10 @@ class FakeRun {
   }
 
   void run() {
-    if (const std::string deed = variable("FAKE_WORKER_EARLY"); !deed.empty()) {
+    const std::string once = variable("FAKE_WORKER_EARLY_ONCE");
+    const bool again = !once.empty() && std::ifstream(once).good();
+    if (const std::string deed = variable("FAKE_WORKER_EARLY"); !deed.empty() && !again) {
+      if (!once.empty()) std::ofstream(once) << "done";
       deed_ = deed;
       misbehave();
     }

@@ -50,6 +50,21 @@ TEST_F(Train, RecordsTheWholeMachineNotAWorkersShareOfIt) {
   EXPECT_EQ(only_run().started.machine.host, measure::describe_machine().host);
 }
 
+TEST_F(Train, KeepsWhatWentWrongBeforeTheRunBegan) {
+  const auto captured =
+      run(train({"--restarts", "2", "--checkpoint", (folder_ / "checkpoints").string()},
+                {"FAKE_WORKER_EARLY=kill9",
+                 "FAKE_WORKER_EARLY_ONCE=" + (folder_ / "killed").string()}));
+  ASSERT_EQ(captured.status.code, 0) << captured.errors;
+  const auto run = only_run();
+  EXPECT_EQ(run.summary.state, store::RunState::kDone);
+  ASSERT_EQ(run.errors.size(), 2u);
+  EXPECT_NE(run.errors[0].message.find("killed by signal 9"), std::string::npos)
+      << run.errors[0].message;
+  EXPECT_EQ(run.errors[1].kind, "restarted");
+  expect_no_leftovers();
+}
+
 TEST_F(Train, PrintsNoEscapeCodesWhereThereIsNoTerminal) {
   const auto captured = run(train({}));
   EXPECT_EQ(captured.output.find('\033'), std::string::npos);
