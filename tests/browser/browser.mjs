@@ -49,7 +49,6 @@ export async function openPage(browser, url, options = {}) {
 /** Scrolls through the page, so that every chart is drawn. */
 export async function drawAll(page) {
   await page.evaluate(async () => {
-    // The page grows while its charts are drawn.
     for (let y = 0; y < document.documentElement.scrollHeight; y += 500) {
       window.scrollTo({ top: y, behavior: "instant" });
       await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 20)));

@@ -115,6 +115,19 @@ test("a link leads to a chart, also to one that is behind another", async () => 
   await context.close();
 });
 
+for (const width of [1440, 390]) {
+  test(`nothing moves while charts are drawn, ${width} px wide`, async () => {
+    const { page, context } = await openPage(browser, `file://${full}`, { viewport: { width, height: 800 } });
+    const tall = () => page.evaluate(() => document.documentElement.scrollHeight);
+    await page.waitForFunction(() => [...document.querySelectorAll(".plot")].every((box) => box.clientWidth === 0 || box.clientHeight > 0));
+    const before = await tall();
+    assert.ok(await page.locator(".plot:not([data-drawn])").count() > 0);
+    await drawAll(page);
+    assert.equal(await tall(), before);
+    await context.close();
+  });
+}
+
 test("a chart that is chosen is in the address, to be sent around", async () => {
   const { page, context } = await openPage(browser, `file://${study}`);
   await page.locator("select[data-family=scaling]").selectOption("efficiency-1");
@@ -161,9 +174,19 @@ test("what is printed has every chart, whole tables and no buttons", async () =>
   assert.deepEqual(cut, []);
   const undrawn = await page.locator(".plot:not([data-drawn])").count();
   assert.equal(undrawn, 0);
+  // Drawn for the paper, not shrunk to it with room left above and below.
+  const shrunk = await page.evaluate(() =>
+    [...document.querySelectorAll(".plot svg")].filter((svg) => svg.width.baseVal.value > 718 || Math.abs(svg.clientHeight - svg.viewBox.baseVal.height * svg.clientWidth / svg.viewBox.baseVal.width) > 2).length);
+  assert.equal(shrunk, 0);
+  // Browsers leave backgrounds out unless told otherwise, and with them the colours of a legend.
+  assert.equal(await page.locator(".swatch").first().evaluate((swatch) => getComputedStyle(swatch).printColorAdjust), "exact");
   assert.equal(await page.locator("nav, .tools, .chooser, .actions").filter({ visible: true }).count(), 0);
   assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
   assert.ok((await page.pdf()).length > 20_000);
+  await page.emulateMedia({ media: "screen" });
+  await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+  const plot = page.locator(".plot").first();
+  assert.equal(await plot.evaluate((box) => box.querySelector("svg").width.baseVal.value), await plot.evaluate((box) => box.clientWidth));
   assert.deepEqual(problems, []);
   await context.close();
 });

@@ -31,16 +31,27 @@ function rowsOf(chart: BarChart, hidden: Set<string>): Row[] {
   return rows;
 }
 
+/** Long names stand above their bars. */
+function namesAbove(chart: BarChart, place: Place): boolean {
+  return place.narrow || longestName(chart) > 34;
+}
+
+function longestName(chart: BarChart): number {
+  return Math.max(...chart.categories.map((name) => name.length));
+}
+
+function heightOf(chart: BarChart, place: Place): number {
+  return chart.categories.length * (namesAbove(chart, place) ? 46 : 30) + 52;
+}
+
 function draw(chart: BarChart, hidden: Set<string>, parts: string[], place: Place): Element {
   const rows = rowsOf(chart, hidden);
-  const longest = Math.max(...chart.categories.map((name) => name.length));
-  const above = place.narrow || longest > 34;
-  const rowHeight = above ? 46 : 30;
+  const above = namesAbove(chart, place);
   return Plot.plot({
     className: "lockstep-plot",
     width: place.width,
-    height: chart.categories.length * rowHeight + 52,
-    marginLeft: above ? 8 : Math.min(260, 18 + longest * 7),
+    height: heightOf(chart, place),
+    marginLeft: above ? 8 : Math.min(260, 18 + longestName(chart) * 7),
     marginRight: 22,
     marginTop: 6,
     marginBottom: 42,
@@ -75,7 +86,10 @@ function draw(chart: BarChart, hidden: Set<string>, parts: string[], place: Plac
 
 export function barChart(chart: BarChart, hidden: Set<string>): HTMLElement {
   const parts = chart.parts.filter((part) => part.values.some((value) => value > 0)).map((part) => part.name);
-  const { box, redraw } = framed((place) => draw(chart, hidden, parts, place), chart.title);
+  const { box, redraw } = framed(
+    { height: (place) => heightOf(chart, place), draw: (place) => draw(chart, hidden, parts, place) },
+    chart.title,
+  );
   const swatches = parts.map((name, at) => ({ name, colour: phaseColour(name, at), mark: "box" }));
   return element("div", {}, legend(swatches, [], hidden, redraw), box);
 }

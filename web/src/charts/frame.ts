@@ -8,24 +8,39 @@ export interface Place {
 
 const NARROW = 560;
 
-/** What is printed was perhaps never on the screen. */
-window.addEventListener("beforeprint", () => {
-  for (const box of document.querySelectorAll(".plot")) box.dispatchEvent(new Event("draw-now"));
-});
+/** About the text width of A4 and of letter paper, in CSS pixels. */
+const PAPER_WIDTH = 680;
+
+function tellPlots(event: string): void {
+  for (const box of document.querySelectorAll(".plot")) box.dispatchEvent(new Event(event));
+}
+
+/** What is printed was perhaps never on the screen, and a page is narrower: drawn for it, texts stay readable. */
+window.addEventListener("beforeprint", () => tellPlots("draw-for-paper"));
+window.addEventListener("afterprint", () => tellPlots("draw-for-screen"));
+
+/** A chart that can be drawn at any width, and how high it will be there. */
+export interface Drawing {
+  height: (place: Place) => number;
+  draw: (place: Place) => Element;
+}
 
 /**
  * A box that draws its chart at its own width, and again when that changes. Drawing waits until the
- * box comes near the screen, so that a page of many charts opens at once.
+ * box comes near the screen, so that a page of many charts opens at once; until then the box keeps
+ * the chart's room, so that nothing moves under a reader or away from a link.
  */
-export function framed(draw: (place: Place) => Element, title: string): { box: HTMLElement; redraw: () => void } {
+export function framed(drawing: Drawing, title: string): { box: HTMLElement; redraw: () => void } {
   const box = element("div", { class: "plot", role: "img", "aria-label": title, tabindex: "0" });
   let drawn = 0;
   let visible = false;
-  const paint = (): void => {
-    const width = Math.floor(box.clientWidth);
-    if (!visible || width === 0) return;
+  const paint = (width = Math.floor(box.clientWidth)): void => {
+    if (width === 0) return;
+    const place = { width, narrow: width < NARROW };
+    box.style.minHeight = `${drawing.height(place)}px`;
+    if (!visible) return;
     drawn = width;
-    box.replaceChildren(draw({ width, narrow: width < NARROW }));
+    box.replaceChildren(drawing.draw(place));
     box.setAttribute("data-drawn", "yes");
   };
   new ResizeObserver(() => {
@@ -41,11 +56,12 @@ export function framed(draw: (place: Place) => Element, title: string): { box: H
     { rootMargin: "600px" },
   );
   near.observe(box);
-  box.addEventListener("draw-now", () => {
+  box.addEventListener("draw-for-paper", () => {
     visible = true;
-    paint();
+    paint(PAPER_WIDTH);
   });
-  return { box, redraw: paint };
+  box.addEventListener("draw-for-screen", () => paint());
+  return { box, redraw: () => paint() };
 }
 
 export interface Swatch {

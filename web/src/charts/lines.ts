@@ -125,6 +125,10 @@ function ringedLast(chart: LineChart, rows: Row[]): Row[] {
   return [...rows.filter((row) => !ringed.has(row.series)), ...rows.filter((row) => ringed.has(row.series))];
 }
 
+function heightOf(chart: LineChart, place: Place): number {
+  return markRoom(chart.marks) + (place.narrow ? 300 : Math.min(440, Math.max(340, Math.round(place.width * 0.44))));
+}
+
 function draw(chart: LineChart, hidden: Set<string>, names: string[], place: Place): Element {
   const all = rowsOf(chart);
   const rows = ringedLast(chart, all.filter((row) => !hidden.has(row.series)));
@@ -136,7 +140,7 @@ function draw(chart: LineChart, hidden: Set<string>, names: string[], place: Pla
   return Plot.plot({
     className: "lockstep-plot",
     width: place.width,
-    height: markRoom(chart.marks) + (place.narrow ? 300 : Math.min(440, Math.max(340, Math.round(place.width * 0.44)))),
+    height: heightOf(chart, place),
     marginLeft: place.narrow ? 46 : 60,
     marginRight: 18,
     marginTop: 34 + markRoom(chart.marks),
@@ -191,7 +195,10 @@ function legendOf(chart: LineChart, hidden: Set<string>, redraw: () => void): HT
 /** A chart whose data may change: it is drawn anew in its place, so that nothing around it moves. */
 export function changingLineChart(first: LineChart, hidden: Set<string>): { node: HTMLElement; show: (chart: LineChart) => void } {
   let chart = first;
-  const { box, redraw } = framed((place) => draw(chart, hidden, namesOf(chart), place), first.title);
+  const { box, redraw } = framed(
+    { height: (place) => heightOf(chart, place), draw: (place) => draw(chart, hidden, namesOf(chart), place) },
+    first.title,
+  );
   let above = legendOf(first, hidden, redraw);
   const node = element("div", {}, above, box);
   const show = (next: LineChart): void => {

@@ -7,6 +7,10 @@ import { byPhase, distinct, phaseColour } from "./palette";
 
 type Domain = [number, number];
 
+function heightOf(chart: SpanChart): number {
+  return chart.lanes.length * 34 + 58;
+}
+
 function draw(chart: SpanChart, hidden: Set<string>, names: string[], domain: Domain, place: Place): Element {
   const rows = chart.spans
     .filter(([, , , name]) => !hidden.has(name))
@@ -24,7 +28,7 @@ function draw(chart: SpanChart, hidden: Set<string>, names: string[], domain: Do
   return Plot.plot({
     className: "lockstep-plot",
     width: place.width,
-    height: chart.lanes.length * 34 + 58,
+    height: heightOf(chart),
     marginLeft: 62,
     marginRight: 22,
     marginTop: 6,
@@ -50,7 +54,10 @@ export function spanChart(chart: SpanChart, hidden: Set<string>): HTMLElement {
   const whole: Domain = [0, Math.max(...chart.spans.map(([, , end]) => end))];
   let domain: Domain = [...whole];
   const names = byPhase(distinct(chart.spans.map(([, , , name]) => name)));
-  const { box, redraw } = framed((place) => draw(chart, hidden, names, domain, place), chart.title);
+  const { box, redraw } = framed(
+    { height: () => heightOf(chart), draw: (place) => draw(chart, hidden, names, domain, place) },
+    chart.title,
+  );
   const show = (from: number, to: number): void => {
     const least = (whole[1] - whole[0]) / 2000;
     const low = Math.max(whole[0], Math.min(from, to));
