@@ -6,9 +6,8 @@
 
 namespace lockstep::cli {
 
-/// The most workers that the hosts of a finished run have room for, with the threads (or the GPU)
-/// that each worker had there, or that were run; over the runs of a store, or of one study in it.
-/// Nothing where no run tells what its host has, as imported ones do not.
+/// The most workers that the hosts of a finished run have room for, over the runs of a store or of
+/// one study in it; see record::host_room().
 std::optional<std::int64_t> workers_that_hosts_hold(const std::string& store_path,
                                                     const std::string& study);
 

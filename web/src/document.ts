@@ -100,6 +100,9 @@ export interface Advice {
   cost: number;
   cost_text: string;
   cost_means: string;
+  /** how well it learned, where that is known: the metric and its value */
+  quality_means: string;
+  quality_text: string;
   origin: string;
 }
 

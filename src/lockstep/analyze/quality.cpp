@@ -37,6 +37,19 @@ std::span<const std::string> quality_metrics() {
   return kMetrics;
 }
 
+std::string quality_name(std::string metric) {
+  if (metric.starts_with("val_")) metric.replace(0, 4, "validation ");
+  if (metric.starts_with("train_")) metric.replace(0, 6, "training ");
+  return metric;
+}
+
+bool quality_held(const std::string& metric, double value, double best) {
+  // A loss that differs by less than this factor, an accuracy by less than this much, has held.
+  constexpr double kHeldLoss = 1.1;
+  constexpr double kHeldAccuracy = 0.01;
+  return higher_is_better(metric) ? best - value < kHeldAccuracy : value < best * kHeldLoss;
+}
+
 bool higher_is_better(const std::string& metric) {
   return metric.ends_with("accuracy");
 }

@@ -13,6 +13,12 @@ namespace lockstep::analyze {
 /// The metrics that say how well a network learned, losses first.
 std::span<const std::string> quality_metrics();
 
+/// "validation accuracy", "training loss".
+std::string quality_name(std::string metric);
+
+/// Whether a value is as good as the best one, but for what training again would change.
+bool quality_held(const std::string& metric, double value, double best);
+
 /// True for accuracies, false for losses.
 bool higher_is_better(const std::string& metric);
 

@@ -11,10 +11,6 @@
 namespace lockstep::analyze {
 namespace {
 
-/// A loss that differs by less than this factor, an accuracy by less than this much, has held.
-constexpr double kHeldLoss = 1.1;
-constexpr double kHeldAccuracy = 0.01;
-
 struct Range {
   double low = 0;
   double high = 0;
@@ -71,12 +67,6 @@ std::optional<std::int64_t> best_in_between(const ByBatch& values, bool higher_i
   return best->first;
 }
 
-std::string plain_name(std::string metric) {
-  if (metric.starts_with("val_")) metric.replace(0, 4, "validation ");
-  if (metric.starts_with("train_")) metric.replace(0, 6, "training ");
-  return metric;
-}
-
 std::string quality_sentence(const std::string& model, const std::string& metric,
                              const ByBatch& values) {
   const double first = values.begin()->second.mean();
@@ -88,8 +78,9 @@ std::string quality_sentence(const std::string& model, const std::string& metric
     least = std::min(least, range.mean());
     most = std::max(most, range.mean());
   }
-  const bool held = accuracy ? most - least < kHeldAccuracy : most < least * kHeldLoss;
-  const std::string name = plain_name(metric);
+  const bool held =
+      accuracy ? quality_held(metric, least, most) : quality_held(metric, most, least);
+  const std::string name = quality_name(metric);
   const std::string numbers = by_batch_text(values);
   if (held) return fmt::format("{}: {} held as the global batch grew: {}.", model, name, numbers);
   const bool rose = last > first;

@@ -330,7 +330,7 @@ std::optional<NextRun> find_next(const AdviceQuestion& question, const Advice& a
   const Candidate* best = nullptr;
   double most = 0;
   for (const Candidate& one : advice.candidates) {
-    if (one.job.scaling.measured) continue;
+    if (one.job.scaling.measured || one.workers > question.room.value_or(HUGE_VAL)) continue;
     const double chance = chance_of_change(question, advice, one);
     // Of runs that tell about as much, the cheaper one.
     const bool cheaper = best != nullptr && chance > 0.8 * most && one.workers < best->workers;
@@ -340,8 +340,12 @@ std::optional<NextRun> find_next(const AdviceQuestion& question, const Advice& a
     most = std::max(most, chance);
   }
   if (best == nullptr) return std::nullopt;
-  return NextRun{best->name, best->workers, chance_of_change(question, advice, *best),
-                 best->job.epoch_s, best->time_s};
+  return NextRun{best->series,
+                 best->name,
+                 best->workers,
+                 chance_of_change(question, advice, *best),
+                 best->job.epoch_s,
+                 best->time_s};
 }
 
 /// Throws when all that was measured is larger than what may be used.

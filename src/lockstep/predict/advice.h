@@ -28,6 +28,9 @@ struct Candidate {
 struct AdviceQuestion {
   std::vector<TableSeries> measured;
   double max_workers = 16;
+  /// How many the hosts at hand can run. Larger counts are answered all the same, as what other
+  /// hosts would give, but no run of them is asked for.
+  std::optional<double> room;
   std::optional<double> deadline_s;
   std::optional<double> budget;
   std::map<std::string, double> price_per_hour;  ///< of one device, by device name
@@ -41,6 +44,7 @@ struct AdviceQuestion {
 
 /// A run that would tell more.
 struct NextRun {
+  std::size_t at = 0;  ///< index into the question's measured series
   std::string series;
   double workers = 0;
   double changes_decision = 0;      ///< probability

@@ -52,7 +52,11 @@ std::string name_of(const Measurement& row, const std::string& series_column) {
     add("B " + std::to_string(*row.global_batch));
   }
   for (const auto& [column, text] : row.notes) {
-    if (column != "series" && column != "study" && column != "line") add(text);
+    if (column == "threads_per_worker") {
+      add(text + (text == "1" ? " thread" : " threads"));
+    } else if (column != "series" && column != "study" && column != "line") {
+      add(text);
+    }
   }
   return name.empty() ? "all rows" : name;
 }
@@ -117,6 +121,7 @@ TableSeries make_table_series(const std::vector<const Measurement*>& rows,
   table.examples = first.examples;
   table.epochs = first.epochs;
   table.source = note(first, "source");
+  table.notes = first.notes;
   std::vector<ScalingPoint> points;
   for (const Measurement* row : rows) {
     const auto workers = static_cast<double>(*row->workers);

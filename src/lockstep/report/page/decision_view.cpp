@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "lockstep/analyze/quality.h"
 #include "lockstep/report/page/views.h"
+#include "lockstep/report/study_columns.h"
 
 namespace lockstep::report {
 namespace {
@@ -70,6 +72,11 @@ Table candidates_table(const JobAdvice& job) {
        priced ? "N x time x price" : "N x time"},
       {"origin", "", "origin", Align::kLeft, ""},
       {"choice", "", "choice", Align::kLeft, "pareto: none is both faster and cheaper"}};
+  const bool judged = !job.quality_metric.empty();
+  if (judged) {
+    table.columns.push_back({analyze::quality_name(job.quality_metric), "", job.quality_metric,
+                             Align::kRight, "of the last epoch, where it was run"});
+  }
   for (std::size_t i = 0; i < advice.candidates.size(); ++i) {
     const Candidate& one = advice.candidates[i];
     const std::string mark = i == job.at          ? "use"
@@ -82,6 +89,9 @@ Table candidates_table(const JobAdvice& job) {
          known ? Cell() : significant(one.time_s.low),
          known ? Cell() : significant(one.time_s.high), significant(one.cost.value),
          known ? "measured" : "predicted", mark.empty() ? Cell() : Cell(mark)});
+    if (judged) {
+      table.rows.back().push_back(four_digits(job.learned(i)));
+    }
   }
   table.label_columns = 2;
   return table;
@@ -104,6 +114,12 @@ Chart decision_chart(const JobAdvice& job, std::size_t at, bool cost) {
                           false,
                           {{chosen.workers, value, {}, {}, "advised"}}});
   lines.marks.push_back({'x', chosen.workers, fmt::format("advised: {:g}", chosen.workers)});
+  const bool beyond = std::any_of(
+      job.advice.candidates.begin(), job.advice.candidates.end(),
+      [&](const Candidate& one) { return job.room && one.workers > *job.room; });
+  if (beyond) {
+    lines.marks.push_back({'x', *job.room, fmt::format("the host has room for {:g}", *job.room)});
+  }
   const std::string what = cost ? job.advice.cost_means : "time of " + job.advice.time_means;
   return {fmt::format("decision-{}-{}", at + 1, cost ? "cost" : "time"),
           fmt::format("{}: {} against workers", job.job, what),

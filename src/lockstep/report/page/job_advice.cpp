@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "lockstep/analyze/quality.h"
 #include "lockstep/analyze/verdict_parts.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/units.h"
+#include "lockstep/record/host_room.h"
+#include "lockstep/report/page/job_words.h"
 #include "lockstep/report/page/series_labels.h"
 #include "lockstep/report/page/views.h"
 
@@ -13,6 +16,13 @@ namespace lockstep::report {
 namespace {
 
 using predict::Candidate;
+using predict::TableSeries;
+
+bool same_epochs(const JobAdvice& job) {
+  return std::all_of(job.series.begin(), job.series.end(), [&](const TableSeries& one) {
+    return one.epochs == job.series.front().epochs;
+  });
+}
 
 /// What the times are of, where nobody asked for epochs: the run as long as it was measured, where
 /// that is known, else an epoch.
@@ -21,16 +31,14 @@ std::string time_meant(const JobAdvice& job) {
                                  [](const Candidate& one) { return one.job.total_s.has_value(); });
   if (!whole) return "one epoch";
   const auto epochs = job.series.front().epochs;
-  const bool same = std::all_of(job.series.begin(), job.series.end(),
-                                [&](const auto& one) { return one.epochs == epochs; });
-  if (!same || !epochs) return "the whole run";
+  if (!same_epochs(job) || !epochs) return "the whole run";
   return *epochs == 1 ? "one epoch" : fmt::format("{} epochs", *epochs);
 }
 
 /// The counts that the verdict names for a series: those up to which every step pays. Empty where
 /// it says nothing about the series, as it was measured on one count.
 std::vector<double> paying_counts(const std::vector<analyze::SpeedupGroup>& groups,
-                                  const predict::TableSeries& series) {
+                                  const TableSeries& series) {
   std::vector<double> counts;
   for (const analyze::SpeedupGroup& group : groups) {
     for (const analyze::PointSeries& points : analyze::series_of(group)) {
@@ -42,134 +50,179 @@ std::vector<double> paying_counts(const std::vector<analyze::SpeedupGroup>& grou
   return counts;
 }
 
-/// The choice and the verdict must not contradict each other: of each series only the count that
-/// pays by the verdict's rule is taken, and among those the least product of time and cost. Where
-/// the verdict judged nothing, advise()'s own choice stands.
-std::size_t choose(const JobAdvice& job, const std::vector<analyze::SpeedupGroup>& groups) {
+std::vector<std::size_t> paying_candidates(const JobAdvice& job,
+                                           const std::vector<analyze::SpeedupGroup>& groups) {
   std::vector<std::vector<double>> paying;
-  for (const predict::TableSeries& one : job.series) paying.push_back(paying_counts(groups, one));
-  std::optional<std::size_t> best;
-  const auto& all = job.advice.candidates;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::vector<double>& counts = paying[all[i].series];
-    if (std::find(counts.begin(), counts.end(), all[i].workers) == counts.end()) continue;
-    const auto product = [&](std::size_t at) { return all[at].time_s.value * all[at].cost.value; };
-    if (!best || product(i) < product(*best)) best = i;
+  for (const TableSeries& one : job.series) paying.push_back(paying_counts(groups, one));
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < job.advice.candidates.size(); ++i) {
+    const Candidate& one = job.advice.candidates[i];
+    const std::vector<double>& counts = paying[one.series];
+    if (std::find(counts.begin(), counts.end(), one.workers) != counts.end()) found.push_back(i);
   }
-  return best.value_or(job.advice.chosen);
+  return found;
 }
 
-std::string origin(const Candidate& one) {
-  return one.measured ? "measured" : "predicted";
-}
-
-/// "4 would be 1.29x as fast for 1.55x the device-hours", for the next larger count of the series.
-std::string beyond(const JobAdvice& job) {
-  const Candidate& chosen = job.chosen();
-  const Candidate* larger = nullptr;
-  for (const Candidate& one : job.advice.candidates) {
-    if (one.series != chosen.series || one.workers <= chosen.workers) continue;
-    if (larger == nullptr || one.workers < larger->workers) larger = &one;
+std::vector<std::size_t> measured_candidates(const JobAdvice& job) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < job.advice.candidates.size(); ++i) {
+    if (job.advice.candidates[i].measured) found.push_back(i);
   }
-  if (larger == nullptr) return "";
-  const double gain = chosen.time_s.value / larger->time_s.value;
-  const std::string how = larger->measured == chosen.measured ? "" : ", " + origin(*larger);
-  if (gain < 1) {
-    return fmt::format("{:g} would be slower ({}{})", larger->workers,
-                       format_seconds(Seconds(larger->time_s.value)), how);
-  }
-  return fmt::format("{:g} would be {:.2f}x as fast for {:.2f}x the {}{}", larger->workers, gain,
-                     larger->cost.value / chosen.cost.value, job.advice.cost_means, how);
+  return found;
 }
 
-/// "8 workers, B = 512: 7.29 s, 0.0162 device-hours, predicted".
-std::string described(const JobAdvice& job, const Candidate& one) {
-  return fmt::format("{:g} worker{}, {}: {}, {:.3g} {}, {}", one.workers,
-                     one.workers == 1 ? "" : "s", job.labels[one.series],
-                     format_seconds(Seconds(one.time_s.value)), one.cost.value,
-                     job.advice.cost_means, origin(one));
-}
-
-std::vector<std::string> reasons_of(const JobAdvice& job) {
-  const predict::Advice& advice = job.advice;
-  const Candidate& chosen = job.chosen();
-  const Candidate* faster = nullptr;
-  const Candidate* cheaper = nullptr;
-  for (const Candidate& one : advice.candidates) {
-    if (!one.pareto) continue;
-    const double time = one.time_s.value / chosen.time_s.value;
-    const double cost = one.cost.value / chosen.cost.value;
-    if (time < 0.95 && (faster == nullptr || one.cost.value < faster->cost.value)) faster = &one;
-    if (cost < 0.95 && (cheaper == nullptr || one.time_s.value < cheaper->time_s.value)) {
-      cheaper = &one;
+/// How well a candidate learned where it was run; the mean of several settings of it.
+std::optional<double> quality_of(const JobAdvice& job, const Candidate& one,
+                                 const std::vector<analyze::QualityPoint>& points,
+                                 const std::string& metric) {
+  const TableSeries& series = job.series[one.series];
+  const bool strong = series.scaling == predict::Scaling::kStrong;
+  double sum = 0;
+  int count = 0;
+  for (const analyze::QualityPoint& point : points) {
+    const analyze::Configuration& c = point.configuration;
+    const analyze::QualityFigure* figure = point.figure(metric);
+    const bool same_batch = strong ? c.global_batch == series.global_batch
+                                   : c.batch_per_worker == series.batch_per_worker;
+    if (figure == nullptr || !same_batch || c.model != series.model || c.device != series.device ||
+        static_cast<double>(c.workers.value_or(0)) != one.workers ||
+        contradicts(series.notes, c.variant)) {
+      continue;
     }
+    sum += figure->last;
+    ++count;
   }
-  std::vector<std::string> reasons;
-  if (faster != nullptr && faster == cheaper) {
-    reasons.push_back("Perhaps faster and cheaper: " + described(job, *faster));
-  } else {
-    if (faster != nullptr) reasons.push_back("If it has to be faster: " + described(job, *faster));
-    if (cheaper != nullptr) {
-      reasons.push_back("If it has to be cheaper: " + described(job, *cheaper));
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+/// Equal work may have been learned unequally well. Of runs of different lengths nothing is said.
+void add_qualities(JobAdvice& job, const std::vector<analyze::QualityPoint>& points) {
+  if (!same_epochs(job)) return;
+  for (const char* metric : {"val_accuracy", "val_loss"}) {
+    job.quality.clear();
+    bool any = false;
+    for (const Candidate& one : job.advice.candidates) {
+      job.quality.push_back(quality_of(job, one, points, metric));
+      any |= job.quality.back().has_value();
     }
+    job.quality_metric = any ? metric : "";
+    if (any) return;
   }
-  const Candidate& least = advice.candidates[advice.chosen];
-  if (&least != &chosen) {
-    const bool known = least.measured;
-    reasons.push_back(
-        fmt::format("By the least time x cost alone: {}{}", described(job, least),
-                    known ? "; the step up to it gives less than the verdict's rule asks for"
-                          : fmt::format(" ({} to {}); measure it before relying on it",
-                                        format_seconds(Seconds(least.time_s.low)),
-                                        format_seconds(Seconds(least.time_s.high)))));
+}
+
+/// Those that learned as well as the best among them, and those of which that is not known.
+std::vector<std::size_t> that_learned(const JobAdvice& job, std::vector<std::size_t> candidates) {
+  const std::optional<std::size_t> best = job.best_quality(candidates);
+  if (!best) return candidates;
+  std::erase_if(candidates, [&](std::size_t i) {
+    const std::optional<double> value = job.learned(i);
+    return value && !analyze::quality_held(job.quality_metric, *value, *job.learned(*best));
+  });
+  return candidates;
+}
+
+std::optional<std::size_t> least_product(const JobAdvice& job,
+                                         const std::vector<std::size_t>& candidates) {
+  const auto product = [&](std::size_t at) {
+    const Candidate& one = job.advice.candidates[at];
+    return one.time_s.value * one.cost.value;
+  };
+  const auto least =
+      std::min_element(candidates.begin(), candidates.end(),
+                       [&](std::size_t a, std::size_t b) { return product(a) < product(b); });
+  return least == candidates.end() ? std::nullopt : std::optional(*least);
+}
+
+/// The choice and the verdict must not contradict each other: of each series only the count that
+/// pays by the verdict's rule is taken, of those the ones that learned as well as the best, and
+/// among those the least product of time and cost. Where the verdict judged no series, the choice is
+/// among all that were run: what a prediction would take instead is said beside it.
+void choose(JobAdvice& job, const std::vector<analyze::SpeedupGroup>& groups) {
+  std::vector<std::size_t> eligible = paying_candidates(job, groups);
+  if (eligible.empty()) eligible = measured_candidates(job);
+  job.at = least_product(job, that_learned(job, eligible)).value_or(job.advice.chosen);
+  const std::optional<std::size_t> alone = least_product(job, eligible);
+  if (alone && *alone != job.at) job.learned_less = alone;
+}
+
+/// How many workers the host holds, where all runs of the job were started on one by hand: of a
+/// cluster the runs do not tell how large it is.
+std::optional<double> room_of(const PageSource& source, const std::string& model) {
+  std::optional<double> most;
+  for (const RunDigest& digest : source.runs) {
+    const record::RunSpec& spec = digest.run.started.spec;
+    if (spec.recipe != model) continue;
+    const auto room = record::host_room(spec, digest.run.started.machine);
+    if (!room || spec.launcher != "local") return std::nullopt;
+    most = std::max(most.value_or(0), static_cast<double>(*room));
   }
-  if (advice.next) {
-    reasons.push_back(fmt::format(
-        "Next run that tells most: {:g} workers of {}; {:.0f} % that it changes the least time x "
-        "cost",
-        advice.next->workers, advice.next->series, 100 * advice.next->changes_decision));
+  return most;
+}
+
+/// Notes in which the series differ: the others need no mention.
+std::set<std::string> differing_notes(const std::vector<TableSeries>& series) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const TableSeries& one : series) {
+    for (const auto& [name, value] : one.notes) values[name].insert(value);
   }
-  for (std::string& reason : reasons) reason += ".";
-  return reasons;
+  std::set<std::string> names;
+  for (const auto& [name, different] : values) {
+    if (different.size() > 1) names.insert(name);
+  }
+  return names;
+}
+
+std::vector<std::string> labels_of(const std::vector<TableSeries>& series) {
+  const std::set<std::string> differing = differing_notes(series);
+  std::vector<LabelParts> parts;
+  for (const TableSeries& one : series) parts.push_back(label_parts(one, differing));
+  return short_labels(parts);
 }
 
 }  // namespace
 
-std::string JobAdvice::sentence() const {
-  const Candidate& one = chosen();
-  std::string text = fmt::format(
-      "Use {:g} worker{}{}: {} for {} ({}), {:.3g} {}", one.workers, one.workers == 1 ? "" : "s",
-      labels.size() > 1 ? ", " + labels[one.series] : "", format_seconds(Seconds(one.time_s.value)),
-      advice.time_means, origin(one), one.cost.value, advice.cost_means);
-  const std::string more = beyond(*this);
-  return text + (more.empty() ? "" : "; " + more) + ".";
+std::optional<std::size_t> JobAdvice::best_quality(
+    const std::vector<std::size_t>& candidates) const {
+  const double sign = analyze::higher_is_better(quality_metric) ? 1 : -1;
+  std::optional<std::size_t> best;
+  for (const std::size_t i : candidates) {
+    const std::optional<double> value = learned(i);
+    if (value && (!best || sign * *value > sign * *learned(*best))) best = i;
+  }
+  return best;
+}
+
+std::optional<double> JobAdvice::learned(std::size_t candidate) const {
+  return candidate < quality.size() ? quality[candidate] : std::nullopt;
 }
 
 std::vector<JobAdvice> job_advice(const PageSource& source,
+                                  const std::vector<analyze::Configuration>& configurations,
                                   const std::vector<analyze::SpeedupGroup>& groups) {
   // Jobs by model: a time of one says nothing about which to use for another.
   std::vector<std::string> order;
-  std::map<std::string, std::vector<predict::TableSeries>> jobs;
-  for (const predict::TableSeries& one : source.series) {
+  std::map<std::string, std::vector<TableSeries>> jobs;
+  for (const TableSeries& one : source.series) {
     if (one.series.points.empty()) continue;
     auto& members = jobs[one.model];
     if (members.empty()) order.push_back(one.model);
     if (members.size() < kMostLines) members.push_back(one);
   }
+  const std::vector<analyze::QualityPoint> qualities = analyze::qualities(configurations);
   std::vector<JobAdvice> all;
   for (const std::string& model : order) {
     JobAdvice job;
     job.job = model.empty() ? "unnamed model" : model;
     job.series = std::move(jobs[model]);
+    job.room = room_of(source, model);
     predict::AdviceQuestion question;
     question.measured = job.series;
     double most = 1;
-    std::vector<LabelParts> parts;
-    for (const predict::TableSeries& one : job.series) {
+    for (const TableSeries& one : job.series) {
       most = std::max(most, one.series.points.back().workers);
-      parts.push_back(label_parts(one));
     }
     question.max_workers = std::max(4.0, 2 * most);
+    question.room = job.room;
     question.price_per_hour = source.price_per_hour;
     try {
       job.advice = predict::advise(question);
@@ -178,8 +231,9 @@ std::vector<JobAdvice> job_advice(const PageSource& source,
       continue;  // nothing known of the job's length: the scaling view shows what there is
     }
     job.advice.time_means = time_meant(job);
-    job.labels = short_labels(parts);
-    job.at = choose(job, groups);
+    job.labels = labels_of(job.series);
+    add_qualities(job, qualities);
+    choose(job, groups);
     job.reasons = reasons_of(job);
     all.push_back(std::move(job));
   }

@@ -16,12 +16,7 @@ namespace {
 using analyze::Configuration;
 
 std::string spoken(const std::string& metric) {
-  if (metric == "val_loss") return "validation loss";
-  if (metric == "val_accuracy") return "validation accuracy";
-  if (metric == "train_loss") return "training loss";
-  if (metric == "train_accuracy") return "training accuracy";
-  if (metric == "noise_scale") return "gradient noise scale";
-  return metric;
+  return metric == "noise_scale" ? "gradient noise scale" : analyze::quality_name(metric);
 }
 
 std::string curve_name(const Configuration& c, bool several_models) {
@@ -134,7 +129,7 @@ Chart curves_chart(const PageContext& context, const std::string& metric, bool t
            : "Mean over repeats of each configuration.";
   if (!time && metric == "val_accuracy") {
     mark_stable(chart, qualities, several_models);
-    caption += " A ring marks epochs to stable: " + rule.text();
+    caption += " A ring marks epochs to stable: " + rule.text() + ".";
   }
   if (metric == "noise_scale") {
     caption +=

@@ -59,7 +59,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const PageSource& sour
 Page build_page(const PageSource& source) {
   PageContext context{source, analyze::configurations(source.rows), {}, {}};
   context.groups = analyze::speedups(context.configurations, source.options.speedup);
-  context.advice = job_advice(source, context.groups);
+  context.advice = job_advice(source, context.configurations, context.groups);
   Page page;
   page.title = source.title;
   page.made_wall_ns = source.made_wall_ns;

@@ -53,11 +53,20 @@ struct JobAdvice {
   std::vector<predict::TableSeries> series;
   predict::Advice advice;
   /// The candidate to use: the count that the verdict finds to pay, of the series where that has
-  /// the least time x cost; the advice's own choice where the verdict says nothing.
+  /// the least time x cost among those that learned as well as the best; where the verdict says
+  /// nothing, of all that were run.
   std::size_t at = 0;
+  /// What would be used if only time and cost counted, where that is another.
+  std::optional<std::size_t> learned_less;
+  std::string quality_metric;                  ///< "val_accuracy", "val_loss"; "" = none is known
+  std::vector<std::optional<double>> quality;  ///< of each candidate that was run
+  std::optional<double> room;  ///< workers that the host holds; nothing where that is not known
   std::vector<std::string> reasons;  ///< what else to consider, one sentence each
 
   const predict::Candidate& chosen() const { return advice.candidates[at]; }
+  std::optional<std::size_t> best_quality(const std::vector<std::size_t>& candidates) const;
+  /// How well a candidate learned by `quality_metric`; nothing where that is not known.
+  std::optional<double> learned(std::size_t candidate) const;
   /// "Use 2 workers, B = 512: 11.1 s for one epoch (measured), 0.0062 device-hours; 4 would be
   /// ...".
   std::string sentence() const;

@@ -154,6 +154,7 @@ json view_json(const View& view) {
 
 json advice_json(const JobAdvice& job) {
   const predict::Candidate& chosen = job.chosen();
+  const std::optional<double> learned = job.learned(job.at);
   return {{"job", printable(job.job)},
           {"sentence", printable(job.sentence())},
           {"workers", chosen.workers},
@@ -168,6 +169,9 @@ json advice_json(const JobAdvice& job) {
           {"cost", number(chosen.cost.value)},
           {"cost_text", fmt::format("{:.3g}", chosen.cost.value)},
           {"cost_means", job.advice.cost_means},
+          {"quality", learned ? number(*learned) : nullptr},
+          {"quality_means", learned ? analyze::quality_name(job.quality_metric) : ""},
+          {"quality_text", learned ? fmt::format("{:.4g}", *learned) : ""},
           {"origin", chosen.measured ? "measured" : "predicted"}};
 }
 

@@ -27,8 +27,12 @@ std::string joined(const LabelParts& parts) {
 
 }  // namespace
 
-LabelParts label_parts(const predict::TableSeries& series) {
-  return {series.device, "",
+LabelParts label_parts(const predict::TableSeries& series, const std::set<std::string>& told) {
+  std::string setting;
+  for (const auto& [name, value] : series.notes) {
+    if (told.count(name) != 0) setting += (setting.empty() ? "" : ", ") + name + "=" + value;
+  }
+  return {series.device, setting,
           batch_part(series.scaling == predict::Scaling::kStrong, series.batch_per_worker,
                      series.global_batch)};
 }
@@ -37,6 +41,15 @@ LabelParts label_parts(const analyze::SpeedupGroup& group, const analyze::Speedu
   const analyze::Configuration& c = point.configuration;
   return {group.device, group.variant,
           batch_part(group.scaling != analyze::Scaling::kWeak, c.batch_per_worker, c.global_batch)};
+}
+
+bool contradicts(const std::map<std::string, std::string>& notes, const std::string& setting) {
+  const std::string framed = ", " + setting + ", ";
+  return std::any_of(notes.begin(), notes.end(), [&](const auto& note) {
+    const std::string name = ", " + note.first + "=";
+    return framed.find(name) != std::string::npos &&
+           framed.find(name + note.second + ", ") == std::string::npos;
+  });
 }
 
 std::vector<std::string> short_labels(const std::vector<LabelParts>& parts) {

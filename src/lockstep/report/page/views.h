@@ -30,6 +30,7 @@ View runs_view(const PageContext& context);
 
 /// Which worker count to use for each job of the page, in agreement with the verdict.
 std::vector<JobAdvice> job_advice(const PageSource& source,
+                                  const std::vector<analyze::Configuration>& configurations,
                                   const std::vector<analyze::SpeedupGroup>& groups);
 
 /// Whether a series to predict from holds the points of a speedup.
