@@ -11,7 +11,7 @@ export function digits(value: number): string {
 }
 
 export function withUnit(value: number, unit: string): string {
-  if (unit === "B") return tick(value).replace(/([kMG]?)$/, " $1B");
+  if (unit === "B") return prefixed(value, 3).replace(/([kMG]?)$/, " $1B");
   return unit ? `${digits(value)} ${unit}` : digits(value);
 }
 
@@ -21,11 +21,15 @@ const PREFIXES: [number, string][] = [
   [1e3, "k"],
 ];
 
-/** For the ticks of an axis: short. */
+/** For the ticks of an axis: short, but not so short that neighbours read the same. */
 export function tick(value: number): string {
+  return prefixed(value, 4);
+}
+
+function prefixed(value: number, significant: number): string {
   const size = Math.abs(value);
   for (const [unit, prefix] of PREFIXES) {
-    if (size >= unit && (unit > 1e3 || size >= 10000)) return `${Number((value / unit).toPrecision(3))}${prefix}`;
+    if (size >= unit && (unit > 1e3 || size >= 10000)) return `${Number((value / unit).toPrecision(significant))}${prefix}`;
   }
   return digits(value);
 }

@@ -37,7 +37,7 @@ struct Progress {
   std::int64_t step = 0;  ///< within the epoch, from 1
   std::int64_t steps_per_epoch = 0;
   double examples_per_s = 0;  ///< of all workers, over the last interval
-  double loss = kUnknown;
+  double loss = kUnknown;     ///< mean over the last interval in which the ranks agreed on it
 };
 
 struct EpochResult {

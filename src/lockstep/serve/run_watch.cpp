@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -23,8 +22,6 @@ using store::RunSummary;
 
 /// A killed run is noticed by its lock, which no change of the file tells.
 constexpr Nanoseconds kLookAnyway = 5'000'000'000;
-/// Samples of a live curve; beyond that every other one is dropped.
-constexpr std::size_t kMostSamples = 400;
 
 json number(double value) {
   return std::isfinite(value) ? json(value) : json();
@@ -40,6 +37,10 @@ json epochs_json(const std::vector<record::EpochResult>& epochs) {
                    number(epoch.examples_per_s)});
   }
   return out;
+}
+
+json sample(const store::CurvePoint& point) {
+  return {number(point.epochs), number(point.loss), number(point.examples_per_s)};
 }
 
 std::string dumped(const json& value) {
@@ -60,31 +61,11 @@ struct RunWatch::Known {
   std::int64_t started_wall_ns = 0;
   int epochs_done = -1;
   json epochs;
-  std::vector<std::array<double, 3>> samples;  ///< epochs so far, loss, examples/s
-  std::size_t keep_every = 1;
-  std::size_t seen = 0;
 };
 
 RunWatch::RunWatch(std::string store_path, const Clock& clock)
     : store_path_(std::move(store_path)), clock_(clock) {}
 RunWatch::~RunWatch() = default;
-
-void RunWatch::take_sample(const RunSummary& run, Known& known) {
-  if (!run.progress || !std::isfinite(run.progress->loss)) return;
-  const record::Progress& now = *run.progress;
-  const double at = now.epoch - 1 +
-                    (now.steps_per_epoch > 0
-                         ? static_cast<double>(now.step) / static_cast<double>(now.steps_per_epoch)
-                         : 0.0);
-  if (!known.samples.empty() && known.samples.back()[0] >= at) return;
-  if (known.seen++ % known.keep_every != 0) return;
-  known.samples.push_back({at, now.loss, now.examples_per_s});
-  if (known.samples.size() <= kMostSamples) return;
-  std::vector<std::array<double, 3>> half;
-  for (std::size_t i = 0; i < known.samples.size(); i += 2) half.push_back(known.samples[i]);
-  known.samples = std::move(half);
-  known.keep_every *= 2;
-}
 
 json RunWatch::run_json(store::Store& store, const RunSummary& run, bool with_samples) {
   Known& known = known_[run.id];
@@ -129,11 +110,12 @@ json RunWatch::run_json(store::Store& store, const RunSummary& run, bool with_sa
     known.epochs_done = run.epochs_done;
   }
   out["curve"] = known.epochs;
-  take_sample(run, known);
   if (with_samples) {
-    out["samples"] = known.samples;
-  } else if (!known.samples.empty()) {
-    out["sample"] = known.samples.back();
+    json samples = json::array();
+    for (const store::CurvePoint& point : store.curve(run.id)) samples.push_back(sample(point));
+    out["samples"] = std::move(samples);
+  } else if (run.progress) {
+    out["sample"] = sample(store::curve_point(*run.progress));
   }
   return out;
 }

@@ -35,7 +35,6 @@ class RunWatch {
   struct Known;
 
   nlohmann::json run_json(store::Store& store, const store::RunSummary& run, bool with_samples);
-  void take_sample(const store::RunSummary& run, Known& known);
 
   const std::string store_path_;
   const Clock& clock_;

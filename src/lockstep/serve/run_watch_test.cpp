@@ -96,6 +96,18 @@ TEST_F(RunWatchTest, TellsProgressTimeLeftAndEpochsOfARunThatGoesOn) {
   EXPECT_FALSE((*last)["runs"][0].contains("fraction"));
 }
 
+TEST_F(RunWatchTest, TellsTheCourseOfARunFromBeforeItWasWatched) {
+  store::RunWriter writer(store());
+  writer.write(started());
+  writer.write(record::Progress{1, 10, 50, 1000, 0.9});
+  writer.write(record::Progress{1, 20, 50, 1000, record::kUnknown});
+  writer.write(record::Progress{1, 30, 50, 2000, 0.7});
+  RunWatch late(store(), clock_);
+  const json run = json::parse(late.snapshot())["runs"][0];
+  EXPECT_EQ(run["samples"],
+            json::parse("[[0.2,0.9,1000.0],[0.4,null,1000.0],[0.6,0.7,2000.0]]"));
+}
+
 TEST_F(RunWatchTest, NoticesARunWhoseWriterIsGone) {
   {
     store::RunWriter writer(store());

@@ -80,6 +80,12 @@ class Server::State {
     };
     http_.set_payload_max_length(options.most_upload);
     http_.set_tcp_nodelay(true);
+    // By itself httplib lets two servers share a port, and every other request would be answered
+    // from the wrong store.
+    http_.set_socket_options([](socket_t socket) {
+      const int yes = 1;
+      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    });
     set_rules();
     set_routes();
   }

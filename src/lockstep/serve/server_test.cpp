@@ -104,6 +104,18 @@ TEST_F(ServerTest, AsksForItsTokenAndKeepsItInACookie) {
   EXPECT_EQ(client.Get("/", httplib::Headers{{"Authorization", "Bearer " + token}})->status, 200);
 }
 
+TEST_F(ServerTest, LeavesAPortToTheServerThatHasIt) {
+  start();
+  Server second(folder_ + "/other.db", Access("127.0.0.1", ""), ServerOptions{.port = port_}, Site{},
+                clock_);
+  try {
+    second.start();
+    FAIL() << "two servers share port " << port_;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+  }
+}
+
 TEST_F(ServerTest, ImportsAFileUnderItsNameWithoutFolders) {
   httplib::Client client = start();
   const auto answer = client.Post("/api/import?name=..%2F..%2Fa%20log.txt", kOurs, "content",

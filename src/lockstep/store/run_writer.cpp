@@ -5,6 +5,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/store/connection.h"
+#include "lockstep/store/run_curve.h"
 #include "lockstep/store/run_rows.h"
 #include "lockstep/store/writer_lock.h"
 
@@ -50,6 +51,20 @@ class RunWriter::State {
     insert.bind(1, run_id_).bind(2, std::int64_t{event.epoch}).bind(3, event.step);
     insert.bind(4, event.steps_per_epoch).bind(5, event.examples_per_s).bind(6, event.loss);
     insert.execute();
+    const RunCurve::Change change = curve_.add(event);
+    if (change == RunCurve::Change::kAdded) put_point(curve_.points().size() - 1);
+    if (change != RunCurve::Change::kRewritten) return;
+    database_.prepare("DELETE FROM curves WHERE run_id = ?").bind(1, run_id_).execute();
+    for (std::size_t i = 0; i < curve_.points().size(); ++i) put_point(i);
+  }
+
+  void put_point(std::size_t position) {
+    const CurvePoint& point = curve_.points()[position];
+    Statement& insert = statement(points_,
+                                  "INSERT INTO curves(run_id, position, epochs, loss, "
+                                  "examples_per_s) VALUES(?,?,?,?,?)");
+    insert.bind(1, run_id_).bind(2, static_cast<std::int64_t>(position)).bind(3, point.epochs);
+    insert.bind(4, point.loss).bind(5, point.examples_per_s).execute();
   }
 
   void put(const record::StepBlock& block) {
@@ -82,8 +97,10 @@ class RunWriter::State {
   RunLabel label_;
   Database database_;
   std::optional<Statement> progress_;
+  std::optional<Statement> points_;
   std::optional<Statement> steps_;
   std::optional<WriterLock> lock_;
+  RunCurve curve_;
   std::vector<record::WorkerError> early_errors_;
   std::int64_t started_id_ = 0;
   std::int64_t run_id_ = 0;

@@ -108,8 +108,16 @@ CREATE TABLE step_digests(
   form TEXT NOT NULL, digest TEXT NOT NULL);
 )sql";
 
+/// The course of runs within their epochs (store/run_curve.h).
+constexpr std::string_view kVersion8 = R"sql(
+CREATE TABLE curves(
+  run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE, position INTEGER NOT NULL,
+  epochs REAL NOT NULL, loss REAL, examples_per_s REAL,
+  PRIMARY KEY(run_id, position)) WITHOUT ROWID;
+)sql";
+
 constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4,
-                                 kVersion5, kVersion6, kVersion7};
+                                 kVersion5, kVersion6, kVersion7, kVersion8};
 
 /// SQLite notices a file that lost whole pages but not one that lost a part of a page. While a log
 /// is pending the file may rightly lag behind. Only the size is looked at: opening the file here

@@ -179,6 +179,15 @@ class Store::State {
     return row->text(0);
   }
 
+  std::vector<CurvePoint> curve(std::int64_t id) {
+    const KeptStatement row = kept(
+        "SELECT epochs, loss, examples_per_s FROM curves WHERE run_id = ? ORDER BY position");
+    row->bind(1, id);
+    std::vector<CurvePoint> points;
+    while (row->step()) points.push_back({row->real(0), row->real(1), row->real(2)});
+    return points;
+  }
+
   void require(std::span<const std::int64_t> ids) {
     Statement row = database_.prepare("SELECT 1 FROM runs WHERE id = ?");
     for (const std::int64_t id : ids) {
@@ -343,6 +352,9 @@ StoredRun Store::load(std::int64_t id, Steps steps) {
 }
 std::optional<std::string> Store::step_digest(std::int64_t id, std::string_view form) {
   return state_->step_digest(id, form);
+}
+std::vector<CurvePoint> Store::curve(std::int64_t id) {
+  return state_->curve(id);
 }
 void Store::require(std::span<const std::int64_t> ids) {
   state_->require(ids);

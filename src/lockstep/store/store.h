@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lockstep/record/event.h"
+#include "lockstep/store/run_curve.h"
 #include "lockstep/store/run_writer.h"
 
 namespace lockstep::store {
@@ -86,6 +87,9 @@ class Store {
 
   /// What keep_step_digest() kept of the run, where it is in this form.
   std::optional<std::string> step_digest(std::int64_t id, std::string_view form);
+
+  /// How the run went within its epochs; empty where it reported no progress.
+  std::vector<CurvePoint> curve(std::int64_t id);
 
   /// Throws as load() for the first id that is unknown; also finds runs that are damaged.
   void require(std::span<const std::int64_t> ids);

@@ -257,7 +257,8 @@ torch::Tensor Trainer::forward(std::size_t player, const Minibatch& part, StepSh
 Trainer::StepOutcome Trainer::read_ballot(int epoch, std::int64_t step) {
   check_loss(epoch, step);
   const StepBallot ballot = learners_[0]->ballot();
-  if (unread_examples_ > 0) last_loss_ = ballot.loss_sum() / static_cast<double>(unread_examples_);
+  progress_loss_.sum += ballot.loss_sum();
+  progress_loss_.examples += unread_examples_;
   position_.loss_sum += ballot.loss_sum();
   position_.correct += ballot.correct();
   position_.examples += unread_examples_;

@@ -63,6 +63,7 @@ class Trainer {
   void finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_before);
   void add_losses_of_players(record::EpochResult& result) const;
   void report_progress(int epoch, std::int64_t step);
+  void begin_progress();
   void report_utilisation(int epoch);
   void share_buffers();
   void save_checkpoint();
@@ -104,7 +105,11 @@ class Trainer {
   Nanoseconds began_ = 0;
   Nanoseconds progress_at_ = 0;
   std::int64_t progress_examples_ = 0;
-  double last_loss_ = record::kUnknown;
+  struct {
+    double sum = 0;
+    std::int64_t examples = 0;
+  } progress_loss_;                     ///< since progress was last reported
+  double last_loss_ = record::kUnknown;  ///< as reported then
   std::vector<double> loss_sums_;     ///< of the players after the first, in this epoch
   std::int64_t unread_examples_ = 0;  ///< trained on since the ranks last agreed
 };

@@ -67,8 +67,7 @@ void Trainer::finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_b
     std::fill(loss_sums_.begin(), loss_sums_.end(), 0.0);
   }
   if (checkpoints_) save_checkpoint();
-  progress_at_ = clock_.monotonic();
-  progress_examples_ = 0;
+  begin_progress();
 }
 
 /// Where a task names the losses of its players, they are told besides the train loss.
@@ -86,14 +85,23 @@ void Trainer::report_progress(int epoch, std::int64_t step) {
   const Nanoseconds now = clock_.monotonic();
   progress_examples_ += request_.spec.global_batch();
   if (now - progress_at_ < kProgressInterval) return;
+  // Ranks that seldom agree have nothing new to say of the loss each time.
+  if (progress_loss_.examples > 0) {
+    last_loss_ = progress_loss_.sum / static_cast<double>(progress_loss_.examples);
+  }
   emit_(record::Progress{
       .epoch = epoch,
       .step = step,
       .steps_per_epoch = steps_per_epoch_,
       .examples_per_s = static_cast<double>(progress_examples_) / seconds(now - progress_at_),
       .loss = last_loss_});
-  progress_at_ = now;
+  begin_progress();
+}
+
+void Trainer::begin_progress() {
+  progress_at_ = clock_.monotonic();
   progress_examples_ = 0;
+  progress_loss_ = {};
 }
 
 /// Gathers how busy the ranks were; few enough samples that they fit into one exchange.

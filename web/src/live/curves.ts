@@ -11,10 +11,8 @@ function lossSeries(run: Run): Series[] {
   const name = `run ${run.id}: ${runName(run)}`;
   const live = (run.samples ?? []).map((sample): Point => [sample[0], sample[1]]);
   const epochs = (run.curve ?? []).map((row): Point => [row[0] ?? 0, row[1] ?? null]);
-  const series: Series[] = [];
-  if (live.length > 1) series.push({ name, role: "measured", joined: true, points: live });
-  if (epochs.length > 0) series.push({ name, role: "measured", joined: false, points: epochs });
-  return series;
+  const points = live.length > 1 ? live : epochs;
+  return points.length > 0 ? [{ name, role: "measured", joined: true, points }] : [];
 }
 
 function rateSeries(run: Run): Series[] {
@@ -31,7 +29,7 @@ function chart(id: string, title: string, label: string, unit: string, series: S
   return {
     kind: "lines", id, title, caption: "", family: "", choice: "", tables: [], marks: [], series,
     x: { label: "epochs", unit: "", scale: "linear", zero: true },
-    y: { label, unit, scale: "linear", zero: false },
+    y: { label, unit, scale: "linear", zero: unit !== "" },
   };
 }
 
@@ -55,7 +53,7 @@ class LiveFigure {
 }
 
 /** Loss, accuracy and speed of the runs that go on, drawn as they come. */
-export function curvesPanel(feed: Feed): HTMLElement {
+export function curvesPanel(feed: Feed, wanted: (run: Run) => boolean = () => true): HTMLElement {
   const figures = [new LiveFigure(), new LiveFigure(), new LiveFigure()] as const;
   const box = element("div", { class: "family" }, ...figures.map((figure) => figure.node));
   const panel = element("section", { id: "curves", class: "panel view", hidden: true, tabindex: "-1" }, element("h2", {}, "Live curves"), box);
@@ -63,7 +61,7 @@ export function curvesPanel(feed: Feed): HTMLElement {
   let drawn = 0;
   const show = (): void => {
     const all = [...feed.runs.values()];
-    for (const run of all) if (run.state === "running") seen.add(run.id);
+    for (const run of all) if (run.state === "running" && wanted(run)) seen.add(run.id);
     const runs = all.filter((run) => seen.has(run.id)).slice(-MOST_LINES);
     panel.hidden = runs.length === 0;
     const any = [

@@ -2,6 +2,8 @@ import type { Change, Run, Snapshot, Study } from "./run";
 
 const ASK_AGAIN_MS = 3000;
 const REFUSED_MS = 15_000;
+/** Twice what the server sends of a run at most: a page that stays open must not grow without end. */
+const MOST_SAMPLES = 1024;
 
 export type Link = "connecting" | "live" | "lost";
 
@@ -76,5 +78,7 @@ export class Feed {
     for (const id of change.removed) this.runs.delete(id);
     this.studies = change.studies;
     this.tell(change.runs);
+    // The server keeps a thinner curve of the same run.
+    if (change.runs.some((run) => (this.runs.get(run.id)?.samples?.length ?? 0) > MOST_SAMPLES)) void this.fetchAll();
   }
 }

@@ -1,3 +1,6 @@
+/** epochs so far, loss, examples/s */
+export type Sample = [number, number | null, number | null];
+
 /** What /api/runs and the stream tell of a run; the C++ side computed all of it. */
 export interface Run {
   id: number;
@@ -24,9 +27,8 @@ export interface Run {
   loss?: number | null;
   /** epoch, train loss, train accuracy, val loss, val accuracy, seconds, examples/s */
   curve?: (number | null)[][];
-  /** epochs so far, loss, examples/s */
-  samples?: [number, number, number][];
-  sample?: [number, number, number];
+  samples?: Sample[];
+  sample?: Sample;
 }
 
 export interface Study {

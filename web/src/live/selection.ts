@@ -4,6 +4,7 @@ import { Choices } from "../page/figure";
 import { followAddress } from "../page/navigation";
 import { pageBody } from "../page/page";
 import { shell } from "../shell";
+import { curvesPanel } from "./curves";
 import type { Feed } from "./feed";
 import { runningPanel } from "./running";
 
@@ -78,7 +79,11 @@ export function showSelection(feed: Feed, query: URLSearchParams): void {
   };
   feed.onChange(() => {
     const some = [...feed.runs.values()].some((run) => run.state === "running" && wanted(run.study, run.id));
-    if (some && running.childElementCount === 0) running.append(runningPanel(feed));
+    if (some && running.childElementCount === 0) {
+      running.append(runningPanel(feed));
+      // Of a study the verdict comes first; its runs have their curves on their own pages.
+      if (ids.length > 0) running.append(curvesPanel(feed, (run) => wanted(run.study, run.id)));
+    }
     if (!some) running.replaceChildren();
     follow();
   });

@@ -75,6 +75,10 @@ Page build_page(const PageSource& source) {
                 steps_view(context),    backtest_view(context),  runs_view(context)};
   page.advice = std::move(context.advice);
   page.headline = headline_of(page);
+  if (source.rows.empty() && !source.listed.empty()) {
+    page.headline = "No verdict yet: no run is done.";
+    page.findings.clear();
+  }
   return page;
 }
 

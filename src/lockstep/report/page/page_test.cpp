@@ -196,6 +196,14 @@ TEST(Page, LabelsSeriesByTheColumnInWhichTheyDiffer) {
   EXPECT_EQ(page["advice"][0]["series"], "cpus=16");
 }
 
+TEST(Page, OfRunsThatGoOnHasNoVerdictYet) {
+  PageSource source;
+  source.listed.emplace_back();
+  const json page = page_json(build_page(source));
+  EXPECT_EQ(page["headline"], "No verdict yet: no run is done.");
+  EXPECT_TRUE(page["findings"].empty());
+}
+
 TEST(Page, DrawsNoLadderOfASingleBatch) {
   analyze::MeasurementRows rows;
   rows.at_local(1, 32, "throughput", 100).at_local(2, 32, "throughput", 190);
