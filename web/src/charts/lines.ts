@@ -51,8 +51,11 @@ function markRoom(marks: Mark[]): number {
   return MARK_ROW_HEIGHT * Math.min(MARK_ROWS, marks.filter((mark) => mark.axis === "x").length);
 }
 
-/** Labels of vertical lines stand above them, on the side that has more room, below each other. */
-function markLines(marks: Mark[], chart: LineChart, xs: number[]): Plot.Markish[] {
+/**
+ * Labels of vertical lines stand above them, on the side that has more room, below each other. That of a
+ * horizontal line stands above it too, unless it is the uppermost thing: above it are the others.
+ */
+function markLines(marks: Mark[], chart: LineChart, xs: number[], ys: number[]): Plot.Markish[] {
   const out: Plot.Markish[] = [];
   const [low, high] = [Math.min(...xs), Math.max(...xs)];
   const middle = chart.x.scale === "log" ? Math.sqrt(low * high) : (low + high) / 2;
@@ -69,10 +72,8 @@ function markLines(marks: Mark[], chart: LineChart, xs: number[]): Plot.Markish[
     );
   });
   for (const mark of marks.filter((one) => one.axis === "y")) {
-    out.push(
-      Plot.ruleY([mark.at], line),
-      Plot.text([mark], { ...label, y: mark.at, frameAnchor: "left", textAnchor: "start", dx: 4, dy: -8 }),
-    );
+    const dy = mark.at < Math.max(...ys) ? -8 : 9;
+    out.push(Plot.ruleY([mark.at], line), Plot.text([mark], { ...label, y: mark.at, frameAnchor: "left", textAnchor: "start", dx: 4, dy }));
   }
   return out;
 }
@@ -162,7 +163,7 @@ function draw(chart: LineChart, hidden: Set<string>, names: string[], place: Pla
       Plot.axisX({ ticks: x.ticks as number, text: tickText(chart.x), label: axisTitle(chart.x), labelAnchor: "center", labelArrow: "none" }),
       Plot.axisY({ ticks: y.ticks as number, text: tickText(chart.y), label: axisTitle(chart.y), labelArrow: "none" }),
       Plot.frame({ anchor: "bottom", stroke: "var(--line-strong)" }),
-      ...markLines(chart.marks, chart, xs),
+      ...markLines(chart.marks, chart, xs, ys),
       ...seriesMarks(chart, rows),
     ],
   });

@@ -118,7 +118,7 @@ Chart decision_chart(const JobAdvice& job, std::size_t at, bool cost) {
       job.advice.candidates.begin(), job.advice.candidates.end(),
       [&](const Candidate& one) { return job.room && one.workers > *job.room; });
   if (beyond) {
-    lines.marks.push_back({'x', *job.room, fmt::format("the host has room for {:g}", *job.room)});
+    lines.marks.push_back({'x', *job.room, fmt::format("host has room for {:g}", *job.room)});
   }
   const std::string what = cost ? job.advice.cost_means : "time of " + job.advice.time_means;
   return {fmt::format("decision-{}-{}", at + 1, cost ? "cost" : "time"),
