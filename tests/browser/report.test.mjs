@@ -54,6 +54,24 @@ test("views without data say what would fill them", async () => {
   await context.close();
 });
 
+test("of many verdicts the first few are shown, names of any length stay on the page", async () => {
+  const table = join(place.folder, "many.csv");
+  const rows = Array.from({ length: 20 }, (_, at) => `net${at}${"x".repeat(10 * at)}`)
+    .flatMap((name) => [`${name},1,32,throughput,100,examples/s`, `${name},2,32,throughput,190,examples/s`]);
+  writeFileSync(table, ["model,workers,batch_per_worker,metric,value,unit", ...rows, ""].join("\n"));
+  const many = join(place.folder, "many.html");
+  run(LOCKSTEP, "report", "--from", table, "--html", many);
+  const { page, problems, context } = await openPage(browser, `file://${many}`, { viewport: { width: 390, height: 800 } });
+  assert.equal(await page.locator(".headline").innerText(), "20 series were judged, each by itself.");
+  const verdicts = page.locator("#verdict dd p").filter({ hasText: "as fast as 1", visible: true });
+  assert.equal(await verdicts.count(), 5);
+  await page.locator("#verdict .more summary").first().click();
+  assert.equal(await verdicts.count(), 20);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
 test("a table sorts by any column, both ways, unknown cells last", async () => {
   const { page, context } = await openPage(browser, `file://${study}`);
   const table = page.locator("#scaling details[open] table").first();

@@ -36,6 +36,24 @@ function adviceFigures(advice: Advice, several: boolean): HTMLElement {
   );
 }
 
+/** A page of hundreds of series must not begin with all of their verdicts. */
+const MANY = 6;
+
+/** The first few, and the others behind a summary that counts them. */
+function firstFew<T>(all: T[], made: (one: T) => HTMLElement): HTMLElement[] {
+  if (all.length <= MANY) return all.map(made);
+  const others = all.slice(MANY - 1);
+  return [
+    ...all.slice(0, MANY - 1).map(made),
+    element("details", { class: "more" }, element("summary", {}, `${others.length} more`), ...others.map(made)),
+  ];
+}
+
+function topicList(topic: string, sentences: string[]): HTMLElement[] {
+  const shown = firstFew(sentences, (sentence) => element("p", {}, sentence));
+  return [element("dt", { class: `topic ${topic}` }, TOPICS[topic] ?? topic), ...shown.map((one) => element("dd", {}, one))];
+}
+
 /** The answer before anything else: in words, with the figures it stands on. */
 export function verdictSection(page: PageDocument): HTMLElement {
   const topics = new Map<string, string[]>();
@@ -43,18 +61,13 @@ export function verdictSection(page: PageDocument): HTMLElement {
     topics.set(finding.topic, [...(topics.get(finding.topic) ?? []), finding.sentence]);
   }
   const list = element("dl", { class: "findings" });
-  for (const [topic, sentences] of topics) {
-    list.append(
-      element("dt", { class: `topic ${topic}` }, TOPICS[topic] ?? topic),
-      ...sentences.map((sentence) => element("dd", {}, sentence)),
-    );
-  }
+  for (const [topic, sentences] of topics) list.append(...topicList(topic, sentences));
   return element(
     "section",
     { id: "verdict", class: "view verdict", "aria-labelledby": "verdict-heading", tabindex: "-1" },
     element("h2", { id: "verdict-heading" }, element("a", { href: "#verdict", class: "anchor" }, "Verdict")),
     page.advice.length > 0
-      ? element("div", { class: "advices" }, ...page.advice.map((advice) => adviceFigures(advice, page.advice.length > 1)))
+      ? element("div", { class: "advices" }, ...firstFew(page.advice, (advice) => adviceFigures(advice, page.advice.length > 1)))
       : page.headline ? element("p", { class: "headline" }, page.headline) : null,
     list,
     page.findings.length > 0 ? element("p", { class: "note" }, page.rule) : null,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 #include "lockstep/base/units.h"
@@ -20,6 +21,11 @@ std::string headline_of(const Page& page) {
     }
     return fmt::format("{}", fmt::join(sentences, " "));
   }
+  const auto judged = std::count_if(
+      page.findings.begin(), page.findings.end(),
+      [](const analyze::Finding& one) { return one.topic == analyze::Topic::kWorkers; });
+  // One of many would be read as the answer to all.
+  if (judged > 3) return fmt::format("{} series were judged, each by itself.", judged);
   return page.findings.empty() ? "" : page.findings.front().sentence;
 }
 
