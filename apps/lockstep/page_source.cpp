@@ -101,6 +101,10 @@ report::PageSource stored_page(store::Store& store, const PageSelection& selecti
     for (const record::Measurement& row : source.rows) imported.insert(row.notes.at("run"));
   }
   source.runs = digests.of(store.path(), used);
+  for (const report::RunDigest* shown : report::shown_runs(source.runs)) {
+    source.runs[static_cast<std::size_t>(shown - source.runs.data())].curve =
+        store.curve(shown->run.summary.id);
+  }
   for (const report::RunDigest& digest : source.runs) {
     const std::int64_t id = digest.run.summary.id;
     if (imported.count(std::to_string(id)) != 0) continue;

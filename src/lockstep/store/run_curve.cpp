@@ -1,5 +1,6 @@
 #include "lockstep/store/run_curve.h"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -33,17 +34,21 @@ CurvePoint curve_point(const record::Progress& progress) {
   return {progress.epoch - 1 + of_epoch, progress.loss, progress.examples_per_s};
 }
 
+std::vector<CurvePoint> halved(const std::vector<CurvePoint>& points) {
+  std::vector<CurvePoint> half;
+  for (std::size_t i = 0; i < points.size(); i += 2) {
+    half.push_back(merged(std::span(points).subspan(i, std::min<std::size_t>(2, points.size() - i))));
+  }
+  return half;
+}
+
 RunCurve::Change RunCurve::add(const record::Progress& progress) {
   gathered_.push_back(curve_point(progress));
   if (gathered_.size() < reports_a_point_) return Change::kNone;
   points_.push_back(merged(gathered_));
   gathered_.clear();
   if (points_.size() < kMostPoints) return Change::kAdded;
-  std::vector<CurvePoint> half;
-  for (std::size_t i = 0; i < points_.size(); i += 2) {
-    half.push_back(merged(std::span(points_).subspan(i, 2)));
-  }
-  points_ = std::move(half);
+  points_ = halved(points_);
   reports_a_point_ *= 2;
   return Change::kRewritten;
 }

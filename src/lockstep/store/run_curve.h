@@ -33,6 +33,9 @@ class RunCurve {
   std::size_t reports_a_point_ = 1;
 };
 
+/// Each two points as their mean; the last alone where their number is odd.
+std::vector<CurvePoint> halved(const std::vector<CurvePoint>& points);
+
 /// Where a report of progress lies on the curve.
 CurvePoint curve_point(const record::Progress& progress);
 

@@ -48,6 +48,16 @@ TEST(RunCurve, OfALongRunIsMeansOverEqualShares) {
   }
 }
 
+TEST(RunCurve, OfAnOddNumberOfPointsKeepsTheLastAlone) {
+  const std::vector<CurvePoint> half = halved({{1, 4, 10}, {2, 2, 30}, {3, 1, 50}});
+  ASSERT_EQ(half.size(), 2u);
+  EXPECT_EQ(half[0].epochs, 2);
+  EXPECT_EQ(half[0].loss, 3);
+  EXPECT_EQ(half[0].examples_per_s, 20);
+  EXPECT_EQ(half[1].loss, 1);
+  EXPECT_TRUE(halved({}).empty());
+}
+
 TEST(RunCurve, LeavesUnknownLossesOutOfTheMean) {
   RunCurve curve;
   for (std::size_t i = 1; i <= RunCurve::kMostPoints; ++i) {

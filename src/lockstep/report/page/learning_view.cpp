@@ -15,6 +15,8 @@ namespace {
 
 using analyze::Configuration;
 
+constexpr std::size_t kMostCurvePoints = 128;
+
 std::string spoken(const std::string& metric) {
   return metric == "noise_scale" ? "gradient noise scale" : analyze::quality_name(metric);
 }
@@ -147,6 +149,32 @@ Chart curves_chart(const PageContext& context, const std::string& metric, bool t
           {points}};
 }
 
+/// What a run of few epochs has to show.
+Chart within_epochs(const PageContext& context) {
+  LineChart chart;
+  chart.x = {"epochs", "", Scale::kLinear, true};
+  chart.y = {"training loss", "", Scale::kLinear, false};
+  for (const RunDigest* digest : shown_runs(context.source.runs)) {
+    Series line{run_title(digest->run.summary), Role::kMeasured, true, {}};
+    std::vector<store::CurvePoint> curve = digest->curve;
+    while (curve.size() > kMostCurvePoints) curve = store::halved(curve);
+    for (const store::CurvePoint& point : curve) {
+      if (std::isfinite(point.loss)) line.points.push_back({point.epochs, point.loss, {}, {}, ""});
+    }
+    if (line.points.size() > 1) chart.series.push_back(std::move(line));
+  }
+  const Table points = points_table("Values of the chart", chart);
+  return {"train_loss-within-epochs",
+          "Training loss within epochs",
+          fmt::format("As the run reported it while it went on: means of equal stretches, at most "
+                      "{} a run. The newest run of each configuration.",
+                      kMostCurvePoints),
+          "curves",
+          "training loss within epochs",
+          std::move(chart),
+          {points}};
+}
+
 }  // namespace
 
 View learning_view(const PageContext& context) {
@@ -162,6 +190,7 @@ View learning_view(const PageContext& context) {
       view.add(curves_chart(context, metric, time, models.size() > 1, qualities, rule));
     }
   }
+  view.add(within_epochs(context));
   view.tables = quality_tables(context.configurations, rule);
   return view;
 }

@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct RunDigest {
   store::StoredRun run;
   analyze::StepBreakdown breakdown;
   StepDigest steps;
+  std::vector<store::CurvePoint> curve{};  ///< within epochs; only of runs that are shown singly
 };
 
 /// All-reduces of many sizes that were timed on one link.
@@ -31,6 +33,9 @@ struct LinkCurve {
   int workers = 2;
   std::vector<predict::CollectiveTime> points;
 };
+
+/// Lines beyond this many make a chart unreadable; the table below it still has all.
+inline constexpr std::size_t kMostLines = 12;
 
 /// What a page is made from.
 struct PageSource {
@@ -91,6 +96,9 @@ struct Page {
   std::vector<std::string> notices;
   std::int64_t made_wall_ns = 0;
 };
+
+/// Runs that are shown one by one: the newest of each configuration, those of most workers first.
+std::vector<const RunDigest*> shown_runs(std::span<const RunDigest> runs);
 
 /// Every number of the page is computed here; whoever draws it only draws. Views without data stay
 /// in, and say what they lack. Throws kUsage for a baseline that was not measured.

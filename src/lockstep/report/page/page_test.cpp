@@ -196,6 +196,21 @@ TEST(Page, LabelsSeriesByTheColumnInWhichTheyDiffer) {
   EXPECT_EQ(page["advice"][0]["series"], "cpus=16");
 }
 
+TEST(Page, DrawsTheLossOfOneEpochWithinIt) {
+  PageSource source;
+  RunDigest digest;
+  digest.steps.steps = 1000;
+  for (int i = 1; i <= 500; ++i) digest.curve.push_back({i / 500.0, 1.0 / i, 100});
+  source.runs.push_back(digest);
+  const json page = page_json(build_page(source));
+  const json& chart = view(page, "learning")["charts"].back();
+  EXPECT_EQ(chart["id"], "train_loss-within-epochs");
+  const json& points = chart["series"][0]["points"];
+  EXPECT_EQ(points.size(), 125u);
+  EXPECT_EQ(points[0][0], 0.008);
+  EXPECT_NEAR(points[0][1].get<double>(), (1 + 1 / 2.0 + 1 / 3.0 + 1 / 4.0) / 4, 1e-5);
+}
+
 TEST(Page, OfRunsThatGoOnHasNoVerdictYet) {
   PageSource source;
   source.listed.emplace_back();

@@ -15,7 +15,7 @@ std::string run_title(const store::RunSummary& run) {
   return title;
 }
 
-std::vector<const RunDigest*> shown_runs(std::span<const RunDigest> runs, std::size_t most) {
+std::vector<const RunDigest*> shown_runs(std::span<const RunDigest> runs) {
   std::vector<const RunDigest*> newest;
   std::set<std::string> seen;
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
@@ -27,7 +27,7 @@ std::vector<const RunDigest*> shown_runs(std::span<const RunDigest> runs, std::s
   std::stable_sort(newest.begin(), newest.end(), [](const RunDigest* a, const RunDigest* b) {
     return a->run.started.spec.workers > b->run.started.spec.workers;
   });
-  if (newest.size() > most) newest.resize(most);
+  if (newest.size() > kMostLines) newest.resize(kMostLines);
   return newest;
 }
 

@@ -196,7 +196,7 @@ Chart timeline_chart(const RunDigest& digest, const std::vector<StepTimes>& rank
 View steps_view(const PageContext& context) {
   View view{"steps", "Utilisation and steps",
             "Steps are recorded by lockstep train and found in traces of other tools."};
-  for (const RunDigest* digest : shown_runs(context.source.runs, kMostLines)) {
+  for (const RunDigest* digest : shown_runs(context.source.runs)) {
     if (digest->steps.bins.empty()) continue;
     view.add(utilisation_chart(*digest));
     if (!digest->run.utilisation.empty()) view.add(processor_chart(*digest));

@@ -136,7 +136,7 @@ View time_view(const PageContext& context) {
   for (const auto& [key, splits] : kinds) {
     view.add(split_chart(key.first, splits, !key.second, fmt::format("split-{}", ++at)));
   }
-  for (const RunDigest* digest : shown_runs(context.source.runs, kMostLines)) {
+  for (const RunDigest* digest : shown_runs(context.source.runs)) {
     if (!digest->breakdown.ranks.empty()) view.add(rank_chart(*digest));
   }
   view.tables = split_tables(context.groups);

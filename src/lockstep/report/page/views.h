@@ -37,14 +37,7 @@ std::vector<JobAdvice> job_advice(const PageSource& source,
 bool same_series(const predict::TableSeries& series, const analyze::SpeedupGroup& group,
                  const analyze::PointSeries& points);
 
-/// Runs whose steps are shown one by one: the newest of each configuration, those of most workers
-/// first, at most `most`.
-std::vector<const RunDigest*> shown_runs(std::span<const RunDigest> runs, std::size_t most);
-
 /// "run 7: fashion, 2 x 128, overlap".
 std::string run_title(const store::RunSummary& run);
-
-/// Lines beyond this many make a chart unreadable; the table below it still has all.
-inline constexpr std::size_t kMostLines = 12;
 
 }  // namespace lockstep::report
