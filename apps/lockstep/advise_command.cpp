@@ -13,6 +13,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
 #include "lockstep/predict/advice.h"
+#include "lockstep/report/page/choice_quality.h"
 #include "measured_series.h"
 #include "predict_output.h"
 #include "quantities.h"
@@ -197,6 +198,23 @@ std::int64_t most_workers(const AdviseOptions& options, std::vector<std::string>
   return *held;
 }
 
+/// Without a target only time and cost are compared; where the runs tell what that costs in
+/// accuracy, it is said.
+void note_what_was_learned(const Advice& advice, const predict::AdviceQuestion& question,
+                           const std::vector<record::Measurement>& rows,
+                           std::vector<std::string>& notes) {
+  const report::ChoiceQuality quality =
+      report::choice_quality(question.measured, advice.candidates,
+                             analyze::qualities(analyze::configurations(rows)));
+  const std::optional<std::size_t> best = quality.best();
+  if (!best || !quality.less(advice.chosen, *best)) return;
+  const Candidate& better = advice.candidates[*best];
+  notes.push_back(fmt::format(
+      "the choice ended with {}; {:g} worker{} of {} with {}: --target counts the epochs that takes",
+      quality.text(advice.chosen), better.workers, better.workers == 1 ? "" : "s", better.name,
+      quality.text(*best)));
+}
+
 void run(const GlobalOptions& global, AdviseOptions& options) {
   options.source.store_path = global.store_path;
   predict::AdviceQuestion question;
@@ -221,6 +239,7 @@ void run(const GlobalOptions& global, AdviseOptions& options) {
     notes.insert(notes.end(), epochs.notes.begin(), epochs.notes.end());
   }
   const Advice advice = predict::advise(question);
+  if (!question.steps) note_what_was_learned(advice, question, rows, notes);
   if (global.json) {
     print_json(advice, notes);
   } else if (options.next) {

@@ -260,6 +260,21 @@ TEST_F(PredictCommand, AdviceOnRunsStaysWithinTheirHostsUnlessToldOtherwise) {
   EXPECT_EQ(most_considered(more), 8);
 }
 
+TEST_F(PredictCommand, SaysWhatTheChoiceCostInAccuracyWhereNoTargetWasAskedFor) {
+  add_run_of_two_cores(store(), 1, 10, 32, 0.91);
+  add_run_of_two_cores(store(), 1, 4, 512, 0.81);
+  const Outcome outcome = run("--json advise");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.json()["notes"].dump().find("the choice ended with validation accuracy 0.81; "
+                                                "1 worker"),
+            std::string::npos)
+      << outcome.out;
+  // With a target the epochs to it count, and there is nothing to warn of.
+  const Outcome target = run("--json advise --target val_accuracy=0.9");
+  ASSERT_EQ(target.code, 0) << target.err;
+  EXPECT_EQ(target.json()["notes"].dump().find("the choice ended with"), std::string::npos);
+}
+
 TEST_F(PredictCommand, DoesNotAdviseABatchWhoseRunsMissedTheTarget) {
   // The large batch is faster an epoch, and after as many epochs it is not there.
   add_run_of_two_cores(store(), 1, 10, 32, 0.91);

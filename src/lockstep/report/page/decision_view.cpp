@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lockstep/analyze/quality.h"
 #include "lockstep/report/page/views.h"
 #include "lockstep/report/study_columns.h"
 
@@ -72,9 +71,9 @@ Table candidates_table(const JobAdvice& job) {
        priced ? "N x time x price" : "N x time"},
       {"origin", "", "origin", Align::kLeft, ""},
       {"choice", "", "choice", Align::kLeft, "pareto: none is both faster and cheaper"}};
-  const bool judged = !job.quality_metric.empty();
+  const bool judged = !job.quality.metric.empty();
   if (judged) {
-    table.columns.push_back({analyze::quality_name(job.quality_metric), "", job.quality_metric,
+    table.columns.push_back({analyze::quality_name(job.quality.metric), "", job.quality.metric,
                              Align::kRight, "of the last epoch, where it was run"});
   }
   for (std::size_t i = 0; i < advice.candidates.size(); ++i) {
@@ -90,7 +89,7 @@ Table candidates_table(const JobAdvice& job) {
          known ? Cell() : significant(one.time_s.high), significant(one.cost.value),
          known ? "measured" : "predicted", mark.empty() ? Cell() : Cell(mark)});
     if (judged) {
-      table.rows.back().push_back(four_digits(job.learned(i)));
+      table.rows.back().push_back(four_digits(job.quality.of(i)));
     }
   }
   table.label_columns = 2;

@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "lockstep/analyze/quality.h"
 #include "lockstep/analyze/verdict_parts.h"
 #include "lockstep/base/error.h"
 #include "lockstep/record/host_room.h"
@@ -18,12 +17,6 @@ namespace {
 using predict::Candidate;
 using predict::TableSeries;
 
-bool same_epochs(const JobAdvice& job) {
-  return std::all_of(job.series.begin(), job.series.end(), [&](const TableSeries& one) {
-    return one.epochs == job.series.front().epochs;
-  });
-}
-
 /// What the times are of, where nobody asked for epochs: the run as long as it was measured, where
 /// that is known, else an epoch.
 std::string time_meant(const JobAdvice& job) {
@@ -31,7 +24,9 @@ std::string time_meant(const JobAdvice& job) {
                                  [](const Candidate& one) { return one.job.total_s.has_value(); });
   if (!whole) return "one epoch";
   const auto epochs = job.series.front().epochs;
-  if (!same_epochs(job) || !epochs) return "the whole run";
+  const bool same = std::all_of(job.series.begin(), job.series.end(),
+                                [&](const TableSeries& one) { return one.epochs == epochs; });
+  if (!same || !epochs) return "the whole run";
   return *epochs == 1 ? "one epoch" : fmt::format("{} epochs", *epochs);
 }
 
@@ -71,53 +66,11 @@ std::vector<std::size_t> measured_candidates(const JobAdvice& job) {
   return found;
 }
 
-/// How well a candidate learned where it was run; the mean of several settings of it.
-std::optional<double> quality_of(const JobAdvice& job, const Candidate& one,
-                                 const std::vector<analyze::QualityPoint>& points,
-                                 const std::string& metric) {
-  const TableSeries& series = job.series[one.series];
-  const bool strong = series.scaling == predict::Scaling::kStrong;
-  double sum = 0;
-  int count = 0;
-  for (const analyze::QualityPoint& point : points) {
-    const analyze::Configuration& c = point.configuration;
-    const analyze::QualityFigure* figure = point.figure(metric);
-    const bool same_batch = strong ? c.global_batch == series.global_batch
-                                   : c.batch_per_worker == series.batch_per_worker;
-    if (figure == nullptr || !same_batch || c.model != series.model || c.device != series.device ||
-        static_cast<double>(c.workers.value_or(0)) != one.workers ||
-        contradicts(series.notes, c.variant)) {
-      continue;
-    }
-    sum += figure->last;
-    ++count;
-  }
-  return count > 0 ? std::optional(sum / count) : std::nullopt;
-}
-
-/// Equal work may have been learned unequally well. Of runs of different lengths nothing is said.
-void add_qualities(JobAdvice& job, const std::vector<analyze::QualityPoint>& points) {
-  if (!same_epochs(job)) return;
-  for (const char* metric : {"val_accuracy", "val_loss"}) {
-    job.quality.clear();
-    bool any = false;
-    for (const Candidate& one : job.advice.candidates) {
-      job.quality.push_back(quality_of(job, one, points, metric));
-      any |= job.quality.back().has_value();
-    }
-    job.quality_metric = any ? metric : "";
-    if (any) return;
-  }
-}
-
 /// Those that learned as well as the best among them, and those of which that is not known.
 std::vector<std::size_t> that_learned(const JobAdvice& job, std::vector<std::size_t> candidates) {
-  const std::optional<std::size_t> best = job.best_quality(candidates);
-  if (!best) return candidates;
-  std::erase_if(candidates, [&](std::size_t i) {
-    const std::optional<double> value = job.learned(i);
-    return value && !analyze::quality_held(job.quality_metric, *value, *job.learned(*best));
-  });
+  if (const std::optional<std::size_t> best = job.quality.best(candidates)) {
+    std::erase_if(candidates, [&](std::size_t i) { return job.quality.less(i, *best); });
+  }
   return candidates;
 }
 
@@ -181,21 +134,6 @@ std::vector<std::string> labels_of(const std::vector<TableSeries>& series) {
 
 }  // namespace
 
-std::optional<std::size_t> JobAdvice::best_quality(
-    const std::vector<std::size_t>& candidates) const {
-  const double sign = analyze::higher_is_better(quality_metric) ? 1 : -1;
-  std::optional<std::size_t> best;
-  for (const std::size_t i : candidates) {
-    const std::optional<double> value = learned(i);
-    if (value && (!best || sign * *value > sign * *learned(*best))) best = i;
-  }
-  return best;
-}
-
-std::optional<double> JobAdvice::learned(std::size_t candidate) const {
-  return candidate < quality.size() ? quality[candidate] : std::nullopt;
-}
-
 std::vector<JobAdvice> job_advice(const PageSource& source,
                                   const std::vector<analyze::Configuration>& configurations,
                                   const std::vector<analyze::SpeedupGroup>& groups) {
@@ -232,7 +170,7 @@ std::vector<JobAdvice> job_advice(const PageSource& source,
     }
     job.advice.time_means = time_meant(job);
     job.labels = labels_of(job.series);
-    add_qualities(job, qualities);
+    job.quality = choice_quality(job.series, job.advice.candidates, qualities);
     choose(job, groups);
     job.reasons = reasons_of(job);
     all.push_back(std::move(job));

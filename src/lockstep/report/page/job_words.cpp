@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <numeric>
 
-#include "lockstep/analyze/quality.h"
 #include "lockstep/base/units.h"
 
 namespace lockstep::report {
@@ -43,9 +41,8 @@ std::string beyond(const JobAdvice& job) {
 
 /// ", validation accuracy 0.9008"; "" where it is not known.
 std::string learned_text(const JobAdvice& job, std::size_t at) {
-  const std::optional<double> value = job.learned(at);
-  if (!value) return "";
-  return fmt::format(", {} {:.4g}", analyze::quality_name(job.quality_metric), *value);
+  const std::string text = job.quality.text(at);
+  return text.empty() ? "" : ", " + text;
 }
 
 /// "8 workers, B = 512: 7.29 s, 0.0162 device-hours, predicted".
@@ -62,13 +59,10 @@ std::string described(const JobAdvice& job, std::size_t at) {
 /// Whether a candidate, or a smaller count of its series and so perhaps a smaller global batch,
 /// learned less than the choice.
 bool learns_less(const JobAdvice& job, std::size_t at) {
-  const std::optional<double> own = job.learned(job.at);
-  if (!own) return false;
   const auto& all = job.advice.candidates;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::optional<double> value = job.learned(i);
-    if (!value || all[i].series != all[at].series || all[i].workers > all[at].workers) continue;
-    if (!analyze::quality_held(job.quality_metric, *value, *own)) return true;
+    if (all[i].series != all[at].series || all[i].workers > all[at].workers) continue;
+    if (job.quality.less(i, job.at)) return true;
   }
   return false;
 }
@@ -92,13 +86,8 @@ Others others_of(const JobAdvice& job) {
     if (time < 0.95 && (!faster || all[i].cost.value < all[*faster].cost.value)) faster = i;
     if (cost < 0.95 && (!cheaper || all[i].time_s.value < all[*cheaper].time_s.value)) cheaper = i;
   }
-  std::vector<std::size_t> every(all.size());
-  std::iota(every.begin(), every.end(), std::size_t{0});
-  const std::optional<std::size_t> best = job.best_quality(every);
-  const std::optional<double> own = job.learned(job.at);
-  if (best && own && !analyze::quality_held(job.quality_metric, *own, *job.learned(*best))) {
-    found.learned = best;
-  }
+  const std::optional<std::size_t> best = job.quality.best();
+  if (best && job.quality.less(job.at, *best)) found.learned = best;
   return found;
 }
 

@@ -13,6 +13,7 @@
 #include "lockstep/predict/series_table.h"
 #include "lockstep/record/measurement.h"
 #include "lockstep/report/page/chart.h"
+#include "lockstep/report/page/choice_quality.h"
 #include "lockstep/report/page/step_digest.h"
 #include "lockstep/report/study_report.h"
 #include "lockstep/store/store.h"
@@ -63,15 +64,11 @@ struct JobAdvice {
   std::size_t at = 0;
   /// What would be used if only time and cost counted, where that is another.
   std::optional<std::size_t> learned_less;
-  std::string quality_metric;                  ///< "val_accuracy", "val_loss"; "" = none is known
-  std::vector<std::optional<double>> quality;  ///< of each candidate that was run
+  ChoiceQuality quality;
   std::optional<double> room;  ///< workers that the host holds; nothing where that is not known
   std::vector<std::string> reasons;  ///< what else to consider, one sentence each
 
   const predict::Candidate& chosen() const { return advice.candidates[at]; }
-  std::optional<std::size_t> best_quality(const std::vector<std::size_t>& candidates) const;
-  /// How well a candidate learned by `quality_metric`; nothing where that is not known.
-  std::optional<double> learned(std::size_t candidate) const;
   /// "Use 2 workers, B = 512: 11.1 s for one epoch (measured), 0.0062 device-hours; 4 would be
   /// ...".
   std::string sentence() const;

@@ -154,7 +154,7 @@ json view_json(const View& view) {
 
 json advice_json(const JobAdvice& job) {
   const predict::Candidate& chosen = job.chosen();
-  const std::optional<double> learned = job.learned(job.at);
+  const std::optional<double> learned = job.quality.of(job.at);
   return {{"job", printable(job.job)},
           {"sentence", printable(job.sentence())},
           {"workers", chosen.workers},
@@ -170,7 +170,7 @@ json advice_json(const JobAdvice& job) {
           {"cost_text", fmt::format("{:.3g}", chosen.cost.value)},
           {"cost_means", job.advice.cost_means},
           {"quality", learned ? number(*learned) : nullptr},
-          {"quality_means", learned ? analyze::quality_name(job.quality_metric) : ""},
+          {"quality_means", learned ? analyze::quality_name(job.quality.metric) : ""},
           {"quality_text", learned ? fmt::format("{:.4g}", *learned) : ""},
           {"origin", chosen.measured ? "measured" : "predicted"}};
 }

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lockstep/analyze/quality.h"
+#include "lockstep/predict/advice.h"
+
+namespace lockstep::report {
+
+/// How well the candidates of an advice learned where they were run. Equal work may have been
+/// learned unequally well.
+struct ChoiceQuality {
+  std::string metric;                          ///< "val_accuracy", "val_loss"; "" = none is known
+  std::vector<std::optional<double>> learned;  ///< by candidate
+
+  std::optional<double> of(std::size_t candidate) const;
+  /// The best of some candidates; nothing where none is known.
+  std::optional<std::size_t> best(const std::vector<std::size_t>& candidates) const;
+  std::optional<std::size_t> best() const;
+  /// Whether a candidate is known to have learned less than another.
+  bool less(std::size_t candidate, std::size_t than) const;
+  /// "validation accuracy 0.9008"; "" where it is not known.
+  std::string text(std::size_t candidate) const;
+};
+
+/// By the first of validation accuracy and validation loss that any candidate has. Of runs of
+/// different lengths nothing is said.
+ChoiceQuality choice_quality(const std::vector<predict::TableSeries>& series,
+                             const std::vector<predict::Candidate>& candidates,
+                             const std::vector<analyze::QualityPoint>& points);
+
+}  // namespace lockstep::report
