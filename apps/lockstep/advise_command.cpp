@@ -207,12 +207,16 @@ void note_what_was_learned(const Advice& advice, const predict::AdviceQuestion& 
       report::choice_quality(question.measured, advice.candidates,
                              analyze::qualities(analyze::configurations(rows)));
   const std::optional<std::size_t> best = quality.best();
-  if (!best || !quality.less(advice.chosen, *best)) return;
-  const Candidate& better = advice.candidates[*best];
-  notes.push_back(fmt::format(
-      "the choice ended with {}; {:g} worker{} of {} with {}: --target counts the epochs that takes",
-      quality.text(advice.chosen), better.workers, better.workers == 1 ? "" : "s", better.name,
-      quality.text(*best)));
+  if (!best) return;
+  const auto sign = report::sign_of_less(quality, advice.candidates, advice.chosen, *best);
+  if (!sign) return;
+  const auto ended = [&](std::size_t at) {
+    const Candidate& one = advice.candidates[at];
+    return fmt::format("{:g} worker{} of {} ended with {}", one.workers,
+                       one.workers == 1 ? "" : "s", one.name, quality.text(at));
+  };
+  notes.push_back(fmt::format("{}, {}: --target counts the epochs to an accuracy", ended(*sign),
+                              ended(*best)));
 }
 
 void run(const GlobalOptions& global, AdviseOptions& options) {

@@ -265,14 +265,17 @@ TEST_F(PredictCommand, SaysWhatTheChoiceCostInAccuracyWhereNoTargetWasAskedFor) 
   add_run_of_two_cores(store(), 1, 4, 512, 0.81);
   const Outcome outcome = run("--json advise");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_NE(outcome.json()["notes"].dump().find("the choice ended with validation accuracy 0.81; "
-                                                "1 worker"),
+  const std::string notes = outcome.json()["notes"].dump();
+  EXPECT_NE(notes.find("b 512, overlap, 1 thread ended with validation accuracy 0.81"),
             std::string::npos)
-      << outcome.out;
+      << notes;
+  EXPECT_NE(notes.find("b 32, overlap, 1 thread ended with validation accuracy 0.91"),
+            std::string::npos)
+      << notes;
   // With a target the epochs to it count, and there is nothing to warn of.
   const Outcome target = run("--json advise --target val_accuracy=0.9");
   ASSERT_EQ(target.code, 0) << target.err;
-  EXPECT_EQ(target.json()["notes"].dump().find("the choice ended with"), std::string::npos);
+  EXPECT_EQ(target.json()["notes"].dump().find("ended with validation"), std::string::npos);
 }
 
 TEST_F(PredictCommand, DoesNotAdviseABatchWhoseRunsMissedTheTarget) {

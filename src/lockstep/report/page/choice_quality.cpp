@@ -70,6 +70,18 @@ std::string ChoiceQuality::text(std::size_t candidate) const {
   return value ? fmt::format("{} {:.4g}", analyze::quality_name(metric), *value) : "";
 }
 
+std::optional<std::size_t> sign_of_less(const ChoiceQuality& quality,
+                                        const std::vector<Candidate>& candidates, std::size_t at,
+                                        std::size_t than) {
+  if (quality.less(at, than)) return at;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const bool smaller = candidates[i].series == candidates[at].series &&
+                         candidates[i].workers <= candidates[at].workers;
+    if (smaller && quality.less(i, than)) return i;
+  }
+  return std::nullopt;
+}
+
 ChoiceQuality choice_quality(const std::vector<TableSeries>& series,
                              const std::vector<Candidate>& candidates,
                              const std::vector<analyze::QualityPoint>& points) {

@@ -25,6 +25,12 @@ struct ChoiceQuality {
   std::string text(std::size_t candidate) const;
 };
 
+/// The candidate from which it is known that `at` learns less than another: itself, or a smaller
+/// count of its series and so perhaps a smaller global batch. Nothing where none did.
+std::optional<std::size_t> sign_of_less(const ChoiceQuality& quality,
+                                        const std::vector<predict::Candidate>& candidates,
+                                        std::size_t at, std::size_t than);
+
 /// By the first of validation accuracy and validation loss that any candidate has. Of runs of
 /// different lengths nothing is said.
 ChoiceQuality choice_quality(const std::vector<predict::TableSeries>& series,

@@ -56,15 +56,8 @@ std::string described(const JobAdvice& job, std::size_t at) {
   return text + learned_text(job, at);
 }
 
-/// Whether a candidate, or a smaller count of its series and so perhaps a smaller global batch,
-/// learned less than the choice.
 bool learns_less(const JobAdvice& job, std::size_t at) {
-  const auto& all = job.advice.candidates;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].series != all[at].series || all[i].workers > all[at].workers) continue;
-    if (job.quality.less(i, job.at)) return true;
-  }
-  return false;
+  return sign_of_less(job.quality, job.advice.candidates, at, job.at).has_value();
 }
 
 /// Choices to consider beside the one of the headline.
