@@ -215,7 +215,7 @@ void note_what_was_learned(const Advice& advice, const predict::AdviceQuestion& 
     return fmt::format("{:g} worker{} of {} ended with {}", one.workers,
                        one.workers == 1 ? "" : "s", one.name, quality.text(at));
   };
-  notes.push_back(fmt::format("{}, {}: --target counts the epochs to an accuracy", ended(*sign),
+  notes.push_back(fmt::format("{}; {}: --target counts the epochs to an accuracy", ended(*sign),
                               ended(*best)));
 }
 

@@ -252,6 +252,19 @@ void StudyRunner::show_report() {
                report::render_study(study, format, {.width = terminal_width()}));
 }
 
+/// Of the largest run that is due: it asks for most.
+void StudyRunner::show_preview() {
+  if (global_.json) return;
+  std::optional<std::size_t> largest;
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    const bool larger = !largest || plan_[i].cell.workers > plan_[*largest].cell.workers;
+    if (is_due(i) && larger) largest = i;
+  }
+  if (!largest) return;
+  const std::string text = runs_[*largest].executor->preview(plan_[*largest], options_.name);
+  if (!text.empty()) say("\n" + text);
+}
+
 void StudyRunner::show_ladders() {
   for (const std::string& sentence : ladder_sentences(plan_, standings_)) say(sentence);
 }
@@ -260,6 +273,7 @@ void StudyRunner::run() {
   if (options_.dry_run) {
     load();
     show_plan();
+    show_preview();
     return;
   }
   const std::int64_t position = study::lock_position(options_.name);

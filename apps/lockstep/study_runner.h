@@ -66,6 +66,7 @@ class StudyRunner {
   [[noreturn]] void stop();
   std::string line(std::size_t at, const std::string& status);
   void show_report();
+  void show_preview();
   void show_ladders();
   Counts counts() const;
   /// Results that are not the report: beside it where stdout is for a program.

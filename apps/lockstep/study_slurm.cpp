@@ -112,8 +112,8 @@ launch::JobFiles StudySlurm::files_of(const study::PlannedRun& planned,
           launch::file_name_of(fmt::format("{}-r{}", planned.cell.name(), planned.repeat))};
 }
 
-launch::JobTicket StudySlurm::submit(const study::PlannedRun& planned,
-                                     const launch::JobFiles& files) {
+std::string StudySlurm::script_of(const study::PlannedRun& planned,
+                                  const launch::JobFiles& files) const {
   const record::TrainRequest request = request_of(request_, planned);
   launch::WorkerJob job;
   job.program = fs::absolute(require_worker_program());
@@ -126,7 +126,18 @@ launch::JobTicket StudySlurm::submit(const study::PlannedRun& planned,
   const std::string about = fmt::format(
       "One run of a lockstep study: {}, {} worker(s), batch {}, repeat {}.", request.spec.recipe,
       request.spec.workers, request.spec.batch_per_worker, planned.repeat);
-  return queue_.submit(launch::batch_script(job, cluster_, files, about), files);
+  return launch::batch_script(job, cluster_, files, about);
+}
+
+launch::JobTicket StudySlurm::submit(const study::PlannedRun& planned,
+                                     const launch::JobFiles& files) {
+  return queue_.submit(script_of(planned, files), files);
+}
+
+std::string StudySlurm::preview(const study::PlannedRun& planned, const std::string& study) const {
+  const launch::JobFiles files = files_of(planned, study);
+  return fmt::format("the script of the run of {} x {}, to be {}:\n{}", planned.cell.workers,
+                     planned.cell.batch_per_worker, files.script(), script_of(planned, files));
 }
 
 void StudySlurm::prepare(const std::vector<study::PlannedRun>& due, const std::string& study) {

@@ -29,6 +29,7 @@ class StudySlurm final : public StudyExecutor {
   std::string title() const override { return request_.spec.recipe; }
   study::RunLength length() const override;
   bool resembles(const store::RunSummary& run) const override;
+  std::string preview(const study::PlannedRun& planned, const std::string& study) const override;
   void prepare(const std::vector<study::PlannedRun>& due, const std::string& study) override;
   void stop() override;
   ExecutedRun run(const study::PlannedRun& planned, const store::RunLabel& label,
@@ -36,6 +37,7 @@ class StudySlurm final : public StudyExecutor {
 
  private:
   launch::JobFiles files_of(const study::PlannedRun& planned, const std::string& study) const;
+  std::string script_of(const study::PlannedRun& planned, const launch::JobFiles& files) const;
   launch::JobTicket submit(const study::PlannedRun& planned, const launch::JobFiles& files);
   [[noreturn]] void give_up(const launch::JobTicket& ticket, const std::string& reason);
   ExecutedRun collect(const launch::JobFiles& files, const launch::JobState& state,

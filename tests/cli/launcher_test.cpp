@@ -134,5 +134,16 @@ TEST_F(LauncherTest, EndsAStudyWhoseFirstJobSlurmRefuses) {
       << said.errors;
 }
 
+TEST_F(LauncherTest, ShowsTheScriptOfTheLargestRunOfAStudyThatIsOnlyPlanned) {
+  for (const char* name : {"sbatch", "squeue", "scontrol", "scancel"}) stand_in(name, "asked", 1);
+  const auto said = start({"study", "fashion", "--workers", "1,4,2", "--batch", "16", "--launcher",
+                           "slurm", "--partition", "night", "--time", "5", "--dry-run"});
+  EXPECT_EQ(said.status.code, 0) << said.errors;
+  EXPECT_NE(said.output.find("the script of the run of 4 x 16"), std::string::npos) << said.output;
+  EXPECT_NE(said.output.find("#SBATCH --partition=night"), std::string::npos) << said.output;
+  EXPECT_EQ(said.errors.find("asked"), std::string::npos) << said.errors;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "lockstep.db.jobs"));
+}
+
 }  // namespace
 }  // namespace lockstep
