@@ -1,13 +1,15 @@
 // What the browser tests share: a browser, a folder, and the program under test.
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 export const { LOCKSTEP, RUNS_WRITER, CHROMIUM, STUDIES, WEB } = process.env;
-const { chromium } = createRequire(join(WEB, "package.json"))("playwright-core");
+const fromWeb = createRequire(join(WEB, "package.json"));
+const { chromium } = fromWeb("playwright-core");
+const AXE = readFileSync(fromWeb.resolve("axe-core/axe.min.js"), "utf8");
 
 export function scratch() {
   const folder = mkdtempSync(join(tmpdir(), "lockstep-browser-"));
@@ -57,6 +59,13 @@ export async function drawAll(page) {
   await page.waitForFunction(() =>
     [...document.querySelectorAll(".plot")].filter((plot) => plot.clientWidth > 0).every((plot) => plot.dataset.drawn));
   await page.evaluate(() => window.scrollTo({ top: 0, behavior: "instant" }));
+}
+
+/** What axe-core finds against the page: sentences with an example each. */
+export async function barriers(page) {
+  await page.evaluate(AXE);
+  return page.evaluate(async () =>
+    (await window.axe.run(document)).violations.map((one) => `${one.help}: ${one.nodes[0].html.slice(0, 120)}`));
 }
 
 /** `lockstep serve` on a free port; stop() asks it to end, as Ctrl-C does, and gives its exit code. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { RUNS_WRITER, STUDIES, launch, liveRun, openPage, run, scratch, serve } from "./browser.mjs";
+import { RUNS_WRITER, STUDIES, barriers, launch, liveRun, openPage, run, scratch, serve } from "./browser.mjs";
 
 let browser;
 let place;
@@ -129,6 +129,15 @@ test("a study has its page, and an unknown one says so", async () => {
   await page.goto(`${server.url}?study=nosuch`);
   await page.locator("[role=alert]", { hasText: "no study 'nosuch'" }).waitFor();
   await context.close();
+});
+
+test("nothing keeps a screen reader or weak eyes out of the live pages", async () => {
+  for (const address of ["", "?study=sweep"]) {
+    const { page, context } = await openPage(browser, `${server.url}${address}`, { bypassCSP: true });
+    await page.locator(address ? "#verdict .headline" : "#runs tbody tr").first().waitFor();
+    assert.deepEqual(await barriers(page), []);
+    await context.close();
+  }
 });
 
 test("a store that is damaged while it is shown is named, and shown again when it is back", async (t) => {

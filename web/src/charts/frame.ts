@@ -40,7 +40,10 @@ export function framed(drawing: Drawing, title: string): { box: HTMLElement; red
     box.style.minHeight = `${drawing.height(place)}px`;
     if (!visible) return;
     drawn = width;
-    box.replaceChildren(drawing.draw(place));
+    const chart = drawing.draw(place);
+    // The box has the name of the chart, and its values are in the table below.
+    chart.setAttribute("aria-hidden", "true");
+    box.replaceChildren(chart);
     box.setAttribute("data-drawn", "yes");
   };
   new ResizeObserver(() => {

@@ -99,7 +99,7 @@ export function spanChart(chart: SpanChart, hidden: Set<string>): HTMLElement {
     button("Zoom out", "−", () => zoom(2)),
     button("Earlier", "←", () => zoom(1, -0.4)),
     button("Later", "→", () => zoom(1, 0.4)),
-    button("Whole step", "Reset", () => show(...whole)),
+    button("Reset to the whole step", "Reset", () => show(...whole)),
   );
   const swatches = names.map((name, place) => ({ name, colour: phaseColour(name, place), mark: "box" }));
   return element("div", {}, legend(swatches, [], hidden, redraw), tools, box);

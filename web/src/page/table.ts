@@ -100,7 +100,7 @@ class SortableTable {
     this.fill();
     const scroller = element(
       "div",
-      { class: "scroller", tabindex: "0", role: "region", "aria-label": this.table.title },
+      { class: "scroller", tabindex: "0", role: "region", "aria-label": `Table: ${this.table.title}` },
       element("table", {}, element("caption", { class: "offscreen" }, this.table.title), element("thead", {}, head), this.body),
     );
     const notes = this.table.notes.map((note) => element("p", { class: "note" }, note));
