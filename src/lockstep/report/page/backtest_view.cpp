@@ -86,6 +86,7 @@ LineChart scatter(const std::vector<Trial>& trials) {
   const Series agreement{
       "agreement", Role::kIdeal, true, {{low, low, {}, {}, ""}, {high, high, {}, {}, ""}}};
   chart.series = {std::move(inside), std::move(outside), agreement};
+  chart.fixed_series = true;
   return chart;
 }
 

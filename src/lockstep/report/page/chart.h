@@ -55,6 +55,8 @@ struct LineChart {
   Axis y;
   std::vector<Series> series;
   std::vector<Mark> marks;
+  /// Series without points stay, so that each keeps its colour from page to page.
+  bool fixed_series = false;
 };
 
 /// Parts that add up, stacked, one bar a category. `values` has one entry a category.

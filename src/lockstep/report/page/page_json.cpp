@@ -81,7 +81,7 @@ json points_json(const std::vector<Point>& points) {
 json body_json(const LineChart& chart) {
   json series = json::array();
   for (const Series& one : chart.series) {
-    if (one.points.empty()) continue;
+    if (one.points.empty() && !chart.fixed_series) continue;
     series.push_back({{"name", printable(one.name)},
                       {"role", role_name(one.role)},
                       {"joined", one.joined},

@@ -211,6 +211,14 @@ TEST(Page, DrawsTheLossOfOneEpochWithinIt) {
   EXPECT_NEAR(points[0][1].get<double>(), (1 + 1 / 2.0 + 1 / 3.0 + 1 / 4.0) / 4, 1e-5);
 }
 
+/// A miss must not have the colour of a hit because there is no hit beside it.
+TEST(Page, OfABacktestNamesHitsAndMissesInTheSameOrder) {
+  const json page = page_json(build_page(study()));
+  const json& series = view(page, "backtest")["charts"][0]["series"];
+  EXPECT_EQ(series[0]["name"], "interval holds");
+  EXPECT_EQ(series[1]["name"], "interval misses");
+}
+
 TEST(Page, OfRunsThatGoOnHasNoVerdictYet) {
   PageSource source;
   source.listed.emplace_back();
