@@ -95,7 +95,7 @@ void choose(JobAdvice& job, const std::vector<analyze::SpeedupGroup>& groups) {
   if (eligible.empty()) eligible = measured_candidates(job);
   job.at = least_product(job, that_learned(job, eligible)).value_or(job.advice.chosen);
   const std::optional<std::size_t> alone = least_product(job, eligible);
-  if (alone && *alone != job.at) job.learned_less = alone;
+  if (alone && *alone != job.at) job.passed_over = alone;
 }
 
 /// How many workers the host holds, where all runs of the job were started on one by hand: of a

@@ -106,9 +106,9 @@ void add_others(const JobAdvice& job, std::vector<std::string>& reasons) {
 std::vector<std::string> reasons_of(const JobAdvice& job) {
   const predict::Advice& advice = job.advice;
   std::vector<std::string> reasons;
-  if (job.learned_less) {
+  if (job.passed_over) {
     reasons.push_back("Less time x cost, but it learned less in as many epochs: " +
-                      described(job, *job.learned_less));
+                      described(job, *job.passed_over));
   }
   add_others(job, reasons);
   const Candidate& least = advice.candidates[advice.chosen];

@@ -62,8 +62,8 @@ struct JobAdvice {
   /// the least time x cost among those that learned as well as the best; where the verdict says
   /// nothing, of all that were run.
   std::size_t at = 0;
-  /// What would be used if only time and cost counted, where that is another.
-  std::optional<std::size_t> learned_less;
+  /// What would be used if only time and cost counted, where that learned less.
+  std::optional<std::size_t> passed_over;
   ChoiceQuality quality;
   std::optional<double> room;  ///< workers that the host holds; nothing where that is not known
   std::vector<std::string> reasons;  ///< what else to consider, one sentence each

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "lockstep/analyze/measurement_rows.h"
+#include "lockstep/report/page/page_fixture.h"
 #include "lockstep/report/page/series_labels.h"
 
 namespace lockstep::report {
@@ -21,18 +21,9 @@ PageSource study() {
         .at_global(4, batch, "epoch_time", batch == 32 ? 37 : 20);
   }
   rows.at_global(1, 8192, "out_of_memory", 1);
-  PageSource source;
+  PageSource source = source_of(rows);
   source.title = "a study";
-  source.rows = rows.rows;
-  source.series = predict::series_of(rows.rows);
   return source;
-}
-
-const json& view(const json& page, const std::string& id) {
-  for (const json& one : page["views"]) {
-    if (one["id"] == id) return one;
-  }
-  throw std::runtime_error("no view " + id);
 }
 
 TEST(Page, OfAStudyHasDecisionSpeedupAndTime) {
@@ -68,132 +59,6 @@ TEST(Page, DecisionTellsMeasuredPredictedAndIdealApartAndMarksTheAdvisedCount) {
   }
   EXPECT_EQ(roles, (std::set<std::string>{"ideal", "limit", "measured", "predicted"}));
   EXPECT_EQ(chart["marks"][0]["at"], 2);
-}
-
-/// 2 workers are 1.44x as fast: the least time x cost, yet less than half of what they could gain.
-TEST(Page, AdvisesNoCountThatTheVerdictFindsNotToPay) {
-  analyze::MeasurementRows rows;
-  rows.at_global(1, 32, "epoch_time", 13).at_global(2, 32, "epoch_time", 9);
-  PageSource source;
-  source.rows = rows.rows;
-  source.series = predict::series_of(rows.rows);
-  const json page = page_json(build_page(source));
-  EXPECT_EQ(page["advice"][0]["workers"], 1);
-  const auto headline = page["headline"].get<std::string>();
-  EXPECT_EQ(headline.rfind("Use 1 worker: 13.0 s for one epoch (measured)", 0), 0u) << headline;
-  EXPECT_NE(headline.find("2 would be 1.44x as fast for 1.38x the device-hours"), std::string::npos)
-      << headline;
-  EXPECT_NE(view(page, "decision")["notes"].dump().find("By the least time x cost alone"),
-            std::string::npos);
-}
-
-/// A prediction beyond the largest measured count is shown, not advised.
-TEST(Page, AdvisesMeasuredCountsWhereTheVerdictNamesOne) {
-  analyze::MeasurementRows rows;
-  rows.at_global(2, 64, "epoch_time", 200).at_global(4, 64, "epoch_time", 80);
-  PageSource source;
-  source.rows = rows.rows;
-  source.series = predict::series_of(rows.rows);
-  const json page = page_json(build_page(source));
-  EXPECT_EQ(page["advice"][0]["workers"], 4);
-  EXPECT_EQ(page["advice"][0]["origin"], "measured");
-}
-
-/// b = 512 is faster, but ends 8 points below b = 32 after as many epochs.
-TEST(Page, AdvisesTheFasterBatchOnlyWhereItLearnsAsWell) {
-  const auto page_with = [](double accuracy) {
-    analyze::MeasurementRows rows;
-    rows.at_local(1, 32, "epoch_time", 20).at_local(2, 32, "epoch_time", 11);
-    rows.at_local(1, 512, "epoch_time", 16).at_local(2, 512, "epoch_time", 8.2);
-    rows.at_local(2, 32, "val_accuracy", 0.90).at_local(2, 512, "val_accuracy", accuracy);
-    PageSource source;
-    source.rows = rows.rows;
-    source.series = predict::series_of(rows.rows);
-    return page_json(build_page(source));
-  };
-  const json worse = page_with(0.82);
-  EXPECT_EQ(worse["advice"][0]["series"], "b = 32");
-  EXPECT_EQ(worse["advice"][0]["quality_means"], "validation accuracy");
-  EXPECT_EQ(worse["advice"][0]["quality"], 0.9);
-  EXPECT_NE(worse["headline"].get<std::string>().find("validation accuracy 0.9;"),
-            std::string::npos)
-      << worse["headline"];
-  const std::string notes = view(worse, "decision")["notes"].dump();
-  EXPECT_NE(notes.find("it learned less in as many epochs: 2 workers, b = 512: 8.20 s"),
-            std::string::npos)
-      << notes;
-  EXPECT_EQ(notes.find("4 workers, b = 512"), std::string::npos) << notes;
-
-  const json as_good = page_with(0.895);
-  EXPECT_EQ(as_good["advice"][0]["series"], "b = 512");
-  EXPECT_EQ(view(as_good, "decision")["notes"].dump().find("learned less"), std::string::npos);
-}
-
-TEST(Page, NamesTheCountThatLearnedBetterThanTheOneThatPays) {
-  analyze::MeasurementRows rows;
-  rows.at_local(1, 32, "epoch_time", 20).at_local(2, 32, "epoch_time", 10);
-  rows.at_local(1, 32, "val_loss", 0.2).at_local(2, 32, "val_loss", 0.3);
-  PageSource source;
-  source.rows = rows.rows;
-  source.series = predict::series_of(rows.rows);
-  const json page = page_json(build_page(source));
-  EXPECT_EQ(page["advice"][0]["workers"], 2);
-  EXPECT_EQ(page["advice"][0]["quality"], 0.3);
-  EXPECT_NE(view(page, "decision")["notes"].dump().find("learn better: 1 worker"),
-            std::string::npos)
-      << view(page, "decision")["notes"];
-}
-
-/// Predicted counts are not advised before a measured one, be it the only one.
-TEST(Page, AdvisesTheOnlyCountThatWasRun) {
-  analyze::MeasurementRows rows;
-  rows.at_local(1, 32, "epoch_time", 20);
-  PageSource source;
-  source.rows = rows.rows;
-  source.series = predict::series_of(rows.rows);
-  const json page = page_json(build_page(source));
-  EXPECT_EQ(page["advice"][0]["workers"], 1);
-  EXPECT_EQ(page["advice"][0]["origin"], "measured");
-}
-
-TEST(Page, SaysThatTheHostHasNoRoomForMore) {
-  analyze::MeasurementRows rows;
-  rows.at_local(1, 32, "epoch_time", 20).at_local(2, 32, "epoch_time", 10.5);
-  PageSource source;
-  source.rows = rows.rows;
-  source.series = predict::series_of(rows.rows);
-  RunDigest digest;
-  digest.run.started.spec.recipe = rows.rows.front().model;
-  digest.run.started.spec.workers = 2;
-  digest.run.started.machine.cores = 3;
-  source.runs.push_back(digest);
-  const json page = page_json(build_page(source));
-  EXPECT_NE(page["headline"].get<std::string>().find("4 would be"), std::string::npos);
-  EXPECT_NE(page["headline"].get<std::string>().find(", but the host has room for 3."),
-            std::string::npos)
-      << page["headline"];
-  const json& chart = view(page, "decision")["charts"][0];
-  EXPECT_EQ(chart["marks"][1]["at"], 3);
-  const std::string notes = view(page, "decision")["notes"].dump();
-  EXPECT_EQ(notes.find("Next run that tells most: 4"), std::string::npos) << notes;
-
-  // How large a cluster is, its runs do not tell.
-  source.runs.front().run.started.spec.launcher = "slurm";
-  const json cluster = page_json(build_page(source));
-  EXPECT_EQ(cluster["headline"].get<std::string>().find("room"), std::string::npos);
-}
-
-/// Two processors of one name that differ in a column of their own.
-TEST(Page, LabelsSeriesByTheColumnInWhichTheyDiffer) {
-  analyze::MeasurementRows rows;
-  rows.at_global(1, 32, "epoch_time", 40).at_global(1, 32, "epoch_time", 10);
-  rows.rows[0].notes["cpus"] = "2";
-  rows.rows[1].notes["cpus"] = "16";
-  PageSource source;
-  source.rows = rows.rows;
-  source.series = predict::series_of(rows.rows);
-  const json page = page_json(build_page(source));
-  EXPECT_EQ(page["advice"][0]["series"], "cpus=16");
 }
 
 TEST(Page, DrawsTheLossOfOneEpochWithinIt) {
