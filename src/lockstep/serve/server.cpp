@@ -99,7 +99,8 @@ class Server::State {
     if (port <= 0) {
       throw Error(ErrorKind::kEnvironment,
                   fmt::format("cannot listen on {}:{}", access_.host(), options_.port),
-                  "another program may have the port; try --port 0");
+                  any ? "give --host an address of this machine; ip addr lists them"
+                      : "another program may have the port; try --port 0");
     }
     http_.queue_connections(std::max(128, static_cast<int>(options_.most_live)));
     listener_ = std::thread([this] { http_.listen_after_bind(); });
