@@ -19,8 +19,8 @@ struct CollectivesOptions {
 
 /// Times all-reduces of sizes from least to most in steps of four, checking every sum. Collective:
 /// every rank calls it. Rank 0 hands one line of JSON for each size to `tell`: bytes, seconds
-/// (median over the rounds of the slowest rank's time), deviation_s, rounds, nodes, host, wrong (elements
-/// of all ranks whose sum was not right).
+/// (median over the rounds of the slowest rank's time), deviation_s, rounds, nodes, host, wrong
+/// (elements of all ranks whose sum was not right).
 void bench_collectives(const CollectivesOptions& options, comm::Communicator& comm,
                        const Clock& clock, const std::function<void(const std::string&)>& tell);
 

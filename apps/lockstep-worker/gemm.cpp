@@ -30,17 +30,20 @@ DnnlSgemm* dnnl_sgemm() {
   return function;
 }
 
-bool has(const char* symbol) { return ::dlsym(RTLD_DEFAULT, symbol) != nullptr; }
+bool has(const char* symbol) {
+  return ::dlsym(RTLD_DEFAULT, symbol) != nullptr;
+}
 
 bool is_reference_blas() {
-  return !has("openblas_get_config") && !has("mkl_get_version") && !has("bli_info_get_version_str") &&
-         !has("ATL_buildinfo");
+  return !has("openblas_get_config") && !has("mkl_get_version") &&
+         !has("bli_info_get_version_str") && !has("ATL_buildinfo");
 }
 
 bool use_onednn() {
   static const bool answer = [] {
     const char* choice = std::getenv("LOCKSTEP_GEMM");
-    if (dnnl_sgemm() == nullptr || (choice != nullptr && std::strcmp(choice, "blas") == 0)) return false;
+    if (dnnl_sgemm() == nullptr || (choice != nullptr && std::strcmp(choice, "blas") == 0))
+      return false;
     return installed_sgemm() == nullptr || is_reference_blas();
   }();
   return answer;
@@ -48,12 +51,13 @@ bool use_onednn() {
 
 /// A column-major product C = A B is the row-major product C' = B' A'.
 void onednn_sgemm(const char* transa, const char* transb, const int* m, const int* n, const int* k,
-                  const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
-                  const float* beta, float* c, const int* ldc) {
+                  const float* alpha, const float* a, const int* lda, const float* b,
+                  const int* ldb, const float* beta, float* c, const int* ldc) {
   dnnl_sgemm()(*transb, *transa, *n, *m, *k, *alpha, b, *ldb, a, *lda, *beta, c, *ldc);
 }
 
-double measure_gflops(const std::function<void(int, const float*, const float*, float*)>& multiply) {
+double measure_gflops(
+    const std::function<void(int, const float*, const float*, float*)>& multiply) {
   constexpr int kSize = 768;
   std::vector<float> a(kSize * kSize, 0.5F), b(kSize * kSize, 0.25F), c(kSize * kSize);
   const lockstep::SystemClock clock;
@@ -72,8 +76,10 @@ double measure_gflops(const std::function<void(int, const float*, const float*, 
 /// Found by the dynamic linker before the installed library's.
 extern "C" void sgemm_(const char* transa, const char* transb, const int* m, const int* n,
                        const int* k, const float* alpha, const float* a, const int* lda,
-                       const float* b, const int* ldb, const float* beta, float* c, const int* ldc) {
-  if (use_onednn()) return onednn_sgemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+                       const float* b, const int* ldb, const float* beta, float* c,
+                       const int* ldc) {
+  if (use_onednn())
+    return onednn_sgemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   installed_sgemm()(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
@@ -97,7 +103,7 @@ GemmFacts gemm_facts() {
     facts.blas = "ATLAS";
   } else {
     // A pip install of torch has its own inside, under names that nobody else sees.
-    facts.blas = at::hasMKL()                      ? "MKL inside LibTorch"
+    facts.blas = at::hasMKL()                   ? "MKL inside LibTorch"
                  : installed_sgemm() == nullptr ? "built into LibTorch"
                                                 : "reference BLAS";
   }
@@ -106,7 +112,8 @@ GemmFacts gemm_facts() {
 
 void limit_blas_threads(int threads) {
   using SetThreads = void(int);
-  if (auto* set = reinterpret_cast<SetThreads*>(::dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) {
+  if (auto* set =
+          reinterpret_cast<SetThreads*>(::dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) {
     set(threads);
   }
 }

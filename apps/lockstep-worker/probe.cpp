@@ -13,7 +13,9 @@
 
 namespace lockstep::worker {
 
-std::string torch_version() { return TORCH_VERSION; }
+std::string torch_version() {
+  return TORCH_VERSION;
+}
 
 std::string blas_description() {
   const GemmFacts facts = gemm_facts();
@@ -23,8 +25,7 @@ std::string blas_description() {
 std::string known_names() {
   std::vector<std::string> recipes;
   for (const train::Recipe& recipe : train::all_recipes()) recipes.push_back(recipe.name);
-  const nlohmann::json answer{{"recipes", recipes},
-                              {"schedules", train::schedule_names()}};
+  const nlohmann::json answer{{"recipes", recipes}, {"schedules", train::schedule_names()}};
   return answer.dump();
 }
 

@@ -83,8 +83,8 @@ void set_up_process(int threads) {
 
 int threads_by_default(const comm::Placement& place) {
   const auto mine = static_cast<int>(measure::usable_cores().size());
-  const bool bound = measure::affinity_cores().size() < static_cast<std::size_t>(
-                                                            ::sysconf(_SC_NPROCESSORS_ONLN));
+  const bool bound =
+      measure::affinity_cores().size() < static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN));
   return bound ? std::max(1, mine) : std::max(1, mine / place.local_size);
 }
 
@@ -110,6 +110,8 @@ void prepare_environment(const comm::Placement& place, char** argv) {
               std::string("cannot start this program again: ") + std::strerror(errno));
 }
 
-const std::atomic<bool>& stop_flag() { return stop_requested; }
+const std::atomic<bool>& stop_flag() {
+  return stop_requested;
+}
 
 }  // namespace lockstep::worker

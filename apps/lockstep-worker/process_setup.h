@@ -12,8 +12,8 @@ namespace lockstep::worker {
 void set_up_process(int threads);
 
 /// What `lockstep train` gives its workers, for those that others started: thread limits and the
-/// BLAS kernels that fit the CPU. Libraries read them when they are loaded, so the program is started
-/// once more when something was missing. Throws kEnvironment when that fails.
+/// BLAS kernels that fit the CPU. Libraries read them when they are loaded, so the program is
+/// started once more when something was missing. Throws kEnvironment when that fails.
 void prepare_environment(const comm::Placement& place, char** argv);
 
 /// An equal share of the cores, or those this process was bound to.
@@ -21,8 +21,8 @@ int threads_by_default(const comm::Placement& place);
 /// Whether the ranks of this host are more than its cores, as far as can be told.
 bool is_oversubscribed(const comm::Placement& place);
 
-/// Sees to it that this process does not outlive who started it, where nobody else does: mpirun that
-/// was killed, or the ssh whose standard input it was given.
+/// Sees to it that this process does not outlive who started it, where nobody else does: mpirun
+/// that was killed, or the ssh whose standard input it was given.
 void tie_to_starter(const comm::Placement& place);
 
 /// Set by SIGINT and SIGUSR1; a second one ends the process at once.

@@ -203,9 +203,8 @@ std::int64_t most_workers(const AdviseOptions& options, std::vector<std::string>
 void note_what_was_learned(const Advice& advice, const predict::AdviceQuestion& question,
                            const std::vector<record::Measurement>& rows,
                            std::vector<std::string>& notes) {
-  const report::ChoiceQuality quality =
-      report::choice_quality(question.measured, advice.candidates,
-                             analyze::qualities(analyze::configurations(rows)));
+  const report::ChoiceQuality quality = report::choice_quality(
+      question.measured, advice.candidates, analyze::qualities(analyze::configurations(rows)));
   const std::optional<std::size_t> best = quality.best();
   if (!best) return;
   const auto sign = report::sign_of_less(quality, advice.candidates, advice.chosen, *best);
@@ -215,8 +214,8 @@ void note_what_was_learned(const Advice& advice, const predict::AdviceQuestion& 
     return fmt::format("{:g} worker{} of {} ended with {}", one.workers,
                        one.workers == 1 ? "" : "s", one.name, quality.text(at));
   };
-  notes.push_back(fmt::format("{}; {}: --target counts the epochs to an accuracy", ended(*sign),
-                              ended(*best)));
+  notes.push_back(
+      fmt::format("{}; {}: --target counts the epochs to an accuracy", ended(*sign), ended(*best)));
 }
 
 void run(const GlobalOptions& global, AdviseOptions& options) {

@@ -40,8 +40,8 @@ struct HostFacts {
   std::optional<ProbeAnswer> tuned_probe;  ///< with `core_type`, as workers get it
   std::string core_type;                   ///< OPENBLAS_CORETYPE that fits; empty when none is set
 
-  std::string mpi;    ///< first line of mpirun --version; empty when there is none
-  std::string slurm;  ///< likewise of srun --version
+  std::string mpi;          ///< first line of mpirun --version; empty when there is none
+  std::string slurm;        ///< likewise of srun --version
   std::string mpi_problem;  ///< what mpirun says where it is installed and fails
   std::string slurm_problem;
   std::string store_folder;

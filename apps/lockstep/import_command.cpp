@@ -29,20 +29,19 @@ struct ImportRequest {
   bool replace = false;
 };
 
-import::ImportOptions reader_options(const ImportRequest& request) {
-  import::ImportOptions options;
-  options.format = request.format;
-  options.pattern = request.pattern;
-  for (const std::string& setting : request.settings) {
-    const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw Error(ErrorKind::kUsage, fmt::format("--set {} is not NAME=VALUE", setting),
-                  "write --set workers=4");
-    }
-    options.settings[setting.substr(0, equals)] = setting.substr(equals + 1);
+import::ImportOptions reader_options(const ImportRequest& request){import::ImportOptions options;
+options.format = request.format;
+options.pattern = request.pattern;
+for (const std::string& setting : request.settings) {
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw Error(ErrorKind::kUsage, fmt::format("--set {} is not NAME=VALUE", setting),
+                "write --set workers=4");
   }
-  return options;
+  options.settings[setting.substr(0, equals)] = setting.substr(equals + 1);
 }
+return options;
+}  // namespace
 
 void print_formats(const import::Registry& registry, bool json) {
   if (json) {
@@ -195,7 +194,7 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
   report_failures(paths, outcomes);
 }
 
-}  // namespace
+}  // namespace lockstep::cli
 
 void add_import_command(CLI::App& app, const GlobalOptions& global) {
   const auto request = std::make_shared<ImportRequest>();

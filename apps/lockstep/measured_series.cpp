@@ -74,8 +74,7 @@ std::vector<record::Measurement> table_rows(const MeasuredSource& source) {
   }
   if (const std::size_t count = std::erase_if(table.rows, unnamed); count > 0) {
     fmt::print(stderr, "warning: {} no value in column '{}', left out\n",
-               count == 1 ? "1 row has" : fmt::format("{} rows have", count),
-               source.series_column);
+               count == 1 ? "1 row has" : fmt::format("{} rows have", count), source.series_column);
   }
   return std::move(table.rows);
 }

@@ -76,13 +76,13 @@ void predict_held_out(const GlobalOptions& global, const PredictOptions& options
     const double actual = predict::value_of(one.metric, one.scaling, held.workers, held.rate);
     if (global.json) {
       nlohmann::json line{{"series", one.name},
-                                {"workers", static_cast<std::int64_t>(held.workers)},
-                                {"metric", predict::metric_name(one.metric)},
-                                {"unit", one.unit},
-                                {"predicted", job.metric.value},
-                                {"low", job.metric.low},
-                                {"high", job.metric.high},
-                                {"actual", actual}};
+                          {"workers", static_cast<std::int64_t>(held.workers)},
+                          {"metric", predict::metric_name(one.metric)},
+                          {"unit", one.unit},
+                          {"predicted", job.metric.value},
+                          {"low", job.metric.low},
+                          {"high", job.metric.high},
+                          {"actual", actual}};
       if (!one.series.notes.empty()) line["notes"] = one.series.notes;
       print_line(line);
     } else {

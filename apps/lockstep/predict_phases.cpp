@@ -279,8 +279,8 @@ void predict_from_phases(const GlobalOptions& global, const PhasesQuestion& ques
   asked.workers = static_cast<int>(question.workers);
   asked.gradient_bytes = 4.0 * static_cast<double>(spec.parameters);
   // Adding up gradients takes a core too: with all of them computing, nothing hides it.
-  const bool spare_core = spec.device != "cpu" ||
-                          answer.host.threads_each * on_one_host < run.started.machine.cores;
+  const bool spare_core =
+      spec.device != "cpu" || answer.host.threads_each * on_one_host < run.started.machine.cores;
   asked.overlap = spec.strategy == "overlap" && spare_core;
   asked.contention = predict::contention(answer.host);
   if (question.contention > 0) {

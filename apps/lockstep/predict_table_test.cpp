@@ -50,8 +50,7 @@ void expect_answer(const nlohmann::json& json) {
   EXPECT_LE(predicted, high) << json;
 }
 
-constexpr const char* kHeader =
-    "series,model,device,workers,batch_per_worker,metric,value,unit\n";
+constexpr const char* kHeader = "series,model,device,workers,batch_per_worker,metric,value,unit\n";
 
 TEST_F(PredictTable, ABadValueCostsItsRowAndNotTheOtherSeries) {
   const CommandOutcome outcome = hold_out(std::string(kHeader) +
@@ -127,7 +126,9 @@ TEST_F(PredictTable, WhateverItHoldsEverySeriesGetsANumberOrASentence) {
                                       : fmt::format("{}", std::exp(spread * rng.normal()));
         text += fmt::format("s{},{},{},{}{},{},{}\n", series, rng.below(4) == 0 ? "2" : "", workers,
                             counted ? "64," : "", metric, value,
-                            metric == "throughput" ? "samples/s" : rng.below(9) == 0 ? "ms" : "s");
+                            metric == "throughput" ? "samples/s"
+                            : rng.below(9) == 0    ? "ms"
+                                                   : "s");
       }
     }
     const CommandOutcome outcome = hold_out(text);

@@ -28,8 +28,8 @@ class StudyExecutor {
   /// Whether a run of the store tells how long one of these takes.
   virtual bool resembles(const store::RunSummary& run) const = 0;
 
-  /// What would be handed to somebody else to carry out the run, such as a batch script, with a line
-  /// that says what it is; empty where nothing is.
+  /// What would be handed to somebody else to carry out the run, such as a batch script, with a
+  /// line that says what it is; empty where nothing is.
   virtual std::string preview(const study::PlannedRun& planned, const std::string& study) const {
     return "";
   }

@@ -95,16 +95,16 @@ bool StudyProgram::resembles(const store::RunSummary& run) const {
 }
 
 import::ImportOptions StudyProgram::import_options(const study::PlannedRun& planned) const {
-  import::ImportOptions options;
-  options.pattern = command_.pattern;
-  options.settings["workers"] = std::to_string(planned.cell.workers);
-  options.settings["batch"] = std::to_string(planned.cell.batch_per_worker);
-  if (study::has_placeholder(command_.words, "epochs")) {
-    options.settings["epochs"] = std::to_string(command_.values.epochs);
-  }
-  if (!command_.values.device.empty()) options.settings["device"] = command_.values.device;
-  return options;
+    import::ImportOptions options;
+options.pattern = command_.pattern;
+options.settings["workers"] = std::to_string(planned.cell.workers);
+options.settings["batch"] = std::to_string(planned.cell.batch_per_worker);
+if (study::has_placeholder(command_.words, "epochs")) {
+  options.settings["epochs"] = std::to_string(command_.values.epochs);
 }
+if (!command_.values.device.empty()) options.settings["device"] = command_.values.device;
+return options;
+}  // namespace lockstep::cli
 
 void StudyProgram::keep(const Attempt& attempt, const CommandOutput& output,
                         const import::ImportedFile& file, import::ImportedRun run) {

@@ -197,10 +197,10 @@ ExecutedRun StudySlurm::run(const study::PlannedRun& planned, const store::RunLa
     }
     const std::string bar = tail.bar();
     console_.set_status(fmt::format("{}job {}: {}", progress, ticket->id,
-                                    !bar.empty()                     ? bar
+                                    !bar.empty() ? bar
                                     : state.phase == Phase::kWaiting
                                         ? "waiting in the queue " + in_brackets(state.reason)
-                                                                     : "starting"));
+                                        : "starting"));
     pollfd wanted{signals_.fd(), POLLIN, 0};
     ::poll(&wanted, 1, kLookMs);
     if (signals_.take_stop_requests() > 0) {

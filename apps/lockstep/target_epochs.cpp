@@ -71,7 +71,8 @@ TargetEpochs epochs_to_target(const std::vector<Measurement>& rows, const Target
     }
   }
   for (const double batch : never) {
-    if (batch > largest) result.failing_batch = std::min(batch, result.failing_batch.value_or(batch));
+    if (batch > largest)
+      result.failing_batch = std::min(batch, result.failing_batch.value_or(batch));
   }
   if (!never.empty()) {
     result.notes.push_back(fmt::format("{} run(s) never reached the target", never.size()));

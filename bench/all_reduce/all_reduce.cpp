@@ -2,8 +2,8 @@
 //
 // usage: bench_all_reduce [WORKERS...]       (default 2 4)
 //
-// Each rank is a process. Both back ends run in alternation; every sum is checked. The memory limit is
-// what a rank's share of the traffic (read all copies, write all copies: 2 S bytes in all ranks'
+// Each rank is a process. Both back ends run in alternation; every sum is checked. The memory limit
+// is what a rank's share of the traffic (read all copies, write all copies: 2 S bytes in all ranks'
 // shares together a rank) would take at the bandwidth of a plain read-add-write loop over the same
 // memory, run by all ranks at once.
 #include <fmt/format.h>
@@ -68,8 +68,8 @@ Times run_rank(int rank, int size, int fd, const std::string& job) {
   options.place.rendezvous_host = "127.0.0.1";
   options.secret = sha256(job);
   comm::Session session(options);
-  const auto gloo = comm::make_gloo({.rank = rank, .size = size, .secret = options.secret},
-                                    session.membership());
+  const auto gloo =
+      comm::make_gloo({.rank = rank, .size = size, .secret = options.secret}, session.membership());
   const auto shared = shm->allocate(kFloats);
   const auto plain = gloo->allocate(kFloats);
   std::vector<std::vector<float>> copies(
@@ -126,16 +126,16 @@ void measure_instrumentation() {
   const Nanoseconds began = clock.monotonic();
   for (int i = 0; i < kSteps; ++i) {
     recorder.begin(1, i);
-    for (const auto phase : {record::Phase::kInputWait, record::Phase::kForward,
-                             record::Phase::kBackward, record::Phase::kTransfer,
-                             record::Phase::kOptimizer}) {
+    for (const auto phase :
+         {record::Phase::kInputWait, record::Phase::kForward, record::Phase::kBackward,
+          record::Phase::kTransfer, record::Phase::kOptimizer}) {
       recorder.end_phase(phase);
     }
     sink += recorder.end(1).total_s;
   }
   const double ns = static_cast<double>(clock.monotonic() - began) / kSteps;
-  fmt::print("instrumentation: {:.0f} ns a step, {:.4f} % of a step of 2 ms (checksum {:.3f})\n", ns,
-             ns / 2e6 * 100, sink);
+  fmt::print("instrumentation: {:.0f} ns a step, {:.4f} % of a step of 2 ms (checksum {:.3f})\n",
+             ns, ns / 2e6 * 100, sink);
 }
 
 }  // namespace
@@ -146,7 +146,8 @@ int main(int argc, char** argv) {
   if (sizes.empty()) sizes = {2, 4};
   fmt::print("all-reduce of {} floats, {:.1f} MB; medians of {} alternating rounds\n", kFloats,
              static_cast<double>(kFloats * sizeof(float)) * 1e-6, kRounds);
-  fmt::print("workers  shm (ms)  gloo (ms)  gloo/shm         memory (ms)  shm/memory  busbw (GB/s)\n");
+  fmt::print(
+      "workers  shm (ms)  gloo (ms)  gloo/shm         memory (ms)  shm/memory  busbw (GB/s)\n");
   std::fflush(stdout);
   for (int size : sizes) {
     compare_backends(size);

@@ -1,5 +1,5 @@
-// Data-parallel training of a network of your own, without the lockstep program: each rank is a process,
-// and GradientSync sums their gradients while backward runs.
+// Data-parallel training of a network of your own, without the lockstep program: each rank is a
+// process, and GradientSync sums their gradients while backward runs.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <torch/torch.h>
@@ -20,12 +20,15 @@ constexpr int kExamplesPerRank = 64;
 constexpr int kSteps = 200;
 
 /// y = sin(3x) to be learnt; every rank draws its own examples.
-torch::Tensor targets_of(const torch::Tensor& x) { return torch::sin(3 * x); }
+torch::Tensor targets_of(const torch::Tensor& x) {
+  return torch::sin(3 * x);
+}
 
 void run_rank(int rank, int shared_memory) {
   torch::set_num_threads(1);
   torch::manual_seed(1);  // the same initial parameters everywhere
-  torch::nn::Sequential network(torch::nn::Linear(1, 32), torch::nn::Tanh(), torch::nn::Linear(32, 1));
+  torch::nn::Sequential network(torch::nn::Linear(1, 32), torch::nn::Tanh(),
+                                torch::nn::Linear(32, 1));
 
   const auto communicator =
       comm::make_shared_memory({.fd = shared_memory, .rank = rank, .size = kRanks});
@@ -48,7 +51,8 @@ void run_rank(int rank, int shared_memory) {
                     {.learning_rate = 0.1F, .momentum = 0.9F});
     const auto losses = communicator->gather_all(loss.item<float>());
     if (rank == 0 && step % 50 == 0) {
-      std::printf("step %d: loss %s\n", step, losses[0] + losses[1] < 0.01F ? "below 0.01" : "still high");
+      std::printf("step %d: loss %s\n", step,
+                  losses[0] + losses[1] < 0.01F ? "below 0.01" : "still high");
     }
   }
   const auto first = communicator->gather_all(flat.values()[0]);

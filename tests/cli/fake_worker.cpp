@@ -237,8 +237,8 @@ class FakeRun {
   }
 
   void show_surroundings() const {
-    for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "LOCKSTEP_LOCAL_RANK",
-                             "LOCKSTEP_LOCAL_SIZE"}) {
+    for (const char* name :
+         {"OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "LOCKSTEP_LOCAL_RANK", "LOCKSTEP_LOCAL_SIZE"}) {
       fmt::print("{}={}\n", name, variable(name));
     }
     fmt::print("a secret of {} digits\n", variable("LOCKSTEP_SECRET").size());

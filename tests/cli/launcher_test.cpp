@@ -82,9 +82,10 @@ TEST_F(LauncherTest, NamesTheHostThatSshCannotReach) {
   std::ofstream(path) << "#!/bin/sh\ncase \"$*\" in *node2*) echo 'ssh: connect to host node2 port "
                          "22: Connection refused' >&2; exit 255;; esac\nexec sleep 100\n";
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-  expect_only(train_on("ssh-hostfile"), 3,
-              "rank 1 on node2 cannot be started: connect to host node2 port 22: Connection refused",
-              "see whether 'ssh HOST true' works from here without a password");
+  expect_only(
+      train_on("ssh-hostfile"), 3,
+      "rank 1 on node2 cannot be started: connect to host node2 port 22: Connection refused",
+      "see whether 'ssh HOST true' works from here without a password");
 }
 
 TEST_F(LauncherTest, SaysThatMpirunHasTooFewSlots) {

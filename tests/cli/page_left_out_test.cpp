@@ -30,8 +30,9 @@ TEST_F(PageLeftOut, WhatNeedsThePageSaysInOneSentenceThatItIsNotThereAndHowToGet
     const auto captured = call(words);
     EXPECT_EQ(captured.status.code, 3) << words.front();
     EXPECT_EQ(captured.output, "") << words.front();
-    EXPECT_TRUE(captured.errors.starts_with("error: this lockstep was built without the page\n"
-                                            "hint: install nodejs and npm"))
+    EXPECT_TRUE(
+        captured.errors.starts_with("error: this lockstep was built without the page\n"
+                                    "hint: install nodejs and npm"))
         << captured.errors;
   }
   EXPECT_FALSE(std::filesystem::exists(folder_ / "page.html"));

@@ -51,10 +51,9 @@ TEST_F(Train, RecordsTheWholeMachineNotAWorkersShareOfIt) {
 }
 
 TEST_F(Train, KeepsWhatWentWrongBeforeTheRunBegan) {
-  const auto captured =
-      run(train({"--restarts", "2", "--checkpoint", (folder_ / "checkpoints").string()},
-                {"FAKE_WORKER_EARLY=kill9",
-                 "FAKE_WORKER_EARLY_ONCE=" + (folder_ / "killed").string()}));
+  const auto captured = run(train(
+      {"--restarts", "2", "--checkpoint", (folder_ / "checkpoints").string()},
+      {"FAKE_WORKER_EARLY=kill9", "FAKE_WORKER_EARLY_ONCE=" + (folder_ / "killed").string()}));
   ASSERT_EQ(captured.status.code, 0) << captured.errors;
   const auto run = only_run();
   EXPECT_EQ(run.summary.state, store::RunState::kDone);

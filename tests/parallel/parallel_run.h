@@ -39,9 +39,18 @@ class ParallelRun : public ::testing::Test {
                                    const std::vector<std::string>& more) const {
     launch::ProcessSpec spec;
     spec.program = LOCKSTEP_PROGRAM;
-    spec.arguments = {"--store", folder("runs.db"), "--json", "train", recipe,
-                      "-n", std::to_string(workers), "--batch", std::to_string(batch),
-                      "--threads", "1", "--oversubscribe"};
+    spec.arguments = {"--store",
+                      folder("runs.db"),
+                      "--json",
+                      "train",
+                      recipe,
+                      "-n",
+                      std::to_string(workers),
+                      "--batch",
+                      std::to_string(batch),
+                      "--threads",
+                      "1",
+                      "--oversubscribe"};
     spec.arguments.insert(spec.arguments.end(), more.begin(), more.end());
     spec.environment = {"TMPDIR=" + folder("tmp")};
     spec.separate_errors = true;

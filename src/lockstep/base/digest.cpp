@@ -37,6 +37,8 @@ std::uint64_t digest(std::span<const std::byte> bytes) {
   return result ^ (result >> 32);
 }
 
-std::string format_digest(std::uint64_t value) { return fmt::format("{:016x}", value); }
+std::string format_digest(std::uint64_t value) {
+  return fmt::format("{:016x}", value);
+}
 
 }  // namespace lockstep

@@ -35,9 +35,13 @@ const KindFacts& facts(ErrorKind kind) {
 Error::Error(ErrorKind kind, const std::string& message, std::string hint)
     : std::runtime_error(message), kind_(kind), hint_(std::move(hint)) {}
 
-int exit_code(ErrorKind kind) { return facts(kind).exit_code; }
+int exit_code(ErrorKind kind) {
+  return facts(kind).exit_code;
+}
 
-std::string_view kind_name(ErrorKind kind) { return facts(kind).name; }
+std::string_view kind_name(ErrorKind kind) {
+  return facts(kind).name;
+}
 
 ErrorKind kind_from_name(std::string_view name) {
   for (const KindFacts& entry : kKinds) {

@@ -16,8 +16,12 @@ void set_up_log(const std::string& prefix, bool verbose) {
   spdlog::set_default_logger(std::move(logger));
 }
 
-void log_info(const std::string& text) { spdlog::info("{}", text); }
+void log_info(const std::string& text) {
+  spdlog::info("{}", text);
+}
 
-void log_warning(const std::string& text) { spdlog::warn("{}", text); }
+void log_warning(const std::string& text) {
+  spdlog::warn("{}", text);
+}
 
 }  // namespace lockstep

@@ -22,16 +22,21 @@ std::uint64_t mix(std::uint64_t z) {
 Rng::Rng(std::uint64_t a, std::uint64_t b, std::uint64_t c)
     : state_(mix(mix(mix(a + kGolden) + b + kGolden) + c + kGolden)) {}
 
-std::uint64_t Rng::next() { return mix(state_ += kGolden); }
+std::uint64_t Rng::next() {
+  return mix(state_ += kGolden);
+}
 
-double Rng::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+double Rng::uniform() {
+  return static_cast<double>(next() >> 11) * 0x1.0p-53;
+}
 
 std::uint64_t Rng::below(std::uint64_t bound) {
   // Lemire's method: the high word of a product, with the short tail rejected.
   while (true) {
     const auto product = static_cast<unsigned __int128>(next()) * bound;
     const auto low = static_cast<std::uint64_t>(product);
-    if (low >= bound || low >= (0 - bound) % bound) return static_cast<std::uint64_t>(product >> 64);
+    if (low >= bound || low >= (0 - bound) % bound)
+      return static_cast<std::uint64_t>(product >> 64);
   }
 }
 

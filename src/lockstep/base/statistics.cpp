@@ -17,7 +17,9 @@ double quantile(std::span<const double> values, double fraction) {
   return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-double median(std::span<const double> values) { return quantile(values, 0.5); }
+double median(std::span<const double> values) {
+  return quantile(values, 0.5);
+}
 
 Summary summarize(std::span<const double> values) {
   Summary summary;

@@ -19,8 +19,8 @@ struct Summary {
 
 Summary summarize(std::span<const double> values);
 
-/// Linear interpolation between order statistics (R's type 7); `fraction` in [0, 1]. The sample must
-/// not be empty.
+/// Linear interpolation between order statistics (R's type 7); `fraction` in [0, 1]. The sample
+/// must not be empty.
 double quantile(std::span<const double> values, double fraction);
 
 double median(std::span<const double> values);

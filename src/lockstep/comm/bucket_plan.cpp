@@ -8,7 +8,9 @@ namespace {
 /// A cache line: no two parameters share one, and vector loads are aligned.
 constexpr std::size_t kAlignment = 16;
 
-std::size_t round_up(std::size_t count) { return (count + kAlignment - 1) / kAlignment * kAlignment; }
+std::size_t round_up(std::size_t count) {
+  return (count + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 }  // namespace
 

@@ -11,8 +11,9 @@ namespace lockstep::comm {
 
 /// Where each parameter lives in the flat buffers, and how these are cut into buckets.
 ///
-/// Backward reaches parameters in reverse order of use, so the flat layout is reversed too: the last
-/// parameter comes first, and each bucket is one contiguous range that fills up while backward runs.
+/// Backward reaches parameters in reverse order of use, so the flat layout is reversed too: the
+/// last parameter comes first, and each bucket is one contiguous range that fills up while backward
+/// runs.
 struct BucketPlan {
   struct Bucket {
     std::size_t begin = 0;  ///< floats

@@ -29,9 +29,9 @@ struct Placement {
 using GetEnvironment = std::function<const char*(const char*)>;
 
 /// Reads what `lockstep`, Open MPI's mpirun, torchrun or Slurm's srun say, in this order: the first
-/// whose variables are there counts. LOCKSTEP_RENDEZVOUS=HOST[:PORT], or MASTER_ADDR and MASTER_PORT,
-/// replace the place to meet whoever the starter is. Without any, a run of one. Throws kUsage for
-/// values that do not fit together.
+/// whose variables are there counts. LOCKSTEP_RENDEZVOUS=HOST[:PORT], or MASTER_ADDR and
+/// MASTER_PORT, replace the place to meet whoever the starter is. Without any, a run of one. Throws
+/// kUsage for values that do not fit together.
 Placement placement_from_environment(const GetEnvironment& get);
 
 /// The tasks of a node in Slurm's form, "2(x3),1" for 2, 2, 2 and 1; throws kUsage.

@@ -102,9 +102,8 @@ TEST_P(TcpRanks, AddUpInRankOrderToTheBit) {
 
 TEST_P(TcpRanks, RoundWhatTravelsWhenAskedToAndAgreeOnTheBits) {
   for (const Wire wire : {Wire::kHalf, Wire::kBrain}) {
-    on_all_ranks(GetParam(), fresh_job(), [&](Session& session) {
-      check_rounded_sums(*session.make("tcp"), wire);
-    });
+    on_all_ranks(GetParam(), fresh_job(),
+                 [&](Session& session) { check_rounded_sums(*session.make("tcp"), wire); });
   }
 }
 

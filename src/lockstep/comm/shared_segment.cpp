@@ -15,15 +15,18 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+std::size_t whole_pages(std::size_t bytes) {
+  return (bytes + kPage - 1) / kPage * kPage;
+}
 
 }  // namespace
 
 SharedSegment::SharedSegment(int fd, int rank, int size) : fd_(fd), rank_(rank), size_(size) {
   if (size > kMaxLocalRanks) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{} workers on one host; shared memory serves {}", size, kMaxLocalRanks),
-                "use --backend gloo");
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("{} workers on one host; shared memory serves {}", size, kMaxLocalRanks),
+        "use --backend gloo");
   }
   const std::size_t board_bytes = whole_pages(sizeof(Board));
   const std::size_t scratch_bytes = kScratchBytes * static_cast<std::size_t>(size);
@@ -59,8 +62,7 @@ std::vector<float*> SharedSegment::map_stripes(std::size_t floats) {
 void SharedSegment::grow(std::size_t offset, std::size_t bytes) const {
   // Unlike ftruncate this never shrinks what another rank has grown, and it takes the memory now: a
   // shortage is an error here, not a SIGBUS in the middle of a step.
-  const int problem =
-      ::posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  const int problem = ::posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   if (problem != 0) {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("cannot get {} of shared memory: {}", format_bytes(Bytes{bytes}),
@@ -70,8 +72,8 @@ void SharedSegment::grow(std::size_t offset, std::size_t bytes) const {
 }
 
 void* SharedSegment::map(std::size_t offset, std::size_t bytes) {
-  void* start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_,
-                       static_cast<off_t>(offset));
+  void* start =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, static_cast<off_t>(offset));
   if (start == MAP_FAILED) {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("cannot map {} of shared memory: {}", format_bytes(Bytes{bytes}),

@@ -14,23 +14,24 @@ inline constexpr std::size_t kScratchBytes = std::size_t{1} << 20;
 
 /// One rank's line on the board. Written by that rank alone; a cache line of its own.
 struct alignas(64) RankBoard {
-  std::atomic<std::int32_t> pid{0};           ///< set on arrival
+  std::atomic<std::int32_t> pid{0};            ///< set on arrival
   std::atomic<std::uint64_t> sums_started{0};  ///< buckets this rank has handed over
   std::atomic<std::uint64_t> sums_done{0};     ///< buckets whose share this rank has added up
   std::atomic<std::uint64_t> rounds{0};        ///< scratch exchanges entered
   std::atomic<std::uint32_t> abandoned{0};     ///< the rank has given up
 };
 
-/// What all ranks of a host see at the start of the segment. All zero is the valid initial state, so
-/// nobody has to set it up.
+/// What all ranks of a host see at the start of the segment. All zero is the valid initial state,
+/// so nobody has to set it up.
 struct Board {
-  alignas(64) std::atomic<std::uint32_t> signal;   ///< futex word: changes when any rank moves on
+  alignas(64) std::atomic<std::uint32_t> signal;    ///< futex word: changes when any rank moves on
   alignas(64) std::atomic<std::uint32_t> sleepers;  ///< ranks in futex wait
   RankBoard ranks[kMaxLocalRanks];
 };
 
-/// The shared memory of the ranks of one host: a board, a scratch area a rank, and stripes of memory
-/// that are handed out. The file descriptor is anonymous, so nothing is left behind whatever dies.
+/// The shared memory of the ranks of one host: a board, a scratch area a rank, and stripes of
+/// memory that are handed out. The file descriptor is anonymous, so nothing is left behind whatever
+/// dies.
 class SharedSegment {
  public:
   /// `fd` is a memfd of any size that all ranks inherited; it is not closed here.
@@ -42,8 +43,9 @@ class SharedSegment {
   Board& board() const { return *board_; }
   std::byte* scratch(int rank) const;
 
-  /// Maps `floats` floats for every rank and returns the start of each rank's stripe. Each rank calls
-  /// it with the same size; memory of other ranks may be touched only after they have called it too.
+  /// Maps `floats` floats for every rank and returns the start of each rank's stripe. Each rank
+  /// calls it with the same size; memory of other ranks may be touched only after they have called
+  /// it too.
   std::vector<float*> map_stripes(std::size_t floats);
 
  private:

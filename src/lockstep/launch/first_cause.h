@@ -21,9 +21,9 @@ struct WorkerOutcome {
   Nanoseconds ended_at = 0;
   std::optional<record::WorkerError> error;  ///< the first it sent
   Nanoseconds error_at = 0;
-  bool closed_record = false;  ///< it sent RunEnded
-  bool told_to_end = false;    ///< the launcher ended it: what it did since then is no cause
-  std::optional<Error> refusal;         ///< of a launcher that starts nothing
+  bool closed_record = false;    ///< it sent RunEnded
+  bool told_to_end = false;      ///< the launcher ended it: what it did since then is no cause
+  std::optional<Error> refusal;  ///< of a launcher that starts nothing
   std::vector<std::string> last_lines;  ///< of its output, oldest first
 };
 

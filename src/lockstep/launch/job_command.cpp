@@ -119,7 +119,11 @@ std::vector<ProcessSpec> ssh_commands(const WorkerJob& job, const std::vector<Ho
     spec.environment.clear();
     spec.input = secret_of(job) + "\n";
     spec.arguments = {
-        "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", hosts[host].host,
+        "-o",
+        "BatchMode=yes",
+        "-o",
+        "ConnectTimeout=15",
+        hosts[host].host,
         remote_line(job, {fmt::format("LOCKSTEP_RANK={}", rank),
                           fmt::format("LOCKSTEP_WORLD_SIZE={}", job.workers),
                           fmt::format("LOCKSTEP_LOCAL_RANK={}", local_rank),

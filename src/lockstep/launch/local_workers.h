@@ -9,8 +9,8 @@
 namespace lockstep::launch {
 
 /// What the workers of one host share while they run: an anonymous memory file for their shared
-/// segment, and a secret by which they know each other when they connect. Nothing of it outlives this
-/// object and the workers.
+/// segment, and a secret by which they know each other when they connect. Nothing of it outlives
+/// this object and the workers.
 class LocalWorkers {
  public:
   /// Throws kEnvironment when the machine cannot provide them.

@@ -32,8 +32,8 @@ enum class AfterLine {
 /// Runs somebody's program to its end and hands on each line it writes, without its end. A request
 /// to stop, and the deadline, are passed on to its process group as SIGINT; a second request, or
 /// `patience` gone by, kills. Processes that the program leaves behind are killed, also those that
-/// left its process group, and also when this process is killed. Blocks for as long as the program takes. One at a time in a process.
-/// Throws kEnvironment when it cannot be started.
+/// left its process group, and also when this process is killed. Blocks for as long as the program
+/// takes. One at a time in a process. Throws kEnvironment when it cannot be started.
 StreamedOutcome run_streamed(const ProcessSpec& spec,
                              const std::function<AfterLine(std::string_view line)>& on_line,
                              SignalInbox& signals, const Clock& clock,

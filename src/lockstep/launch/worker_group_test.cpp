@@ -87,8 +87,8 @@ TEST(WorkerGroup, EndsRemainingRanksWhenOneIsKilled) {
 
 TEST(WorkerGroup, KnowsByItsLastWordsThatAWorkerRanOutOfMemory) {
   Recorder recorder;
-  const auto outcome = run({kHangs, "echo 'terminate called: std::bad_alloc'\nkill -ABRT $$\n"},
-                           recorder);
+  const auto outcome =
+      run({kHangs, "echo 'terminate called: std::bad_alloc'\nkill -ABRT $$\n"}, recorder);
   ASSERT_TRUE(outcome.failure);
   EXPECT_EQ(outcome.failure->error.kind(), ErrorKind::kMemory) << outcome.failure->error.what();
 }

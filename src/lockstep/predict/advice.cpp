@@ -340,12 +340,9 @@ std::optional<NextRun> find_next(const AdviceQuestion& question, const Advice& a
     most = std::max(most, chance);
   }
   if (best == nullptr) return std::nullopt;
-  return NextRun{best->series,
-                 best->name,
-                 best->workers,
-                 chance_of_change(question, advice, *best),
-                 best->job.epoch_s,
-                 best->time_s};
+  return NextRun{best->series,      best->name,
+                 best->workers,     chance_of_change(question, advice, *best),
+                 best->job.epoch_s, best->time_s};
 }
 
 /// Throws when all that was measured is larger than what may be used.

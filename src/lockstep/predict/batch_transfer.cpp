@@ -46,9 +46,8 @@ double relative_misfit(const std::vector<BatchTime>& times, const Eigen::Vector2
 }
 
 bool two_batches(const std::vector<BatchTime>& times) {
-  return std::any_of(times.begin(), times.end(), [&](const BatchTime& time) {
-    return time.batch != times.front().batch;
-  });
+  return std::any_of(times.begin(), times.end(),
+                     [&](const BatchTime& time) { return time.batch != times.front().batch; });
 }
 
 /// What a series is called but for its batch: series that share it differ in the batch alone.

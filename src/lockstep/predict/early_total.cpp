@@ -36,8 +36,7 @@ double spread_of_stretches(const std::vector<double>& values, double mean) {
     for (std::size_t i = 0; i < length; ++i) sum += values[s * length + i];
     means.push_back(sum / static_cast<double>(length));
   }
-  const double by_values =
-      summarize(values).deviation / std::sqrt(static_cast<double>(length));
+  const double by_values = summarize(values).deviation / std::sqrt(static_cast<double>(length));
   // Few stretches scatter: the values are the floor, and Student's quantile makes up for them.
   return std::max(summarize(means).deviation, by_values) / mean *
          (1 + 2.0 / static_cast<double>(stretches));

@@ -47,9 +47,8 @@ std::vector<Feature> shape_features(Evidence evidence) {
     return {Feature::kLastSlope,   Feature::kLargestRise, Feature::kCrossesNext, Feature::kBeyond,
             Feature::kJustCrossed, Feature::kLastCount,   Feature::kDoublings};
   }
-  return {Feature::kLastSlope,   Feature::kCurvature, Feature::kCrossesNext,
-          Feature::kJustCrossed, Feature::kBeyond,    Feature::kDoublings,
-          Feature::kRoughness,   Feature::kLargestRise};
+  return {Feature::kLastSlope, Feature::kCurvature, Feature::kCrossesNext, Feature::kJustCrossed,
+          Feature::kBeyond,    Feature::kDoublings, Feature::kRoughness,   Feature::kLargestRise};
 }
 
 void standardise(Gate& gate, const std::vector<LearningRow>& rows) {

@@ -20,16 +20,16 @@ struct HostSize {
 /// Sizes in which these devices are usually sold or rented (vendor and cloud instance pages), and
 /// of a few public systems. The first match counts.
 constexpr auto kHostSizes = std::to_array<HostSize>({
-    {"p2.16xlarge", 16}, {"p2.8xlarge", 8},    {"p3.16xlarge", 8}, {"p3.8xlarge", 4},
+    {"p2.16xlarge", 16},  {"p2.8xlarge", 8},   {"p3.16xlarge", 8},   {"p3.8xlarge", 4},
     {"p3dn.24xlarge", 8}, {"p4d.24xlarge", 8}, {"p4de.24xlarge", 8}, {"p5.48xlarge", 8},
-    {"g4dn.12xlarge", 4}, {"g5.48xlarge", 8},  {"dgx-2", 16},      {"dgx", 8},
-    {"hgx", 8},          {"puhti", 4},         {"mahti", 4},       {"lumi", 8},
-    {"frontier", 8},     {"summit", 6},        {"perlmutter", 4},  {"polaris", 4},
-    {"leonardo", 4},     {"juwels", 4},        {"abci", 4},        {"daint", 1},
-    {"k80", 8},          {"p100", 4},          {"v100", 8},        {"t4", 4},
-    {"a100", 8},         {"a800", 8},          {"h100", 8},        {"h800", 8},
-    {"h200", 8},         {"b200", 8},          {"gh200", 4},       {"mi250", 8},
-    {"mi250x", 8},       {"mi300x", 8},
+    {"g4dn.12xlarge", 4}, {"g5.48xlarge", 8},  {"dgx-2", 16},        {"dgx", 8},
+    {"hgx", 8},           {"puhti", 4},        {"mahti", 4},         {"lumi", 8},
+    {"frontier", 8},      {"summit", 6},       {"perlmutter", 4},    {"polaris", 4},
+    {"leonardo", 4},      {"juwels", 4},       {"abci", 4},          {"daint", 1},
+    {"k80", 8},           {"p100", 4},         {"v100", 8},          {"t4", 4},
+    {"a100", 8},          {"a800", 8},         {"h100", 8},          {"h800", 8},
+    {"h200", 8},          {"b200", 8},         {"gh200", 4},         {"mi250", 8},
+    {"mi250x", 8},        {"mi300x", 8},
 });
 
 /// The word stands alone: no letter or digit before it, no digit after it.

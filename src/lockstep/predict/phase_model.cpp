@@ -145,8 +145,7 @@ PhasePrediction predict_phases(const StepPhases& one, const Link& link,
   // Both the run that was measured and the one to come are single ones.
   const double run = question.run_spread > 0 ? question.run_spread : kUsualRunSpread;
   result.run_part = kNormal90 * std::hypot(std::sqrt(2.0) * run, one.mean_error);
-  const double compute_share =
-      (result.compute_s + result.straggler_s) / std::max(busy, 1e-300);
+  const double compute_share = (result.compute_s + result.straggler_s) / std::max(busy, 1e-300);
   result.contention_part =
       compute_share * (question.contention.high - question.contention.low) / (2 * contention);
   result.link_part =

@@ -66,10 +66,10 @@ ScalingSeries make_series(std::string name, const std::vector<ScalingPoint>& mea
     if (usable(point)) {
       by_count[point.workers].push_back(point);
     } else {
-      series.notes.push_back(fmt::format(
-          "left out a value at {:g} workers: {}", point.workers,
-          point.workers > kMostWorkers ? "no job has as many workers"
-                                       : "not a positive, finite measurement"));
+      series.notes.push_back(fmt::format("left out a value at {:g} workers: {}", point.workers,
+                                         point.workers > kMostWorkers
+                                             ? "no job has as many workers"
+                                             : "not a positive, finite measurement"));
     }
   }
   double squares = 0;

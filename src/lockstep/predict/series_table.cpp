@@ -274,8 +274,7 @@ std::vector<LearningSeries> learning_series(const std::vector<TableSeries>& tabl
   std::vector<LearningSeries> result;
   for (const TableSeries& one : table) {
     const std::string family = one.model.substr(0, one.model.find(' '));
-    result.push_back(
-        {one.series, one.source + '\x1f' + family + '\x1f' + one.device, one.source});
+    result.push_back({one.series, one.source + '\x1f' + family + '\x1f' + one.device, one.source});
   }
   return result;
 }

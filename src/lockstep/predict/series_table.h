@@ -36,10 +36,10 @@ struct TableSeries {
   std::optional<std::int64_t> epochs;
   /// No run had this batch: the values at measured counts are derived from other batches.
   bool derived = false;
-  std::string source;                  ///< the table's `source` column, for grouping
+  std::string source;                        ///< the table's `source` column, for grouping
   std::map<std::string, std::string> notes;  ///< columns beyond the known ones, as in its first row
-  std::vector<WholeRun> whole_runs;    ///< see most_direct()
-  std::vector<MeasuredPhases> phases;  ///< ascending counts; empty where none were measured
+  std::vector<WholeRun> whole_runs;          ///< see most_direct()
+  std::vector<MeasuredPhases> phases;        ///< ascending counts; empty where none were measured
   /// What whole runs take beyond their epochs recurs with each (validation), not once (start-up).
   bool overhead_grows = false;
 };

@@ -14,9 +14,7 @@ namespace {
 using nlohmann::json;
 
 template <class V, class E>
-void visit_fields(V&& field, E& event)
-  requires std::is_same_v<std::remove_const_t<E>, RunStarted>
-{
+void visit_fields(V&& field, E& event) requires std::is_same_v<std::remove_const_t<E>, RunStarted> {
   field("spec", event.spec);
   field("machine", event.machine);
   field("build", event.build);
@@ -26,9 +24,7 @@ void visit_fields(V&& field, E& event)
 }
 
 template <class V, class E>
-void visit_fields(V&& field, E& event)
-  requires std::is_same_v<std::remove_const_t<E>, Progress>
-{
+void visit_fields(V&& field, E& event) requires std::is_same_v<std::remove_const_t<E>, Progress> {
   field("epoch", event.epoch);
   field("step", event.step);
   field("steps_per_epoch", event.steps_per_epoch);
@@ -37,9 +33,8 @@ void visit_fields(V&& field, E& event)
 }
 
 template <class V, class E>
-void visit_fields(V&& field, E& event)
-  requires std::is_same_v<std::remove_const_t<E>, EpochResult>
-{
+void visit_fields(V&& field,
+                  E& event) requires std::is_same_v<std::remove_const_t<E>, EpochResult> {
   field("epoch", event.epoch);
   field("train_loss", event.train_loss);
   field("train_accuracy", event.train_accuracy);
@@ -57,18 +52,16 @@ void visit_fields(V&& field, E& event)
 }
 
 template <class V, class E>
-void visit_fields(V&& field, E& event)
-  requires std::is_same_v<std::remove_const_t<E>, CheckpointWritten>
-{
+void visit_fields(V&& field,
+                  E& event) requires std::is_same_v<std::remove_const_t<E>, CheckpointWritten> {
   field("path", event.path);
   field("epoch", event.epoch);
   field("step", event.step);
 }
 
 template <class V, class E>
-void visit_fields(V&& field, E& event)
-  requires std::is_same_v<std::remove_const_t<E>, WorkerError>
-{
+void visit_fields(V&& field,
+                  E& event) requires std::is_same_v<std::remove_const_t<E>, WorkerError> {
   field("rank", event.rank);
   field("kind", event.kind);
   field("message", event.message);
@@ -76,9 +69,7 @@ void visit_fields(V&& field, E& event)
 }
 
 template <class V, class E>
-void visit_fields(V&& field, E& event)
-  requires std::is_same_v<std::remove_const_t<E>, RunEnded>
-{
+void visit_fields(V&& field, E& event) requires std::is_same_v<std::remove_const_t<E>, RunEnded> {
   field("ended_wall_ns", event.ended_wall_ns);
   field("total_s", event.total_s);
   field("peak_memory_bytes", event.peak_memory_bytes);

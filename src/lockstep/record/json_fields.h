@@ -4,9 +4,9 @@
 
 namespace lockstep::record {
 
-/// Each record lists its fields once, in a visit function; these two turn that list into writing and
-/// reading. A field that is absent on reading keeps the value it has; a number that is not finite is
-/// written as null and read as NaN.
+/// Each record lists its fields once, in a visit function; these two turn that list into writing
+/// and reading. A field that is absent on reading keeps the value it has; a number that is not
+/// finite is written as null and read as NaN.
 struct FieldWriter {
   nlohmann::json& json;
 

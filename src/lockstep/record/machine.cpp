@@ -26,9 +26,17 @@ static void visit_build(Visitor&& field, B& build) {
   field("blas", build.blas);
 }
 
-void to_json(nlohmann::json& json, const Machine& m) { visit_machine(FieldWriter{json}, m); }
-void from_json(const nlohmann::json& json, Machine& m) { visit_machine(FieldReader{json}, m); }
-void to_json(nlohmann::json& json, const Build& b) { visit_build(FieldWriter{json}, b); }
-void from_json(const nlohmann::json& json, Build& b) { visit_build(FieldReader{json}, b); }
+void to_json(nlohmann::json& json, const Machine& m) {
+  visit_machine(FieldWriter{json}, m);
+}
+void from_json(const nlohmann::json& json, Machine& m) {
+  visit_machine(FieldReader{json}, m);
+}
+void to_json(nlohmann::json& json, const Build& b) {
+  visit_build(FieldWriter{json}, b);
+}
+void from_json(const nlohmann::json& json, Build& b) {
+  visit_build(FieldReader{json}, b);
+}
 
 }  // namespace lockstep::record

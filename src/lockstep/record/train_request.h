@@ -17,9 +17,9 @@ struct TrainRequest {
   /// Optimizer steps between checkpoints besides the one at each epoch's end; 0 = only those.
   std::int64_t checkpoint_every = 0;
 
-  std::string trace_path;   ///< Chrome/Perfetto trace of all ranks; empty = none
-  bool keep_going = false;  ///< go on after a loss that is not finite
-  bool validate = true;     ///< evaluate on the validation set after each epoch
+  std::string trace_path;    ///< Chrome/Perfetto trace of all ranks; empty = none
+  bool keep_going = false;   ///< go on after a loss that is not finite
+  bool validate = true;      ///< evaluate on the validation set after each epoch
   bool check_ranks = false;  ///< compare parameter checksums of all ranks after every step
   bool record_steps = true;  ///< keep a StepTimes for every step
   double timeout_s = 60;     ///< longest wait for another rank
@@ -27,7 +27,7 @@ struct TrainRequest {
   std::string interface;     ///< network for gradients: a name or an address; empty = chosen
   /// What the workers of one host may use together; each is limited to its share. 0 = no limit.
   std::uint64_t memory_bytes = 0;
-  int loader_threads = 1;    ///< prefetch threads per worker; 0 = load on the training thread
+  int loader_threads = 1;  ///< prefetch threads per worker; 0 = load on the training thread
 };
 
 }  // namespace lockstep::record

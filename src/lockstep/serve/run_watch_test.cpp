@@ -104,8 +104,7 @@ TEST_F(RunWatchTest, TellsTheCourseOfARunFromBeforeItWasWatched) {
   writer.write(record::Progress{1, 30, 50, 2000, 0.7});
   RunWatch late(store(), clock_);
   const json run = json::parse(late.snapshot())["runs"][0];
-  EXPECT_EQ(run["samples"],
-            json::parse("[[0.2,0.9,1000.0],[0.4,null,1000.0],[0.6,0.7,2000.0]]"));
+  EXPECT_EQ(run["samples"], json::parse("[[0.2,0.9,1000.0],[0.4,null,1000.0],[0.6,0.7,2000.0]]"));
 }
 
 TEST_F(RunWatchTest, NoticesARunWhoseWriterIsGone) {

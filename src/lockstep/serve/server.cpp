@@ -221,7 +221,7 @@ class Server::State {
     });
     http_.Get("/api/live", [this](const Request&, Response& response) { begin_stream(response); });
     http_.Post(kImportPath, [this](const Request& request, Response& response,
-                                     const httplib::ContentReader& content) {
+                                   const httplib::ContentReader& content) {
       take_file(request, response, content);
     });
   }

@@ -106,8 +106,8 @@ TEST_F(ServerTest, AsksForItsTokenAndKeepsItInACookie) {
 
 TEST_F(ServerTest, LeavesAPortToTheServerThatHasIt) {
   start();
-  Server second(folder_ + "/other.db", Access("127.0.0.1", ""), ServerOptions{.port = port_}, Site{},
-                clock_);
+  Server second(folder_ + "/other.db", Access("127.0.0.1", ""), ServerOptions{.port = port_},
+                Site{}, clock_);
   try {
     second.start();
     FAIL() << "two servers share port " << port_;

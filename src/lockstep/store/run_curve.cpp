@@ -37,7 +37,8 @@ CurvePoint curve_point(const record::Progress& progress) {
 std::vector<CurvePoint> halved(const std::vector<CurvePoint>& points) {
   std::vector<CurvePoint> half;
   for (std::size_t i = 0; i < points.size(); i += 2) {
-    half.push_back(merged(std::span(points).subspan(i, std::min<std::size_t>(2, points.size() - i))));
+    half.push_back(
+        merged(std::span(points).subspan(i, std::min<std::size_t>(2, points.size() - i))));
   }
   return half;
 }

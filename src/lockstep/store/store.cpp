@@ -180,8 +180,8 @@ class Store::State {
   }
 
   std::vector<CurvePoint> curve(std::int64_t id) {
-    const KeptStatement row = kept(
-        "SELECT epochs, loss, examples_per_s FROM curves WHERE run_id = ? ORDER BY position");
+    const KeptStatement row =
+        kept("SELECT epochs, loss, examples_per_s FROM curves WHERE run_id = ? ORDER BY position");
     row->bind(1, id);
     std::vector<CurvePoint> points;
     while (row->step()) points.push_back({row->real(0), row->real(1), row->real(2)});
@@ -295,8 +295,8 @@ class Store::State {
     for (rows.bind(1, run.summary.id); rows.step();) {
       run.epochs.push_back({static_cast<int>(rows.integer(0)), rows.real(1), rows.real(2),
                             rows.real(3), rows.real(4), rows.real(5), rows.integer(6), rows.real(7),
-                            rows.real(8), rows.real(9), rows.real(10), rows.real(11),
-                            rows.real(12), metrics_of(rows.text(13), run.summary.id)});
+                            rows.real(8), rows.real(9), rows.real(10), rows.real(11), rows.real(12),
+                            metrics_of(rows.text(13), run.summary.id)});
     }
   }
 

@@ -52,8 +52,7 @@ Seconds start_up(std::span<const store::RunSummary> runs) {
   std::vector<double> gaps;
   for (std::size_t i = 1; i < runs.size(); ++i) {
     const store::RunSummary& before = runs[i - 1];
-    if (!tells(before) || before.label.study.empty() ||
-        before.label.study != runs[i].label.study) {
+    if (!tells(before) || before.label.study.empty() || before.label.study != runs[i].label.study) {
       continue;
     }
     const double apart =

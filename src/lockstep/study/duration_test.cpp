@@ -57,7 +57,8 @@ TEST(Duration, CountsWhatPassesBetweenRunsOfAStudy) {
     runs.back().started_wall_ns = at;
     at += static_cast<std::int64_t>((10 + gap) * 1e9);
   }
-  EXPECT_NEAR(start_up(runs).count(), 2.5, 1e-6) << "gaps of 2 and 3 s; the night in between is none";
+  EXPECT_NEAR(start_up(runs).count(), 2.5, 1e-6)
+      << "gaps of 2 and 3 s; the night in between is none";
   EXPECT_NEAR(estimate_run(cell(1, 32), {1, 0}, runs)->count(), 12.5, 1e-6);
   EXPECT_EQ(start_up({}).count(), 0);
 }

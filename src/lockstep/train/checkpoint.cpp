@@ -226,8 +226,8 @@ std::optional<Checkpoint> CheckpointFolder::read_newest(
 
 void CheckpointFolder::remove_old() const {
   const auto all = manifests(path_);
-  const auto between =
-      std::find_if(all.begin(), all.end(), [](const fs::path& one) { return is_between_epochs(one); });
+  const auto between = std::find_if(all.begin(), all.end(),
+                                    [](const fs::path& one) { return is_between_epochs(one); });
   for (std::size_t i = kKept; i < all.size(); ++i) {
     if (between != all.end() && all[i] == *between) continue;
     fs::remove(all[i]);

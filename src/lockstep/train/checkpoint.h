@@ -50,8 +50,8 @@ struct Checkpoint {
 /// Checkpoints of one run in one folder. Each is a file that Python's torch.load reads (keys
 /// `model`, `optimizer`) and a manifest with its size and digest, which is put in place last: a
 /// checkpoint without a fitting manifest does not count, so one that was being written when the
-/// power went is as if it had never been begun. The newest two are kept, and the newest that was taken
-/// between two epochs, from which a run can go on with another global batch.
+/// power went is as if it had never been begun. The newest two are kept, and the newest that was
+/// taken between two epochs, from which a run can go on with another global batch.
 class CheckpointFolder {
  public:
   /// Makes the folder. Throws kData when it cannot be written to.
@@ -65,12 +65,10 @@ class CheckpointFolder {
   /// the folder was claimed by another after this one; the checkpoints before are then untouched.
   std::string write(const Checkpoint& checkpoint);
 
-  /// The newest whole one that `fits`; nothing when there is none. Broken ones are passed over with a
-  /// warning.
-  std::optional<Checkpoint> read_newest(
-      const std::function<bool(const Checkpoint&)>& fits = [](const Checkpoint&) {
-        return true;
-      }) const;
+  /// The newest whole one that `fits`; nothing when there is none. Broken ones are passed over with
+  /// a warning.
+  std::optional<Checkpoint> read_newest(const std::function<bool(const Checkpoint&)>& fits =
+                                            [](const Checkpoint&) { return true; }) const;
 
  private:
   void remove_old() const;

@@ -12,9 +12,9 @@
 namespace lockstep::train {
 
 /// Writes checkpoints while training goes on: what is handed over is copied, which takes as long as
-/// copying memory takes; the rest happens on a thread. Training never waits for the disk: where that
-/// is slower than checkpoints come, those that still wait for it are given up for newer ones, one
-/// taken between two epochs only for another such. So at most three copies exist at a time.
+/// copying memory takes; the rest happens on a thread. Training never waits for the disk: where
+/// that is slower than checkpoints come, those that still wait for it are given up for newer ones,
+/// one taken between two epochs only for another such. So at most three copies exist at a time.
 class CheckpointWriter {
  public:
   /// Puts a checkpoint on disk and returns its path. Called on the thread.

@@ -59,9 +59,8 @@ TEST(CheckpointWriter, CopiesWhatIsHandedOver) {
 }
 
 TEST(CheckpointWriter, TellsOfAFailureAtTheNextCheckpoint) {
-  CheckpointWriter writer([](const Checkpoint&) -> std::string {
-    throw Error(ErrorKind::kData, "the disk is full");
-  });
+  CheckpointWriter writer(
+      [](const Checkpoint&) -> std::string { throw Error(ErrorKind::kData, "the disk is full"); });
   writer.write(at(1, 1, 1));
   EXPECT_THROW(writer.finish(), Error);
   EXPECT_THROW(writer.write(at(1, 2, 2)), Error);

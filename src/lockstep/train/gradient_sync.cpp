@@ -123,8 +123,8 @@ void GradientSync::add_squares(const comm::BucketPlan::Bucket& bucket) {
   }
 }
 
-/// What the host has to say joins the last bucket. Squares that are still being computed on a device
-/// do so there: nobody waits for them.
+/// What the host has to say joins the last bucket. Squares that are still being computed on a
+/// device do so there: nobody waits for them.
 void GradientSync::write_tail() {
   const bool with_norm = options_.norm_slot && communicator_.size() > 1;
   if (!on_device_) {

@@ -61,40 +61,41 @@ TEST_P(GradientSyncStrategy, SumsTheGradientsOfAllRanks) {
   const int fd = ::memfd_create("lockstep-test", MFD_CLOEXEC);
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < kRanks; ++rank) {
-    ranks.emplace_back([&, rank, options = SyncOptions{.strategy = strategy,
-                                                       .norm_slot = 1,
-                                                       .as_on_device = as_on_device},
-                        bucket = bucket] {
-      const auto communicator = comm::make_shared_memory(
-          {.fd = fd, .rank = rank, .size = kRanks, .timeout = Seconds(30), .spin = Seconds(0)});
-      const SystemClock clock;
-      const auto parameters = trainable_parameters(*networks[static_cast<std::size_t>(rank)]);
-      const auto plan = plan_for(parameters, bucket);
-      GradientSync sync(parameters, plan, *communicator, options, clock);
-      for (int step = 0; step < 3; ++step) {
-        sync.begin_step();
-        sync.tail()[0] = static_cast<float>(rank);
-        networks[static_cast<std::size_t>(rank)]
-            ->forward(inputs[static_cast<std::size_t>(rank)])
-            .sum()
-            .backward();
-        sync.finish();
-        // With kCentral only rank 0 has the sums.
-        if (options.strategy == Strategy::kCentral && rank != 0) continue;
-        EXPECT_EQ(sync.tail()[0], 3.0F);
-        double squares = 0;
-        for (const auto& of_rank : expected) {
-          for (const auto& gradient : of_rank) squares += gradient.square().sum().item<double>();
-        }
-        EXPECT_NEAR(sync.tail()[1], squares, 1e-5 * squares);
-        EXPECT_EQ(sync.handed_over().size(), plan.buckets.size());
-        for (std::size_t i = 0; i < parameters.size(); ++i) {
-          auto sum = expected[0][i].clone();
-          for (int r = 1; r < kRanks; ++r) sum += expected[static_cast<std::size_t>(r)][i];
-          EXPECT_TRUE(torch::allclose(slot(sync, plan, parameters[i], i), sum, 1e-6, 1e-6));
-        }
-      }
-    });
+    ranks.emplace_back(
+        [&, rank,
+         options = SyncOptions{.strategy = strategy, .norm_slot = 1, .as_on_device = as_on_device},
+         bucket = bucket] {
+          const auto communicator = comm::make_shared_memory(
+              {.fd = fd, .rank = rank, .size = kRanks, .timeout = Seconds(30), .spin = Seconds(0)});
+          const SystemClock clock;
+          const auto parameters = trainable_parameters(*networks[static_cast<std::size_t>(rank)]);
+          const auto plan = plan_for(parameters, bucket);
+          GradientSync sync(parameters, plan, *communicator, options, clock);
+          for (int step = 0; step < 3; ++step) {
+            sync.begin_step();
+            sync.tail()[0] = static_cast<float>(rank);
+            networks[static_cast<std::size_t>(rank)]
+                ->forward(inputs[static_cast<std::size_t>(rank)])
+                .sum()
+                .backward();
+            sync.finish();
+            // With kCentral only rank 0 has the sums.
+            if (options.strategy == Strategy::kCentral && rank != 0) continue;
+            EXPECT_EQ(sync.tail()[0], 3.0F);
+            double squares = 0;
+            for (const auto& of_rank : expected) {
+              for (const auto& gradient : of_rank)
+                squares += gradient.square().sum().item<double>();
+            }
+            EXPECT_NEAR(sync.tail()[1], squares, 1e-5 * squares);
+            EXPECT_EQ(sync.handed_over().size(), plan.buckets.size());
+            for (std::size_t i = 0; i < parameters.size(); ++i) {
+              auto sum = expected[0][i].clone();
+              for (int r = 1; r < kRanks; ++r) sum += expected[static_cast<std::size_t>(r)][i];
+              EXPECT_TRUE(torch::allclose(slot(sync, plan, parameters[i], i), sum, 1e-6, 1e-6));
+            }
+          }
+        });
   }
   for (auto& rank : ranks) rank.join();
   ::close(fd);

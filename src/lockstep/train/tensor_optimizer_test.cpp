@@ -71,8 +71,8 @@ TEST_P(TensorOptimizers, KeepWhatACheckpointKnowsByTheSameNames) {
   for (const TensorMemory& part : host->memory()) {
     for (const TensorMemory& memory : whole) {
       if (memory.name != part.name) continue;
-      const auto same = memory.values.narrow(0, static_cast<std::int64_t>(part.begin),
-                                             part.values.numel());
+      const auto same =
+          memory.values.narrow(0, static_cast<std::int64_t>(part.begin), part.values.numel());
       EXPECT_TRUE(torch::allclose(same, part.values, 1e-5, 1e-7)) << part.name;
       covered += static_cast<std::size_t>(part.values.numel());
     }

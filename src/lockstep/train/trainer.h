@@ -108,10 +108,10 @@ class Trainer {
   struct {
     double sum = 0;
     std::int64_t examples = 0;
-  } progress_loss_;                     ///< since progress was last reported
+  } progress_loss_;                      ///< since progress was last reported
   double last_loss_ = record::kUnknown;  ///< as reported then
-  std::vector<double> loss_sums_;     ///< of the players after the first, in this epoch
-  std::int64_t unread_examples_ = 0;  ///< trained on since the ranks last agreed
+  std::vector<double> loss_sums_;        ///< of the players after the first, in this epoch
+  std::int64_t unread_examples_ = 0;     ///< trained on since the ranks last agreed
 };
 
 }  // namespace lockstep::train

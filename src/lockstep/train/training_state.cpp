@@ -49,10 +49,10 @@ std::vector<NamedTensor> optimizer_tensors(TensorOptimizer& optimizer,
       if (!parameter.requires_grad()) continue;
       const std::size_t offset = plan.offset_of[index++];
       if (offset < memory.begin || offset >= end) continue;
-      tensors.push_back({memory.name + "/" + item.key(),
-                         memory.values.as_strided(
-                             parameter.sizes(), parameter.strides(),
-                             static_cast<std::int64_t>(offset - memory.begin))});
+      tensors.push_back(
+          {memory.name + "/" + item.key(),
+           memory.values.as_strided(parameter.sizes(), parameter.strides(),
+                                    static_cast<std::int64_t>(offset - memory.begin))});
     }
   }
   return tensors;

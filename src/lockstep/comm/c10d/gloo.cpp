@@ -102,8 +102,8 @@ class Gloo final : public Communicator {
     translate("all-reduce", [&] {
       if (!split.rounded.empty()) rounding_.emplace_back(*group_, split.rounded, split.wire);
       if (split.exact.empty()) return;
-      std::vector<at::Tensor> view{torch::from_blob(
-          split.exact.data(), {static_cast<std::int64_t>(split.exact.size())})};
+      std::vector<at::Tensor> view{
+          torch::from_blob(split.exact.data(), {static_cast<std::int64_t>(split.exact.size())})};
       pending_.push_back(group_->allreduce(view));
     });
   }

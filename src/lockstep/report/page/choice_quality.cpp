@@ -85,10 +85,9 @@ std::optional<std::size_t> sign_of_less(const ChoiceQuality& quality,
 ChoiceQuality choice_quality(const std::vector<TableSeries>& series,
                              const std::vector<Candidate>& candidates,
                              const std::vector<analyze::QualityPoint>& points) {
-  const bool same_epochs =
-      std::all_of(series.begin(), series.end(), [&](const TableSeries& one) {
-        return one.epochs == series.front().epochs;
-      });
+  const bool same_epochs = std::all_of(series.begin(), series.end(), [&](const TableSeries& one) {
+    return one.epochs == series.front().epochs;
+  });
   if (!same_epochs) return {};
   for (const char* metric : {"val_accuracy", "val_loss"}) {
     ChoiceQuality quality{metric, {}};

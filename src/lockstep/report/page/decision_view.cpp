@@ -113,9 +113,9 @@ Chart decision_chart(const JobAdvice& job, std::size_t at, bool cost) {
                           false,
                           {{chosen.workers, value, {}, {}, "advised"}}});
   lines.marks.push_back({'x', chosen.workers, fmt::format("advised: {:g}", chosen.workers)});
-  const bool beyond = std::any_of(
-      job.advice.candidates.begin(), job.advice.candidates.end(),
-      [&](const Candidate& one) { return job.room && one.workers > *job.room; });
+  const bool beyond =
+      std::any_of(job.advice.candidates.begin(), job.advice.candidates.end(),
+                  [&](const Candidate& one) { return job.room && one.workers > *job.room; });
   if (beyond) {
     lines.marks.push_back({'x', *job.room, fmt::format("host has room for {:g}", *job.room)});
   }

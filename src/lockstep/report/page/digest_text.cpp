@@ -76,13 +76,20 @@ json bin_json(const StepBin& bin) {
 }
 
 StepBin bin_from(const json& in) {
-  return {in.at(0), in.at(1), in.at(2),
-          in.at(3), in.at(4), in.at(5),
+  return {in.at(0),
+          in.at(1),
+          in.at(2),
+          in.at(3),
+          in.at(4),
+          in.at(5),
           in.at(6).get<std::vector<double>>()};
 }
 
 StepDigest digest_from(const json& in) {
-  StepDigest digest{in.at("steps"), in.at("steps_per_bin"), {}, steps_from(in.at("typical")),
+  StepDigest digest{in.at("steps"),
+                    in.at("steps_per_bin"),
+                    {},
+                    steps_from(in.at("typical")),
                     steps_from(in.at("slowest"))};
   for (const json& bin : in.at("bins")) digest.bins.push_back(bin_from(bin));
   return digest;

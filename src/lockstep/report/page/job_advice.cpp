@@ -88,8 +88,8 @@ std::optional<std::size_t> least_product(const JobAdvice& job,
 
 /// The choice and the verdict must not contradict each other: of each series only the count that
 /// pays by the verdict's rule is taken, of those the ones that learned as well as the best, and
-/// among those the least product of time and cost. Where the verdict judged no series, the choice is
-/// among all that were run: what a prediction would take instead is said beside it.
+/// among those the least product of time and cost. Where the verdict judged no series, the choice
+/// is among all that were run: what a prediction would take instead is said beside it.
 void choose(JobAdvice& job, const std::vector<analyze::SpeedupGroup>& groups) {
   std::vector<std::size_t> eligible = paying_candidates(job, groups);
   if (eligible.empty()) eligible = measured_candidates(job);

@@ -48,10 +48,10 @@ std::string learned_text(const JobAdvice& job, std::size_t at) {
 /// "8 workers, B = 512: 7.29 s, 0.0162 device-hours, predicted".
 std::string described(const JobAdvice& job, std::size_t at) {
   const Candidate& one = job.advice.candidates[at];
-  std::string text = fmt::format("{:g} worker{}, {}: {}, {:.3g} {}, {}", one.workers,
-                                 one.workers == 1 ? "" : "s", job.labels[one.series],
-                                 format_seconds(Seconds(one.time_s.value)), one.cost.value,
-                                 job.advice.cost_means, origin(one));
+  std::string text =
+      fmt::format("{:g} worker{}, {}: {}, {:.3g} {}, {}", one.workers, one.workers == 1 ? "" : "s",
+                  job.labels[one.series], format_seconds(Seconds(one.time_s.value)), one.cost.value,
+                  job.advice.cost_means, origin(one));
   if (!has_room(job, one)) text += fmt::format(", on a host that has room for {:g}", one.workers);
   return text + learned_text(job, at);
 }
@@ -113,13 +113,12 @@ std::vector<std::string> reasons_of(const JobAdvice& job) {
   add_others(job, reasons);
   const Candidate& least = advice.candidates[advice.chosen];
   if (advice.chosen != job.at && !learns_less(job, advice.chosen)) {
-    reasons.push_back(
-        fmt::format("By the least time x cost alone: {}{}", described(job, advice.chosen),
-                    least.measured
-                        ? "; the step up to it gives less than the verdict's rule asks for"
-                        : fmt::format(" ({} to {}); measure it before relying on it",
-                                      format_seconds(Seconds(least.time_s.low)),
-                                      format_seconds(Seconds(least.time_s.high)))));
+    reasons.push_back(fmt::format(
+        "By the least time x cost alone: {}{}", described(job, advice.chosen),
+        least.measured ? "; the step up to it gives less than the verdict's rule asks for"
+                       : fmt::format(" ({} to {}); measure it before relying on it",
+                                     format_seconds(Seconds(least.time_s.low)),
+                                     format_seconds(Seconds(least.time_s.high)))));
   }
   if (advice.next) {
     reasons.push_back(fmt::format(
