@@ -1,4 +1,4 @@
-#include "lockstep/train/noise_scale.h"
+#include "lockstep/measure/noise_scale.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "lockstep/base/rng.h"
 
-namespace lockstep::train {
+namespace lockstep::measure {
 namespace {
 
 /// Gradients of examples are normal around a fixed G with independent entries of one variance, so
@@ -113,4 +113,4 @@ TEST(NoiseScale, GoesOnFromItsFigures) {
 }
 
 }  // namespace
-}  // namespace lockstep::train
+}  // namespace lockstep::measure

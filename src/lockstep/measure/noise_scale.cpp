@@ -1,12 +1,12 @@
-#include "lockstep/train/noise_scale.h"
+#include "lockstep/measure/noise_scale.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace lockstep::train {
+namespace lockstep::measure {
 namespace {
 
-/// Fewer say nothing about their own spread.
+/// Fewer do not determine their own spread.
 constexpr std::int64_t kLeastSteps = 10;
 /// Two-sided 95 % of a normal distribution.
 constexpr double kQuantile = 1.96;
@@ -79,4 +79,4 @@ void NoiseScale::restore(const std::map<std::string, double>& figures) {
   slope_slope_ = figures.at("noise_slope_slope");
 }
 
-}  // namespace lockstep::train
+}  // namespace lockstep::measure

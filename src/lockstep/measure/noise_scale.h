@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace lockstep::train {
+namespace lockstep::measure {
 
 /// Smoothed gradient noise scale, B_simple = tr(Sigma) / |G|^2 in examples (McCandlish et al. 2018,
 /// appendix A.1): how noisy the gradient of one example is beside the true one. Batches far below
@@ -25,7 +25,7 @@ class NoiseScale {
 
   struct Estimate {
     double value = 0;
-    /// Fieller's interval for a ratio of means: holds the ratio with 95 % probability. Without
+    /// Fieller's interval for a ratio of means: covers the ratio with 95 % probability. Without
     /// `high` where the gradient itself does not stand out of its noise.
     double low = 0;
     std::optional<double> high;
@@ -50,4 +50,4 @@ class NoiseScale {
   double slope_slope_ = 0;
 };
 
-}  // namespace lockstep::train
+}  // namespace lockstep::measure
