@@ -11,8 +11,8 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/log.h"
 #include "lockstep/base/version.h"
-#include "lockstep/comm/network_address.h"
-#include "lockstep/comm/placement.h"
+#include "lockstep/comm/rendezvous/network_address.h"
+#include "lockstep/comm/rendezvous/placement.h"
 #include "lockstep/measure/machine.h"
 #include "lockstep/train/trainer.h"
 #include "probe.h"
@@ -92,8 +92,8 @@ void bench_link(Command& command, RankConnection& connection, EventChannel& even
   if (communicator.rank() == 0) events.send(record::RunEnded{});
 }
 
-/// The rest of the process as one rank of a run; every error ends it in here.
-void take_part(Command& command, const comm::Placement& place, EventChannel& events) {
+/// Runs this process as one rank; every error ends the process in here.
+void run_rank(Command& command, const comm::Placement& place, EventChannel& events) {
   record::TrainRequest& request = command.request;
   set_up_process(command.link->parsed() ? 1 : request.spec.threads_per_worker);
   RankConnection connection(place, request, events);
@@ -165,15 +165,15 @@ int run(int argc, char** argv) {
     events = std::make_unique<EventChannel>(place.rank == 0 ? command.record_path : "");
     cli::check_train_request(command.request);
     events->start_beating();
-    take_part(command, place, *events);
+    run_rank(command, place, *events);
     return 0;
   } catch (const Error& error) {
     if (!events) events = std::make_unique<EventChannel>("");
-    tell(*events, rank, rank, error);
+    report_error(*events, rank, rank, error);
     return exit_code(error.kind());
   } catch (const std::exception& problem) {
     if (!events) events = std::make_unique<EventChannel>("");
-    tell(*events, rank, rank, Error(ErrorKind::kInternal, problem.what()));
+    report_error(*events, rank, rank, Error(ErrorKind::kInternal, problem.what()));
     return exit_code(ErrorKind::kInternal);
   }
 }

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "lockstep/comm/placement.h"
+#include "lockstep/comm/rendezvous/placement.h"
 
 namespace lockstep::worker {
 

@@ -97,7 +97,7 @@ std::vector<Include> includes_below(const fs::path& folder) {
   return list;
 }
 
-/// "comm" of "lockstep/comm/bucket_plan.h"; empty for other headers.
+/// "comm" of "lockstep/comm/wire/bucket_plan.h"; empty for other headers.
 std::string module_of(const std::string& header) {
   constexpr std::string_view kPrefix = "lockstep/";
   if (!header.starts_with(kPrefix)) return "";

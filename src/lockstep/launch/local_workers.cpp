@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/sha256.h"
+#include "lockstep/base/random_bytes.h"
 
 namespace lockstep::launch {
 
@@ -49,7 +50,7 @@ std::vector<ProcessSpec> LocalWorkers::specs(const std::string& program,
 }
 
 std::string make_secret() {
-  Sha256 random{};
+  std::array<std::byte, 32> random{};
   fill_random(random);
   std::string text;
   for (const std::byte byte : random) text += fmt::format("{:02x}", std::to_integer<int>(byte));

@@ -46,7 +46,7 @@ constexpr Sign kSigns[] = {
      "this host belongs to no Slurm cluster", kSlurmAway},
     {"Unable to contact slurm controller", ErrorKind::kEnvironment, "", kSlurmAway},
     {"cannot stat file", ErrorKind::kEnvironment, "", "check SLURM_CONF"},
-    {"Invalid MPI type", ErrorKind::kEnvironment, "", "use --backend tcp"},
+    {"Invalid MPI type", ErrorKind::kEnvironment, "", "use --backend gloo"},
     {"Unable to allocate resources", ErrorKind::kUsage, "",
      "check --partition, --account, --time, --nodes and --gres"},
     {"Batch job submission failed", ErrorKind::kUsage, "",
