@@ -9,16 +9,19 @@
 #include <cstring>
 
 #include "lockstep/base/error.h"
+#include "lockstep/record/worker_environment.h"
 
 namespace lockstep::worker {
 namespace {
+
+namespace environment = record::worker_environment;
 
 constexpr std::chrono::seconds kBeat{1};
 
 }  // namespace
 
 EventChannel::EventChannel(const std::string& record_path) {
-  if (const char* pipe = std::getenv("LOCKSTEP_EVENT_FD")) {
+  if (const char* pipe = std::getenv(environment::kEventPipe)) {
     fd_ = std::atoi(pipe);
     has_pipe_ = true;
     return;

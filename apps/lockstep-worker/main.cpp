@@ -148,7 +148,7 @@ int run(int argc, char** argv) {
         [](const char* name) -> const char* { return std::getenv(name); });
     rank = place.rank;
     prepare_environment(place, argv);
-    tie_to_starter(place);
+    end_with_starter(place);
     set_up_log(place.size > 1 ? fmt::format("[rank {}/{}]", place.rank, place.size) : "", false);
     Command command;
     command.request.spec.batch_per_worker = 0;  // unless told otherwise, the recipe's own

@@ -23,7 +23,7 @@ bool is_oversubscribed(const comm::Placement& place);
 
 /// Sees to it that this process does not outlive who started it, where nobody else does: mpirun
 /// that was killed, or the ssh whose standard input it was given.
-void tie_to_starter(const comm::Placement& place);
+void end_with_starter(const comm::Placement& place);
 
 /// Set by SIGINT and SIGUSR1; a second one ends the process at once.
 const std::atomic<bool>& stop_flag();

@@ -10,9 +10,12 @@
 #include "lockstep/comm/backends/c10d/nccl.h"
 #include "lockstep/comm/backends/shm/shared_memory.h"
 #include "lockstep/comm/backends/single.h"
+#include "lockstep/record/worker_environment.h"
 
 namespace lockstep::worker {
 namespace {
+
+namespace environment = record::worker_environment;
 
 /// How long a rank may take to end by itself once the run is lost.
 constexpr Seconds kGrace{5};
@@ -94,7 +97,7 @@ void RankConnection::fail(const Error& error) {
 void report_error(EventChannel& events, int own_rank, int failed_rank, const Error& error) {
   if (!events.has_pipe()) std::fputs(format_error(error).c_str(), stderr);
   // Where ranks share one output, rank 0 alone writes to it; through ssh each has its own.
-  const bool own_output = events.has_pipe() || std::getenv("LOCKSTEP_STDIN_LEASH") != nullptr;
+  const bool own_output = events.has_pipe() || std::getenv(environment::kParentPipe) != nullptr;
   if (!own_output && own_rank != 0) return;
   try {
     events.send(record::WorkerError{failed_rank, std::string(kind_name(error.kind())), error.what(),

@@ -14,9 +14,12 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/file_descriptor.h"
 #include "lockstep/base/random_bytes.h"
+#include "lockstep/record/worker_environment.h"
 
 namespace lockstep::comm {
 namespace {
+
+namespace environment = record::worker_environment;
 
 namespace fs = std::filesystem;
 
@@ -69,7 +72,7 @@ Key read_secret(const fs::path& path) {
 
 JobSecret job_secret(const GetEnvironment& get, const std::string& job) {
   const std::span<const std::byte> message = std::as_bytes(std::span(job));
-  if (const char* given = get("LOCKSTEP_SECRET"); given != nullptr && *given != '\0') {
+  if (const char* given = get(environment::kSecret); given != nullptr && *given != '\0') {
     return compute_mac(std::as_bytes(std::span(std::string_view(given))), message);
   }
   const fs::path path = secret_path(get);

@@ -8,9 +8,12 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/comm/rendezvous/node_list.h"
+#include "lockstep/record/worker_environment.h"
 
 namespace lockstep::comm {
 namespace {
+
+namespace environment = record::worker_environment;
 
 constexpr const char* kLoopback = "127.0.0.1";
 
@@ -49,14 +52,14 @@ std::string address_of_mpirun(const std::string& uri) {
 
 void read_lockstep(const GetEnvironment& get, Placement& place) {
   place.starter = "lockstep";
-  place.rank = need_number(get, "LOCKSTEP_RANK");
-  place.size = read_number(get, "LOCKSTEP_WORLD_SIZE").value_or(1);
-  place.local_rank = read_number(get, "LOCKSTEP_LOCAL_RANK").value_or(place.rank);
-  place.local_size = read_number(get, "LOCKSTEP_LOCAL_SIZE").value_or(place.size);
-  place.nodes = read_number(get, "LOCKSTEP_NODES").value_or(1);
-  place.shared_memory_fd = read_number(get, "LOCKSTEP_SHM_FD");
+  place.rank = need_number(get, environment::kRank);
+  place.size = read_number(get, environment::kWorldSize).value_or(1);
+  place.local_rank = read_number(get, environment::kLocalRank).value_or(place.rank);
+  place.local_size = read_number(get, environment::kLocalSize).value_or(place.size);
+  place.nodes = read_number(get, environment::kNodes).value_or(1);
+  place.shared_memory_fd = read_number(get, environment::kSharedMemory);
   place.rendezvous_host = kLoopback;
-  place.job = text_of(get, "LOCKSTEP_JOB");
+  place.job = text_of(get, environment::kJob);
 }
 
 void read_open_mpi(const GetEnvironment& get, Placement& place) {
@@ -108,7 +111,7 @@ void read_slurm(const GetEnvironment& get, Placement& place) {
 }
 
 void read_starter(const GetEnvironment& get, Placement& place) {
-  if (get("LOCKSTEP_RANK") != nullptr) return read_lockstep(get, place);
+  if (get(environment::kRank) != nullptr) return read_lockstep(get, place);
   if (get("OMPI_COMM_WORLD_RANK") != nullptr) return read_open_mpi(get, place);
   if (get("RANK") != nullptr && get("WORLD_SIZE") != nullptr && get("MASTER_ADDR") != nullptr) {
     return read_torchrun(get, place);
@@ -132,14 +135,14 @@ void set_rendezvous(const GetEnvironment& get, const std::string& host, const st
 }
 
 void read_rendezvous(const GetEnvironment& get, Placement& place) {
-  if (const std::string given = text_of(get, "LOCKSTEP_RENDEZVOUS"); !given.empty()) {
+  if (const std::string given = text_of(get, environment::kRendezvous); !given.empty()) {
     const std::size_t colon = given.rfind(':');
     if (colon == std::string::npos) {
       place.rendezvous_host = given;
       return;
     }
     const std::string port = given.substr(colon + 1);
-    return set_rendezvous(get, given.substr(0, colon), port, "LOCKSTEP_RENDEZVOUS", place);
+    return set_rendezvous(get, given.substr(0, colon), port, environment::kRendezvous, place);
   }
   if (place.starter == "lockstep" || get("MASTER_ADDR") == nullptr) return;
   const std::string host = text_of(get, "MASTER_ADDR");

@@ -1,4 +1,4 @@
-#include "lockstep/launch/keeper.h"
+#include "lockstep/launch/reaper.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -15,17 +15,17 @@
 namespace lockstep::launch {
 namespace {
 
-constexpr int kGuardianDied = SIGUSR1;
+constexpr int kLauncherDied = SIGUSR1;
 
-sigset_t awaited() {
+sigset_t reaper_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  ::sigaddset(&set, kGuardianDied);
+  ::sigaddset(&set, kLauncherDied);
   ::sigaddset(&set, SIGCHLD);
   return set;
 }
 
-/// Kills those that are children of this process now: at most as many as fit the buffer.
+/// Kills the current children of this process, as many as fit the buffer.
 void kill_children() {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/self/task/%d/children", static_cast<int>(::getpid()));
@@ -34,7 +34,7 @@ void kill_children() {
   char text[4096];
   const ssize_t size = ::read(fd, text, sizeof text);
   ::close(fd);
-  // The list ends each number with a space; one that was cut off has its turn the next time.
+  // The list ends each number with a space; one that was cut off is found the next time.
   pid_t pid = 0;
   for (ssize_t i = 0; i < size; ++i) {
     if (text[i] >= '0' && text[i] <= '9') {
@@ -46,7 +46,8 @@ void kill_children() {
   }
 }
 
-/// Children of the killed come here in turn. Bounded, should one of them breed faster.
+/// Children of the killed become children of this process in turn. Bounded, in case one of them
+/// forks faster than it is killed.
 [[noreturn]] void end_all() {
   for (int round = 0; round < 10'000; ++round) {
     kill_children();
@@ -74,23 +75,23 @@ void kill_children() {
 
 }  // namespace
 
-bool prepare_to_keep(pid_t guardian) {
-  const sigset_t set = awaited();
+bool prepare_reaper(pid_t launcher) {
+  const sigset_t set = reaper_signals();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  return ::prctl(PR_SET_PDEATHSIG, kGuardianDied) == 0 && ::getppid() == guardian;
+  return ::prctl(PR_SET_PDEATHSIG, kLauncherDied) == 0 && ::getppid() == launcher;
 }
 
-void keep(pid_t guardian, pid_t program) {
-  // What the group is told is meant for the program.
+void run_reaper(pid_t launcher, pid_t program) {
+  // Signals to the process group are meant for the program.
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(number, SIG_IGN);
-  // Pipes and sockets of the guardian are not to be held open here. By number: the function is
-  // newer than some systems.
+  // Pipes and sockets of the launcher must not stay open here. By number: the C function is newer
+  // than some systems.
   ::syscall(SYS_close_range, 0U, ~0U, 0U);
-  const sigset_t set = awaited();
+  const sigset_t set = reaper_signals();
   while (true) {
     ::sigwaitinfo(&set, nullptr);
-    if (::getppid() != guardian) end_all();
+    if (::getppid() != launcher) end_all();
     int status = 0;
     for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
       if (pid == program) end_like(status);

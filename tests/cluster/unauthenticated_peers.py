@@ -1,6 +1,6 @@
 """Connects for some seconds to every port that the processes of one program listen on, and misbehaves.
 
-usage: strangers.py SECONDS PROGRAM
+usage: unauthenticated_peers.py SECONDS PROGRAM
 """
 import os
 import random
@@ -48,7 +48,7 @@ def noise(rng):
     if kind == 1:
         return rng.randbytes(rng.randrange(1, 300))
     if kind == 2:
-        return b"LcksteP1" + rng.randbytes(80)  # the form of an introduction, without the proof
+        return b"LcksteP2" + rng.randbytes(72)  # a reply of the right size, without the proof
     if kind == 3:
         return struct.pack("<Q", rng.randrange(2**40, 2**60)) + rng.randbytes(64)
     if kind == 4:
@@ -59,7 +59,7 @@ def noise(rng):
 def main():
     rng = random.Random(int.from_bytes(os.urandom(4), "big"))
     seconds, began = float(sys.argv[1]), time.time()
-    # The time counts from the first port on.
+    # The time counts from the first port that was found.
     end, connections, kept, seen = began + seconds + 60, 0, [], set()
     while time.time() < end:
         for place in listening_ports():
@@ -67,13 +67,13 @@ def main():
                 end = time.time() + seconds
             seen.add(place[1])
             try:
-                stranger = socket.create_connection(place, 0.2)
-                stranger.settimeout(0.05)
-                stranger.sendall(noise(rng))
+                peer = socket.create_connection(place, 0.2)
+                peer.settimeout(0.05)
+                peer.sendall(noise(rng))
                 connections += 1
             except OSError:
                 continue
-            kept.append(stranger)
+            kept.append(peer)
         while len(kept) > 200:
             kept.pop(rng.randrange(len(kept))).close()
         time.sleep(0.005)
