@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -53,11 +52,7 @@ std::vector<ProcessSpec> LocalWorkers::specs(const std::string& program,
 }
 
 std::string make_secret() {
-  std::array<std::byte, 32> random{};
-  fill_random(random);
-  std::string text;
-  for (const std::byte byte : random) text += fmt::format("{:02x}", std::to_integer<int>(byte));
-  return text;
+  return random_hex(32);
 }
 
 }  // namespace lockstep::launch

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/loopback.h"
 #include "lockstep/comm/rendezvous/socket.h"
 
 namespace lockstep::comm {
@@ -129,10 +130,6 @@ std::string outward_address() {
     if ((one->ifa_flags & IFF_UP) != 0 && !is_loopback(address)) return address;
   }
   return "127.0.0.1";
-}
-
-bool is_loopback(const std::string& address) {
-  return address.starts_with("127.") || address == "::1";
 }
 
 std::string host_identity() {

@@ -15,8 +15,6 @@ std::string host_address(const std::string& host);
 /// The address by which this host reaches others; 127.0.0.1 when it reaches none.
 std::string outward_address();
 
-bool is_loopback(const std::string& address);
-
 /// The host, and which of its namespaces: processes for which it is the same text can share memory
 /// and reach each other over loopback.
 std::string host_identity();
