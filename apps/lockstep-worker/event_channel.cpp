@@ -54,7 +54,7 @@ void EventChannel::write(const std::string& line) {
   for (std::size_t at = 0; at < line.size();) {
     const ssize_t wrote = ::write(fd_, line.data() + at, line.size() - at);
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) throw Error(ErrorKind::kPeer, "whoever started this worker has gone");
+    if (wrote < 0) throw Error(ErrorKind::kPeer, "the launcher of this worker is gone");
     at += static_cast<std::size_t>(wrote);
   }
 }
@@ -69,7 +69,7 @@ void EventChannel::beat() {
     try {
       write("{\"v\":1,\"type\":\"alive\"}\n");
     } catch (const Error&) {
-      return;  // whoever sends the next event finds out
+      return;  // the next send() reports it
     }
     ending_changed_.wait_for(lock, kBeat, [&] { return ending_; });
   }

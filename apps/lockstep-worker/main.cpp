@@ -23,7 +23,7 @@
 namespace lockstep::worker {
 namespace {
 
-/// What the command line asks for.
+/// The command line.
 struct Command {
   record::TrainRequest request;
   std::string record_path;
@@ -39,7 +39,7 @@ struct Command {
 void add_bench_commands(CLI::App& app, Command& command) {
   record::TrainRequest& request = command.request;
   command.link = app.add_subcommand(
-      "collectives", "Time all-reduces over all ranks; rank 0 prints a line of JSON for each size");
+      "collectives", "Time all-reduces over all ranks; rank 0 prints one line of JSON per size");
   command.link->add_option("--backend", request.spec.backend, "How workers exchange data");
   command.link->add_option("--least", command.collectives.least_bytes, "Smallest size, bytes");
   command.link->add_option("--most", command.collectives.most_bytes, "Largest size, bytes");
@@ -49,7 +49,7 @@ void add_bench_commands(CLI::App& app, Command& command) {
                            "Network between hosts: a name or an address");
   command.link->add_option("--timeout", request.timeout_s,
                            "Longest wait for another rank, seconds");
-  command.device = app.add_subcommand("device", "Measure this device, a line of JSON");
+  command.device = app.add_subcommand("device", "Measure this device; prints one line of JSON");
   command.device->add_option("--threads", request.spec.threads_per_worker, "Threads to use");
   command.device->add_option("--seconds", command.device_seconds, "Time for each figure");
 }
@@ -64,7 +64,8 @@ void add_commands(CLI::App& app, Command& command) {
       ->add_option("--record", command.record_path,
                    "File for the record of the run, which rank 0 writes (default: standard output)")
       ->type_name("FILE");
-  command.probing = app.add_subcommand("probe", "Print what this program offers here, as JSON");
+  command.probing =
+      app.add_subcommand("probe", "Print what this program can use on this host, as JSON");
   command.naming = app.add_subcommand("names", "Print the recipes and schedules, as JSON");
   add_bench_commands(app, command);
 }
@@ -114,7 +115,7 @@ void run_rank(Command& command, const comm::Placement& place, EventChannel& even
   }
 }
 
-/// Answers questions about this program and its machine; false where none was asked.
+/// Runs a command that prints facts about this program or its machine; false where none was given.
 bool answer(const Command& command) {
   if (command.probing->parsed()) {
     fmt::print("{}\n", probe());
@@ -151,7 +152,7 @@ int run(int argc, char** argv) {
     end_with_starter(place);
     set_up_log(place.size > 1 ? fmt::format("[rank {}/{}]", place.rank, place.size) : "", false);
     Command command;
-    command.request.spec.batch_per_worker = 0;  // unless told otherwise, the recipe's own
+    command.request.spec.batch_per_worker = 0;  // by default the recipe's own
     command.request.spec.threads_per_worker = threads_by_default(place);
     command.request.spec.oversubscribed = is_oversubscribed(place);
     CLI::App app{

@@ -107,8 +107,8 @@ std::string host_address(const std::string& host) {
   if (std::string address = resolved_address(host); !address.empty()) return address;
   if (std::string address = slurm_address(host); !address.empty()) return address;
   throw Error(ErrorKind::kEnvironment,
-              fmt::format("host {}, on which the ranks are to meet, has no address", host),
-              "set LOCKSTEP_RENDEZVOUS=ADDRESS:PORT to a place on the host of rank 0");
+              fmt::format("host {}, where the ranks are to meet, has no address", host),
+              "set LOCKSTEP_RENDEZVOUS=ADDRESS:PORT on the host of rank 0");
 }
 
 std::string outward_address() {

@@ -8,15 +8,15 @@ namespace lockstep::comm {
 /// kUsage, naming the interfaces there are, for anything else.
 std::string interface_address(const std::string& interface_or_address);
 
-/// A numeric address of a host. Where its name means nothing to this host's resolver but it is a
-/// node of Slurm, the address Slurm has for it. Throws kEnvironment when there is none.
+/// A numeric address of a host. For a node of Slurm whose name does not resolve on this host, the
+/// address that Slurm has for it. Throws kEnvironment when there is none.
 std::string host_address(const std::string& host);
 
 /// The address by which this host reaches others; 127.0.0.1 when it reaches none.
 std::string outward_address();
 
-/// The host, and which of its namespaces: processes for which it is the same text can share memory
-/// and reach each other over loopback.
+/// Identifies the host and its namespaces: processes with equal texts can share memory and reach
+/// each other over loopback.
 std::string host_identity();
 
 /// For messages.

@@ -9,8 +9,8 @@
 
 namespace lockstep::comm {
 
-/// Knows when a process of this host has ended, through pidfds: also when nobody has reaped it yet,
-/// and never fooled by a reused process id.
+/// Detects the end of processes of this host through pidfds: also before they are reaped, and
+/// unaffected by reused process ids.
 class PeerWatch {
  public:
   /// `pids` by rank; 0 for ranks not to be watched.
@@ -19,7 +19,7 @@ class PeerWatch {
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
 
-  /// Ranks whose process has ended. Waits up to `patience` for a first one; does not block without.
+  /// Ranks whose process has ended. Waits up to `patience` for a first one.
   std::vector<int> gone(std::chrono::milliseconds patience = {}) const;
 
  private:

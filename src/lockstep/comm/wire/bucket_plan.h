@@ -9,7 +9,7 @@
 
 namespace lockstep::comm {
 
-/// Where each parameter lives in the flat buffers, and how these are cut into buckets.
+/// The place of each parameter in the flat buffers, and how these are cut into buckets.
 ///
 /// Backward reaches parameters in reverse order of use, so the flat layout is reversed too: the
 /// last parameter comes first, and each bucket is one contiguous range that fills up while backward
@@ -30,7 +30,7 @@ struct BucketPlan {
   std::size_t tail_begin = 0;
 };
 
-/// `sizes` are element counts of the parameters in order of use. A bucket closes once it holds at
+/// `sizes` are element counts of the parameters in order of use. A bucket closes once it has at
 /// least `bucket` bytes; a parameter is never split, so one larger than the limit gets a bucket of
 /// its own or ends one.
 BucketPlan plan_buckets(std::span<const std::int64_t> sizes, Bytes bucket, std::size_t tail = 0);
