@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "lockstep/record/choices.h"
+
 namespace lockstep::cli {
 
 /// Values an option accepts. A default outside of it means "not given", for example a learning rate
@@ -72,18 +74,17 @@ void visit_options(Visitor& visit, Request& request) {
   visit.flag("--keep-going", request.keep_going, true, "Go on after a loss that is not finite");
 
   visit.group("Optimizer");
-  visit.choice("--optimizer", spec.optimizer, {"sgd", "adam", "adamw", "lars", "lamb"},
-               "What moves the parameters (default: the recipe's)");
+  visit.choice("--optimizer", spec.optimizer, "What moves the parameters (default: the recipe's)");
   visit.real("--lr", spec.learning_rate, {1e-12, 1e6},
              "Learning rate (default: the recipe's, or one that suits the optimizer)");
   visit.real("--momentum", spec.momentum, {0, 0.999999},
-             "Momentum of sgd and lars (default: the recipe's)");
-  visit.pair("--betas", spec.beta1, spec.beta2, {0, 0.999999},
-             "Decay of the moments of adam, adamw and lamb (default: the recipe's)");
+             "Momentum of " + record::optimizer_names(false) + " (default: the recipe's)");
+  visit.pair(
+      "--betas", spec.beta1, spec.beta2, {0, 0.999999},
+      "Decay of the moments of " + record::optimizer_names(true) + " (default: the recipe's)");
   visit.real("--weight-decay", spec.weight_decay, {0, 1000},
              "Weight decay (default: the recipe's)");
-  visit.choice("--schedule", spec.schedule, {"constant", "linear", "step", "cosine", "plateau"},
-               "Learning rate over the run (default: the recipe's)");
+  visit.choice("--schedule", spec.schedule, "Learning rate over the run (default: the recipe's)");
   visit.real("--warmup-epochs", spec.warmup_epochs, {0, 1e6},
              "Epochs over which the rate rises from zero (default: the recipe's)");
   visit.integers("--lr-steps", spec.lr_steps, {1, 1'000'000},
@@ -92,8 +93,7 @@ void visit_options(Visitor& visit, Request& request) {
              "What --schedule step and plateau multiply the rate by");
   visit.integer("--patience", spec.patience, {0, 1'000'000},
                 "Epochs without a lower validation loss that --schedule plateau waits");
-  visit.choice("--lr-scale", spec.lr_scale, {"none", "linear", "sqrt"},
-               "Multiply the rate by B / base batch, or by its root");
+  visit.choice("--lr-scale", spec.lr_scale, "Multiply the rate by B / base batch, or by its root");
   visit.integer("--base-batch", spec.base_batch, {1, std::int64_t{1} << 40},
                 "Global batch the rate is meant for (default: the recipe's)");
 
@@ -106,12 +106,12 @@ void visit_options(Visitor& visit, Request& request) {
                 "Prefetch threads per worker; 0 loads on the training thread");
   visit.flag("--oversubscribe", spec.oversubscribed, true,
              "Allow more threads than cores; timings are then marked unreliable");
-  visit.choice("--strategy", spec.strategy, {"overlap", "blocking", "central", "local"},
+  visit.choice("--strategy", spec.strategy,
                "Sum gradients while backward runs or after it, gather them on rank 0, or train "
                "apart and average weights");
   visit.integer("--every", spec.average_every, {1, std::int64_t{1} << 40},
                 "Steps between averages of --strategy local (default: an epoch)");
-  visit.choice("--wire", spec.wire, {"fp32", "fp16", "bf16"}, "Form in which gradients travel");
+  visit.choice("--wire", spec.wire, "Form in which gradients travel");
   visit.flag("--sync-bn", spec.sync_batch_norm, true,
              "Batch norms over the global batch instead of each worker's own");
   visit.choice("--backend", spec.backend,

@@ -65,7 +65,7 @@ void add_commands(CLI::App& app, Command& command) {
                    "File for the record of the run, which rank 0 writes (default: standard output)")
       ->type_name("FILE");
   command.probing = app.add_subcommand("probe", "Print what this program offers here, as JSON");
-  command.naming = app.add_subcommand("names", "Print the recipes and schedules, as JSON");
+  command.naming = app.add_subcommand("names", "Print the recipes, as JSON");
   add_bench_commands(app, command);
 }
 

@@ -9,7 +9,6 @@
 #include "lockstep/comm/c10d/nccl.h"
 #include "lockstep/comm/mpi/mpi_module.h"
 #include "lockstep/train/recipe.h"
-#include "lockstep/train/schedule.h"
 
 namespace lockstep::worker {
 
@@ -25,7 +24,7 @@ std::string blas_description() {
 std::string known_names() {
   std::vector<std::string> recipes;
   for (const train::Recipe& recipe : train::all_recipes()) recipes.push_back(recipe.name);
-  const nlohmann::json answer{{"recipes", recipes}, {"schedules", train::schedule_names()}};
+  const nlohmann::json answer{{"recipes", recipes}};
   return answer.dump();
 }
 

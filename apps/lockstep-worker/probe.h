@@ -8,7 +8,7 @@ namespace lockstep::worker {
 /// ends, BLAS and its speed. `lockstep doctor` reads it.
 std::string probe();
 
-/// The names that a training run may give: recipes and schedules, as one line of JSON. `lockstep
+/// The names that a training run may give: the recipes, as one line of JSON. `lockstep
 /// study` checks a plan with it before the first run.
 std::string known_names();
 

@@ -20,13 +20,15 @@ record::Measurement configuration(const record::RunSpec& spec, const RunIdentity
   // With a limit on steps the epochs asked for say nothing of the run.
   if (spec.max_steps == 0) row.epochs = spec.epochs;
   row.notes["run"] = std::to_string(identity.run);
-  row.notes["strategy"] = spec.strategy;
+  row.notes["strategy"] = record::name_of(spec.strategy);
   if (spec.accumulate > 1) row.notes["accumulate"] = std::to_string(spec.accumulate);
   if (spec.average_every > 0) row.notes["average_every"] = std::to_string(spec.average_every);
-  if (spec.wire != "fp32") row.notes["wire"] = spec.wire;
+  if (spec.wire != record::Wire::kFloat) row.notes["wire"] = record::name_of(spec.wire);
   if (spec.sync_batch_norm) row.notes["sync_bn"] = "yes";
-  if (!spec.optimizer.empty()) row.notes["optimizer"] = spec.optimizer;
-  if (spec.lr_scale != "none") row.notes["lr_scale"] = spec.lr_scale;
+  if (spec.optimizer) row.notes["optimizer"] = record::name_of(spec.optimizer);
+  if (spec.lr_scale != record::RateScaling::kNone) {
+    row.notes["lr_scale"] = record::name_of(spec.lr_scale);
+  }
   row.notes["threads_per_worker"] = std::to_string(spec.threads_per_worker);
   if (spec.parameters > 0) row.notes["parameters"] = std::to_string(spec.parameters);
   if (!identity.study.empty()) {

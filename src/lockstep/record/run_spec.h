@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "lockstep/record/choices.h"
 #include "lockstep/record/recipe_options.h"
 
 namespace lockstep::record {
@@ -31,27 +33,27 @@ struct RunSpec {
   std::int64_t batch_per_worker = 128;  ///< b; 0 = the recipe's own
   int accumulate = 1;                   ///< A
   int epochs = 1;
-  std::int64_t max_steps = 0;        ///< stop after that many optimizer steps in all; 0 = no limit
-  std::string strategy = "overlap";  ///< "overlap", "blocking", "central" or "local"
-  std::int64_t average_every = 0;    ///< H of "local", steps; 0 = once an epoch
-  std::string wire = "fp32";         ///< of gradients: "fp32", "fp16" or "bf16"
-  std::string backend = "auto";      ///< resolved to "shm", "tcp", "gloo", ... by rank 0
-  bool sync_batch_norm = false;      ///< moments over the global batch instead of the worker's own
-  bool amp = false;                  ///< forward and backward in 16 bits where that is safe; CUDA
+  std::int64_t max_steps = 0;  ///< stop after that many optimizer steps in all; 0 = no limit
+  std::optional<Strategy> strategy = Strategy::kOverlap;  ///< none for other programs
+  std::int64_t average_every = 0;  ///< H of Strategy::kLocal, steps; 0 = once per epoch
+  Wire wire = Wire::kFloat;        ///< of gradients
+  std::string backend = "auto";    ///< resolved to "shm", "tcp", "gloo", ... by rank 0
+  bool sync_batch_norm = false;    ///< moments over the global batch instead of the worker's own
+  bool amp = false;                ///< forward and backward in 16 bits where that is safe; CUDA
 
-  std::string optimizer;          ///< "" = the recipe's own
-  double learning_rate = 0;       ///< before lr_scale; 0 = the recipe's own
-  double momentum = -1;           ///< negative = the recipe's own
-  double weight_decay = -1;       ///< negative = the recipe's own
-  double beta1 = -1;              ///< negative = the recipe's own
-  double beta2 = -1;              ///< negative = the recipe's own
-  std::string schedule;           ///< "" = the recipe's own
-  double warmup_epochs = -1;      ///< negative = the recipe's own
-  std::vector<int> lr_steps;      ///< of "step": epochs after which the rate falls
-  double lr_gamma = 0.1;          ///< of "step" and "plateau": what the rate is then multiplied by
-  int patience = 3;               ///< of "plateau": epochs without a better validation loss
-  std::string lr_scale = "none";  ///< "linear", "sqrt" or "none": with global batch / base_batch
-  std::int64_t base_batch = 0;    ///< global batch the rate is meant for; 0 = the recipe's own
+  std::optional<Optimizer> optimizer;     ///< none = the recipe's own
+  double learning_rate = 0;               ///< before lr_scale; 0 = the recipe's own
+  double momentum = -1;                   ///< negative = the recipe's own
+  double weight_decay = -1;               ///< negative = the recipe's own
+  double beta1 = -1;                      ///< negative = the recipe's own
+  double beta2 = -1;                      ///< negative = the recipe's own
+  std::optional<ScheduleShape> schedule;  ///< none = the recipe's own
+  double warmup_epochs = -1;              ///< negative = the recipe's own
+  std::vector<int> lr_steps;              ///< of kStep: epochs after which the rate falls
+  double lr_gamma = 0.1;  ///< of kStep and kPlateau: what the rate is then multiplied by
+  int patience = 3;       ///< of kPlateau: epochs without a better validation loss
+  RateScaling lr_scale = RateScaling::kNone;  ///< with global batch / base_batch
+  std::int64_t base_batch = 0;      ///< global batch the rate is meant for; 0 = the recipe's own
   double scaled_learning_rate = 0;  ///< after lr_scale, before warm-up and schedule
   std::uint64_t bucket_bytes = 0;   ///< 0 = measured default of the engine
   std::uint64_t seed = 1;

@@ -104,7 +104,7 @@ json to_manifest(const Checkpoint& c, const std::string& file, std::span<const c
           {"parameters", c.identity.parameters},
           {"seed", c.identity.seed},
           {"global_batch", c.identity.global_batch},
-          {"optimizer", c.identity.optimizer},
+          {"optimizer", record::name_of(c.identity.optimizer)},
           {"figures", c.figures},
           {"epoch", c.position.epoch},
           {"step", c.position.step},
@@ -136,7 +136,8 @@ Checkpoint read_checkpoint(const std::string& folder, const std::string& manifes
   }
   Checkpoint c;
   c.identity = {manifest.at("recipe"), manifest.at("parameters"), manifest.at("seed"),
-                manifest.at("global_batch"), manifest.value("optimizer", "sgd")};
+                manifest.at("global_batch"),
+                record::recorded_choice<record::Optimizer>(manifest.value("optimizer", "sgd"))};
   c.position = {manifest.at("epoch"),    manifest.at("step"),    manifest.at("total_steps"),
                 manifest.at("loss_sum"), manifest.at("correct"), manifest.at("examples")};
   const auto content = torch::pickle_load(bytes).toGenericDict();

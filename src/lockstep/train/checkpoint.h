@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/record/choices.h"
+
 namespace lockstep::train {
 
 /// A named tensor of a network: parameter or buffer.
@@ -33,7 +35,7 @@ struct CheckpointIdentity {
   std::int64_t parameters = 0;
   std::uint64_t seed = 0;
   std::int64_t global_batch = 0;
-  std::string optimizer = "sgd";
+  record::Optimizer optimizer = record::Optimizer::kSgd;
 };
 
 /// All that is needed to go on bit for bit. `model` holds parameters and buffers under the

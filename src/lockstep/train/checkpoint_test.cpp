@@ -24,7 +24,7 @@ class CheckpointFolderTest : public ::testing::Test {
 
   static Checkpoint at_step(std::int64_t step) {
     Checkpoint checkpoint;
-    checkpoint.identity = {"fashion", 12, 3, 256, "adam"};
+    checkpoint.identity = {"fashion", 12, 3, 256, record::Optimizer::kAdam};
     checkpoint.position = {2, step, step, 0.1 + 0.2, 7, 9};
     checkpoint.model = {{"weight", torch::full({3, 4}, static_cast<float>(step))}};
     checkpoint.optimizer = {{"velocity/weight", torch::randn({3, 4})}};
@@ -54,7 +54,7 @@ TEST_F(CheckpointFolderTest, ReadsBackTheNewestBitForBit) {
   EXPECT_TRUE(torch::equal(read->model.at(0).tensor, written.model[0].tensor));
   EXPECT_TRUE(torch::equal(read->optimizer.at(0).tensor, written.optimizer[0].tensor));
   EXPECT_EQ(read->figures, written.figures);
-  EXPECT_EQ(read->identity.optimizer, "adam");
+  EXPECT_EQ(read->identity.optimizer, record::Optimizer::kAdam);
 }
 
 TEST_F(CheckpointFolderTest, TakesNothingFromAWriterThatWasReplaced) {

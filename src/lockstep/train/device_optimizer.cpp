@@ -76,16 +76,18 @@ class DeviceOptimizer final : public TensorOptimizer {
   DeviceOptimizer(const OptimizerOptions& options, const std::vector<RateGroup>& groups,
                   const std::vector<TensorRange>& tensors, std::size_t count, torch::Device device)
       : options_(options) {
-    // Checks name and options; one for no parameters costs nothing.
+    // Checks the options; one for no parameters costs nothing.
     make_optimizer(options, {}, 0);
     const auto zeros = [&] {
       return torch::zeros({static_cast<std::int64_t>(count)},
                           torch::TensorOptions().device(device));
     };
-    const bool has_moments = options.name != "sgd" && options.name != "lars";
+    const bool has_moments =
+        options.rule != record::Optimizer::kSgd && options.rule != record::Optimizer::kLars;
     first_ = zeros();
     if (has_moments) second_ = zeros();
-    const bool by_tensor = options.name == "lars" || options.name == "lamb";
+    const bool by_tensor =
+        options.rule == record::Optimizer::kLars || options.rule == record::Optimizer::kLamb;
     for (const RateGroup& group : groups) {
       if (!by_tensor) plan_.push_back({group.begin, group.end, group.rate, true});
       for (const TensorRange& tensor : tensors) {
@@ -124,11 +126,11 @@ class DeviceOptimizer final : public TensorOptimizer {
   };
 
   void apply(const Stretch& s) const {
-    if (options_.name == "sgd") sgd(s, options_);
-    if (options_.name == "adam") adam(s, options_, steps_, false);
-    if (options_.name == "adamw") adam(s, options_, steps_, true);
-    if (options_.name == "lars") lars(s, options_);
-    if (options_.name == "lamb") lamb(s, options_, steps_);
+    if (options_.rule == record::Optimizer::kSgd) sgd(s, options_);
+    if (options_.rule == record::Optimizer::kAdam) adam(s, options_, steps_, false);
+    if (options_.rule == record::Optimizer::kAdamW) adam(s, options_, steps_, true);
+    if (options_.rule == record::Optimizer::kLars) lars(s, options_);
+    if (options_.rule == record::Optimizer::kLamb) lamb(s, options_, steps_);
   }
 
   OptimizerOptions options_;

@@ -11,14 +11,16 @@
 #include "lockstep/base/clock.h"
 #include "lockstep/comm/bucket_plan.h"
 #include "lockstep/comm/communicator.h"
-#include "lockstep/train/strategy.h"
+#include "lockstep/record/choices.h"
 #include "lockstep/train/torch_version.h"
 
 namespace lockstep::train {
 
+using record::Strategy;
+
 struct SyncOptions {
   Strategy strategy = Strategy::kOverlap;
-  comm::Wire wire = comm::Wire::kFloat;  ///< of gradients; the tail always travels as it is
+  record::Wire wire = record::Wire::kFloat;  ///< of gradients; the tail always travels as it is
   /// Index in the tail for the squared norm of the rank's own gradients; none = not wanted.
   std::optional<std::size_t> norm_slot{};
   /// Gather gradients as if the host could not reach into their device; for tests where there is

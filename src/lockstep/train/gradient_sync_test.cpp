@@ -169,10 +169,5 @@ TEST(FlatParameters, KeepsValuesAndMakesThemViewsOfOneBuffer) {
   }
 }
 
-TEST(Strategy, NamesTheChoicesWhenAskedForAnother) {
-  EXPECT_EQ(strategy_from_name("blocking"), Strategy::kBlocking);
-  EXPECT_THROW(strategy_from_name("telepathy"), Error);
-}
-
 }  // namespace
 }  // namespace lockstep::train

@@ -20,17 +20,16 @@ Learner::Learner(torch::nn::Module& network, const record::RunSpec& spec,
     : network_(network),
       name_(std::move(name)),
       communicator_(communicator),
-      strategy_(strategy_from_name(spec.strategy)),
+      strategy_(spec.strategy.value()),
       full_batch_(spec.global_batch()) {
   const auto trainable = trainable_parameters(network);
   plan_ =
       comm::plan_buckets(element_counts(trainable), Bytes{spec.bucket_bytes}, StepBallot::kFloats);
   parameters_.emplace(trainable, plan_);
-  sync_.emplace(trainable, plan_, communicator,
-                SyncOptions{.strategy = strategy_,
-                            .wire = wire_from_name(spec.wire),
-                            .norm_slot = StepBallot::kNormSlot},
-                clock);
+  sync_.emplace(
+      trainable, plan_, communicator,
+      SyncOptions{.strategy = strategy_, .wire = spec.wire, .norm_slot = StepBallot::kNormSlot},
+      clock);
   const torch::Device device = common_device(trainable);
   const auto options = optimizer_options(spec);
   const auto groups = rate_groups(network, plan_, rate_of);

@@ -1,9 +1,6 @@
 #include "lockstep/train/optimizer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 
 #include "lockstep/base/error.h"
 #include "lockstep/train/adam.h"
@@ -31,28 +28,22 @@ void check(const OptimizerOptions& options) {
 
 }  // namespace
 
-const std::vector<std::string>& optimizer_names() {
-  static const std::vector<std::string> kNames{"sgd", "adam", "adamw", "lars", "lamb"};
-  return kNames;
-}
-
-double usual_learning_rate(std::string_view optimizer) {
-  if (optimizer == "adam" || optimizer == "adamw") return 0.001;
-  if (optimizer == "lars") return 8;
-  if (optimizer == "lamb") return 0.01;
-  return 0.1;
-}
-
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options,
                                           std::vector<TensorRange> tensors, std::size_t count) {
   check(options);
-  if (options.name == "sgd") return make_sgd(options, count);
-  if (options.name == "adam") return make_adam(options, count);
-  if (options.name == "adamw") return make_adamw(options, count);
-  if (options.name == "lars") return make_lars(options, std::move(tensors), count);
-  if (options.name == "lamb") return make_lamb(options, std::move(tensors), count);
-  throw Error(ErrorKind::kUsage, fmt::format("'{}' is not an optimizer", options.name),
-              fmt::format("choose one of: {}", fmt::join(optimizer_names(), ", ")));
+  switch (options.rule) {
+    case record::Optimizer::kSgd:
+      return make_sgd(options, count);
+    case record::Optimizer::kAdam:
+      return make_adam(options, count);
+    case record::Optimizer::kAdamW:
+      return make_adamw(options, count);
+    case record::Optimizer::kLars:
+      return make_lars(options, std::move(tensors), count);
+    case record::Optimizer::kLamb:
+      return make_lamb(options, std::move(tensors), count);
+  }
+  throw Error(ErrorKind::kInternal, "unknown optimizer");
 }
 
 }  // namespace lockstep::train

@@ -5,8 +5,9 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "lockstep/record/choices.h"
 
 namespace lockstep::train {
 
@@ -20,8 +21,8 @@ struct TensorRange {
 };
 
 struct OptimizerOptions {
-  std::string name = "sgd";  ///< one of optimizer_names()
-  double momentum = 0.9;     ///< sgd, lars
+  record::Optimizer rule = record::Optimizer::kSgd;
+  double momentum = 0.9;  ///< sgd, lars
   double weight_decay = 0;
   double beta1 = 0.9;  ///< adam, adamw, lamb
   double beta2 = 0.999;
@@ -66,14 +67,8 @@ class Optimizer {
   std::int64_t steps_ = 0;
 };
 
-/// "sgd", "adam", "adamw", "lars", "lamb".
-const std::vector<std::string>& optimizer_names();
-
-/// A rate that suits the optimizer where the recipe's own, made for another one, does not.
-double usual_learning_rate(std::string_view optimizer);
-
-/// `count` floats of parameters, of which `tensors` says what lies where. Throws kUsage for a name
-/// that is none of optimizer_names() and for options out of range.
+/// `count` floats of parameters, of which `tensors` says what lies where. Throws kUsage for
+/// options out of range.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options,
                                           std::vector<TensorRange> tensors, std::size_t count);
 

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "lockstep/comm/communicator.h"
-#include "lockstep/train/strategy.h"
+#include "lockstep/record/choices.h"
 
 namespace lockstep::train {
+
+using record::Strategy;
 
 /// What makes ranks agree on parameters where the sum of gradients does not: rank 0 sends them to
 /// all after each step (kCentral), or they are averaged now and then (kLocal). With the other

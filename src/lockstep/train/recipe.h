@@ -19,13 +19,13 @@ struct Recipe {
 
   /// Defaults for what a user leaves open.
   std::int64_t batch_per_worker = 128;
-  std::string optimizer = "sgd";
+  record::Optimizer optimizer = record::Optimizer::kSgd;
   double learning_rate = 0.1;
   double momentum = 0.9;
   double weight_decay = 0;
   double beta1 = 0.9;
   double beta2 = 0.999;
-  std::string schedule = "constant";
+  record::ScheduleShape schedule = record::ScheduleShape::kConstant;
   double warmup_fraction = 0;     ///< of all steps
   std::int64_t base_batch = 128;  ///< global batch that the rate is meant for
 

@@ -17,7 +17,7 @@ Recipe fashion_recipe() {
   recipe.summary = "a small convolutional network on Fashion-MNIST";
   recipe.learning_rate = 0.1;
   recipe.weight_decay = 1e-4;
-  recipe.schedule = "linear";
+  recipe.schedule = record::ScheduleShape::kLinear;
   recipe.warmup_fraction = 0.1;
   recipe.make_task = [](const record::RunSpec&, const data::DataSplit&) -> std::unique_ptr<Task> {
     return std::make_unique<SupervisedTask>(std::make_shared<nets::FashionNet>(),
@@ -47,7 +47,7 @@ Recipe cifar_resnet18_recipe() {
   recipe.summary = "ResNet-18 for 32x32 images on CIFAR-10";
   recipe.learning_rate = 0.1;
   recipe.weight_decay = 5e-4;
-  recipe.schedule = "cosine";
+  recipe.schedule = record::ScheduleShape::kCosine;
   recipe.make_task = [](const record::RunSpec&, const data::DataSplit&) -> std::unique_ptr<Task> {
     return std::make_unique<SupervisedTask>(std::make_shared<nets::ResNet18Cifar>(),
                                             Loss::kCrossEntropy);

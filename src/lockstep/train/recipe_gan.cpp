@@ -29,7 +29,7 @@ Recipe gan_recipe() {
   recipe.name = "gan";
   recipe.summary = "DCGAN: a generator and a discriminator of 64x64 images, from any folder";
   recipe.batch_per_worker = 256;
-  recipe.optimizer = "adam";
+  recipe.optimizer = record::Optimizer::kAdam;
   recipe.learning_rate = 0.005;
   recipe.beta1 = 0.5;
   recipe.options = {"strict", "samples", "flip"};

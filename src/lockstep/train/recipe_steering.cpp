@@ -42,7 +42,7 @@ Recipe steering_recipe() {
   recipe.name = "steering";
   recipe.summary = "PilotNet: the steering angle from the road ahead, on a driving log";
   recipe.batch_per_worker = 64;
-  recipe.optimizer = "adam";
+  recipe.optimizer = record::Optimizer::kAdam;
   recipe.learning_rate = 0.001;
   recipe.options = {"validation", "strict"};
   recipe.load_data = load_steering;

@@ -55,7 +55,7 @@ Recipe transfer_recipe() {
   recipe.name = "transfer";
   recipe.summary = "a new head on a trained backbone, on images in a folder per class";
   recipe.batch_per_worker = 32;
-  recipe.optimizer = "adam";
+  recipe.optimizer = record::Optimizer::kAdam;
   recipe.learning_rate = 0.001;
   recipe.options = {"validation", "strict",   "image_size", "classes",
                     "rotate",     "zoom",     "shift_x",    "shift_y",

@@ -3,22 +3,16 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "lockstep/record/choices.h"
 
 namespace lockstep::train {
 
 /// The learning rate over a run, as a factor of its base value: a linear warm-up over the first
 /// steps, then the shape.
 struct Schedule {
-  enum class Shape {
-    kConstant,
-    kLinear,   ///< straight down to zero at the last step
-    kStep,     ///< times `gamma` at each of `drops`
-    kCosine,   ///< half a cosine down to zero (Loshchilov and Hutter 2017)
-    kPlateau,  ///< constant here; see Plateau
-  };
-  Shape shape = Shape::kConstant;
+  record::ScheduleShape shape = record::ScheduleShape::kConstant;  ///< kPlateau: see Plateau
   double warmup_steps = 0;
   std::vector<std::int64_t> drops{};  ///< of kStep: steps, rising
   double gamma = 0.1;
@@ -26,12 +20,6 @@ struct Schedule {
   /// `step` from 0 of `total`; between 0 and 1.
   double factor(std::int64_t step, std::int64_t total) const;
 };
-
-/// "constant", "linear", "step", "cosine", "plateau".
-std::vector<std::string> schedule_names();
-
-/// Throws kUsage for a name that is none of schedule_names().
-Schedule::Shape schedule_shape(std::string_view name);
 
 /// Lowers the rate when the validation loss has stopped to fall: after more than `patience` epochs
 /// without one that is lower than the best by a part in ten thousand, the factor is multiplied by
@@ -57,8 +45,7 @@ class Plateau {
   int waited_ = 0;
 };
 
-/// The factor that --lr-scale puts on a rate meant for `base_batch`: B / base, its root, or 1
-/// (Goyal et al. 2017 for "linear", Krizhevsky 2014 for "sqrt"). Throws kUsage for another name.
-double batch_scale(std::string_view name, std::int64_t global_batch, std::int64_t base_batch);
+/// The factor that --lr-scale puts on a rate meant for `base_batch`: B / base, its root, or 1.
+double batch_scale(record::RateScaling scaling, std::int64_t global_batch, std::int64_t base_batch);
 
 }  // namespace lockstep::train

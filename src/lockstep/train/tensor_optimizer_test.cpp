@@ -22,9 +22,9 @@ torch::Tensor random_flat(double scale) {
   return flat;
 }
 
-OptimizerOptions decaying(const std::string& name) {
+OptimizerOptions decaying(const record::OptimizerFacts& facts) {
   OptimizerOptions options;
-  options.name = name;
+  options.rule = facts.value;
   options.weight_decay = 0.01;
   options.beta1 = 0.8;
   options.beta2 = 0.95;
@@ -35,11 +35,11 @@ std::unique_ptr<TensorOptimizer> on_device(const OptimizerOptions& options) {
   return make_device_optimizer(options, kGroups, kRanges, kFloats, torch::kCPU);
 }
 
-double usual_rate(const std::string& name) {
-  return name == "lars" ? 10 : 0.01;
+double test_rate(const record::OptimizerFacts& facts) {
+  return facts.value == record::Optimizer::kLars ? 10 : 0.01;
 }
 
-class TensorOptimizers : public ::testing::TestWithParam<std::string> {};
+class TensorOptimizers : public ::testing::TestWithParam<record::OptimizerFacts> {};
 
 TEST_P(TensorOptimizers, OnADeviceTakeTheStepsOfTheHost) {
   torch::manual_seed(3);
@@ -48,7 +48,7 @@ TEST_P(TensorOptimizers, OnADeviceTakeTheStepsOfTheHost) {
   const auto ours = random_flat(0.5), theirs = ours.clone();
   for (int step = 0; step < 30; ++step) {
     const auto gradients = random_flat(0.1);
-    const double rate = usual_rate(GetParam()) * (1 + step % 5);
+    const double rate = test_rate(GetParam()) * (1 + step % 5);
     host->step(ours, gradients, rate);
     device->step(theirs, gradients, rate);
   }
@@ -86,11 +86,14 @@ TEST_P(TensorOptimizers, OnADeviceStandStillWhereAllIsZero) {
   EXPECT_TRUE(torch::equal(parameters, torch::zeros({kFloats})));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TensorOptimizers, ::testing::ValuesIn(optimizer_names()),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(All, TensorOptimizers,
+                         ::testing::ValuesIn(record::ChoiceTable<record::Optimizer>::kEntries),
+                         [](const auto& info) { return std::string(info.param.name); });
 
-TEST(DeviceOptimizer, RefusesAnUnknownNameAsTheHostDoes) {
-  EXPECT_THROW(on_device(decaying("sgdd")), Error);
+TEST(DeviceOptimizer, RefusesOptionsOutOfRangeAsTheHostDoes) {
+  OptimizerOptions options;
+  options.momentum = 1;
+  EXPECT_THROW(on_device(options), Error);
 }
 
 }  // namespace

@@ -67,7 +67,8 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
   total_steps_ = steps_per_epoch_ * spec.epochs;
   if (spec.max_steps > 0) total_steps_ = std::min(total_steps_, spec.max_steps);
   schedule_ = make_schedule(spec, recipe_, steps_per_epoch_, total_steps_);
-  if (schedule_.shape == Schedule::Shape::kPlateau) plateau_.emplace(spec.lr_gamma, spec.patience);
+  if (schedule_.shape == record::ScheduleShape::kPlateau)
+    plateau_.emplace(spec.lr_gamma, spec.patience);
   if (request_.validate && data_.validation) {
     validation_.emplace(data_.validation, recipe_.make_transform(spec, data_, false),
                         spec.batch_per_worker, request_.loader_threads, communicator_);

@@ -51,11 +51,12 @@ void Trainer::resume() {
                     spec.global_batch()),
         "in the middle of an epoch both must stay the same");
   }
-  if (identity.optimizer != spec.optimizer) {
+  if (const auto optimizer = record::name_of(identity.optimizer);
+      identity.optimizer != spec.optimizer) {
     throw Error(ErrorKind::kData,
-                fmt::format("the checkpoint in {} holds the memory of {}, not of {}",
-                            request_.checkpoint_dir, identity.optimizer, spec.optimizer),
-                fmt::format("resume with --optimizer {}", identity.optimizer));
+                fmt::format("the checkpoint in {} has the state of the optimizer {}, not of {}",
+                            request_.checkpoint_dir, optimizer, record::name_of(spec.optimizer)),
+                fmt::format("resume with --optimizer {}", optimizer));
   }
   for (const auto& learner : learners_) learner->restore(*checkpoint);
   position_ = checkpoint->position;
@@ -89,12 +90,12 @@ void Trainer::save_checkpoint() {
     for (NamedTensor& tensor : learner->model_tensors()) model.push_back(std::move(tensor));
     for (NamedTensor& tensor : learner->optimizer_tensors()) optimizer.push_back(std::move(tensor));
   }
-  writer_->write(
-      {.identity = {spec.recipe, spec.parameters, spec.seed, spec.global_batch(), spec.optimizer},
-       .position = position_,
-       .model = std::move(model),
-       .optimizer = std::move(optimizer),
-       .figures = figures()});
+  writer_->write({.identity = {spec.recipe, spec.parameters, spec.seed, spec.global_batch(),
+                               spec.optimizer.value()},
+                  .position = position_,
+                  .model = std::move(model),
+                  .optimizer = std::move(optimizer),
+                  .figures = figures()});
 }
 
 void Trainer::tell_of_checkpoints() {
