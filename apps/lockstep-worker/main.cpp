@@ -14,7 +14,7 @@
 #include "lockstep/comm/network_address.h"
 #include "lockstep/comm/placement.h"
 #include "lockstep/measure/machine.h"
-#include "lockstep/train/trainer.h"
+#include "lockstep/train/trainer/trainer.h"
 #include "probe.h"
 #include "process_setup.h"
 #include "rank_connection.h"

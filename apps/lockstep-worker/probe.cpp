@@ -8,7 +8,7 @@
 #include "gemm.h"
 #include "lockstep/comm/c10d/nccl.h"
 #include "lockstep/comm/mpi/mpi_module.h"
-#include "lockstep/train/recipe.h"
+#include "lockstep/train/recipes/recipe.h"
 
 namespace lockstep::worker {
 

@@ -5,7 +5,7 @@
 #include "lockstep/data/decode.h"
 #include "lockstep/data/test_images.h"
 #include "lockstep/nets/script_network.h"
-#include "lockstep/train/checkpoint.h"
+#include "lockstep/train/checkpoint/checkpoint.h"
 #include "parallel_run.h"
 
 namespace lockstep {

@@ -12,8 +12,8 @@ inline constexpr bool kIsChoice = Choice<T>;
 template <Choice Enum>
 inline constexpr bool kIsChoice<std::optional<Enum>> = true;
 
-/// Each record lists its fields once, in a visit function; these two turn that list into writing
-/// and reading. A field that is absent on reading keeps the value it has; a number that is not
+/// Each record lists its fields once, in a visit function; these two use that list to write and
+/// read. A field that is absent on reading keeps the value it has; a number that is not
 /// finite is written as null and read as NaN. Choices are written by name, "" for an absent one.
 struct FieldWriter {
   nlohmann::json& json;
