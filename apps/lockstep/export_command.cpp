@@ -8,8 +8,8 @@
 
 #include "command.h"
 #include "lockstep/base/error.h"
-#include "lockstep/import/event_file.h"
-#include "lockstep/import/trace_file.h"
+#include "lockstep/import/scan/event_file.h"
+#include "lockstep/import/scan/trace_file.h"
 #include "lockstep/report/measurements_csv.h"
 #include "lockstep/report/run_export.h"
 #include "lockstep/store/imports.h"

@@ -25,6 +25,7 @@ const std::map<std::string, Modules>& allowed_edges() {
       {"predict", {"base", "record"}},
       {"analyze", {"base", "record"}},
       {"launch", {"base", "record"}},
+      {"watch", {"base", "record", "measure"}},
       {"report", {"base", "record", "store", "predict", "analyze"}},
       {"import", {"base", "record", "store", "predict", "analyze"}},
       {"study", {"base", "record", "store", "predict", "analyze", "launch", "report"}},
@@ -46,7 +47,7 @@ const std::map<std::string, Modules>& allowed_in_programs() {
   static const std::map<std::string, Modules> kPrograms{
       {"lockstep",
        {"base", "record", "measure", "store", "predict", "analyze", "launch", "report", "import",
-        "study", "serve"}},
+        "study", "serve", "watch"}},
       {"lockstep-worker", {"base", "record", "measure", "comm", "data", "nets", "train"}},
       {"lockstep-sim", {"base", "record", "simulate"}},
   };

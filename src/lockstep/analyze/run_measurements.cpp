@@ -26,6 +26,7 @@ record::Measurement configuration(const record::RunSpec& spec, const RunIdentity
   if (spec.wire != record::Wire::kFloat) row.notes["wire"] = record::name_of(spec.wire);
   if (spec.sync_batch_norm) row.notes["sync_bn"] = "yes";
   if (spec.optimizer) row.notes["optimizer"] = record::name_of(spec.optimizer);
+  if (!spec.program_optimizer.empty()) row.notes["optimizer"] = spec.program_optimizer;
   if (spec.lr_scale != record::RateScaling::kNone) {
     row.notes["lr_scale"] = record::name_of(spec.lr_scale);
   }

@@ -44,6 +44,7 @@ struct RunSpec {
   bool amp = false;                ///< forward and backward in 16 bits where that is safe; CUDA
 
   std::optional<Optimizer> optimizer;     ///< none = the recipe's own
+  std::string program_optimizer;          ///< of another program, by its own name: "SGD"
   double learning_rate = 0;               ///< before lr_scale; 0 = the recipe's own
   double momentum = -1;                   ///< negative = the recipe's own
   double weight_decay = -1;               ///< negative = the recipe's own
@@ -103,6 +104,7 @@ void visit_fields(Visitor&& field, Spec& spec) {
   field("sync_batch_norm", spec.sync_batch_norm);
   field("amp", spec.amp);
   field("optimizer", spec.optimizer);
+  field("program_optimizer", spec.program_optimizer);
   field("learning_rate", spec.learning_rate);
   field("momentum", spec.momentum);
   field("weight_decay", spec.weight_decay);

@@ -190,6 +190,11 @@ Table run_facts_table(const store::StoredRun& run) {
   if (!foreign) {
     add("gradients", exchange(spec));
     add("optimizer", optimizer_text(spec));
+  } else if (!spec.program_optimizer.empty()) {
+    add("optimizer",
+        spec.learning_rate > 0
+            ? fmt::format("{}, learning rate {}", spec.program_optimizer, spec.learning_rate)
+            : spec.program_optimizer);
   }
   if (spec.parameters > 0) add("parameters", format_count(spec.parameters));
   if (!foreign) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/measure/noise_scale.h"
 #include "lockstep/record/run_spec.h"
 #include "lockstep/train/checkpoint/checkpoint.h"
 #include "lockstep/train/optim/optimizer.h"
@@ -14,7 +15,6 @@
 #include "lockstep/train/sync/gradient_sync.h"
 #include "lockstep/train/sync/parameter_sharing.h"
 #include "lockstep/train/sync/step_status.h"
-#include "lockstep/train/trainer/noise_scale.h"
 
 namespace lockstep::train {
 
@@ -69,7 +69,7 @@ class Learner {
   std::span<float> parameters();
   /// After parameters() were changed from outside.
   void parameters_changed() { parameters_->to_device(); }
-  std::optional<NoiseScale::Estimate> noise_scale() const { return noise_.estimate(); }
+  std::optional<measure::NoiseScale::Estimate> noise_scale() const { return noise_.estimate(); }
 
   /// What a checkpoint keeps.
   std::vector<NamedTensor> model_tensors() const;
@@ -93,7 +93,7 @@ class Learner {
   std::optional<Optimizer> optimizer_;
   std::optional<ParameterSharing> sharing_;
   StepShare share_;  ///< as published last
-  NoiseScale noise_;
+  measure::NoiseScale noise_;
 };
 
 }  // namespace lockstep::train
