@@ -76,7 +76,8 @@ class Binder {
   void recipe(std::string& field) {
     command_
         .add_option("RECIPE", field,
-                    "What to train: fashion, cifar-resnet18, gan, transfer, steering, script")
+                    "What to train, for example fashion or cifar-resnet18; any other word lists "
+                    "all recipes")
         ->capture_default_str();
   }
 

@@ -27,7 +27,7 @@ class EventChannel {
   /// Blocks while the pipe is full. Throws kPeer when nobody reads it any more.
   void send(const record::Event& event);
 
-  /// From now on tells the launcher once a second that this process runs, if there is a pipe.
+  /// From now on sends the launcher a heartbeat once a second, if there is a pipe.
   void start_beating();
 
  private:

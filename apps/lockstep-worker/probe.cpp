@@ -1,11 +1,10 @@
 #include "probe.h"
 
-#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include <nlohmann/json.hpp>
 
-#include "gemm.h"
+#include "blas.h"
 #include "lockstep/comm/c10d/nccl.h"
 #include "lockstep/comm/mpi/mpi_module.h"
 #include "lockstep/train/recipes/recipe.h"
@@ -14,11 +13,6 @@ namespace lockstep::worker {
 
 std::string torch_version() {
   return TORCH_VERSION;
-}
-
-std::string blas_description() {
-  const GemmFacts facts = gemm_facts();
-  return facts.onednn ? fmt::format("oneDNN instead of {}", facts.blas) : facts.blas;
 }
 
 std::string known_names() {
@@ -40,15 +34,11 @@ std::vector<std::string> backends() {
 }  // namespace
 
 std::string probe() {
-  const GemmFacts facts = gemm_facts();
-  const nlohmann::json answer{{"torch", torch_version()},
-                              {"cuda", torch::cuda::is_available()},
-                              {"backends", backends()},
-                              {"blas", facts.blas},
-                              {"gemm", facts.onednn ? "onednn" : "blas"},
-                              {"blas_gflops", blas_gflops()},
-                              {"onednn_gflops", onednn_gflops()},
-                              {"threads", at::get_num_threads()}};
+  const nlohmann::json answer{
+      {"torch", torch_version()},        {"cuda", torch::cuda::is_available()},
+      {"backends", backends()},          {"blas", blas_name()},
+      {"blas_gflops", blas_gflops()},    {"onednn_gflops", onednn_gflops()},
+      {"threads", at::get_num_threads()}};
   return answer.dump();
 }
 

@@ -19,7 +19,7 @@
 #include "lockstep/measure/machine.h"
 #include "lockstep/measure/openblas_core.h"
 
-#include "gemm.h"
+#include "blas.h"
 
 namespace lockstep::worker {
 namespace {

@@ -18,7 +18,7 @@ void prepare_environment(const comm::Placement& place, char** argv);
 
 /// An equal share of the cores, or those this process was bound to.
 int threads_by_default(const comm::Placement& place);
-/// Whether the ranks of this host are more than its cores, as far as can be told.
+/// Whether the ranks of this host are more than its cores, as far as can be determined.
 bool is_oversubscribed(const comm::Placement& place);
 
 /// Sees to it that this process does not outlive who started it, where nobody else does: mpirun

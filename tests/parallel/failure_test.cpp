@@ -59,7 +59,7 @@ class Failure : public ParallelRun {
     return found;
   }
 
-  /// Everything the process says until it ends.
+  /// All output of the process until it ends.
   static std::string drain(launch::FileDescriptor& from, launch::ChildProcess& process) {
     std::string text;
     eventually([&] {

@@ -1,5 +1,7 @@
 #include "lockstep/record/choices.h"
 
+#include <fmt/format.h>
+
 namespace lockstep::record {
 
 std::string optimizer_names(bool uses_betas) {
@@ -9,6 +11,15 @@ std::string optimizer_names(bool uses_betas) {
     names.append(names.empty() ? "" : ", ").append(optimizer.name);
   }
   return names;
+}
+
+std::string usual_rates() {
+  std::string rates;
+  for (const OptimizerFacts& optimizer : ChoiceTable<Optimizer>::kEntries) {
+    rates +=
+        fmt::format("{}{} {}", rates.empty() ? "" : ", ", optimizer.name, optimizer.usual_rate);
+  }
+  return rates;
 }
 
 }  // namespace lockstep::record

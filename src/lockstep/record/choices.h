@@ -106,4 +106,7 @@ constexpr const OptimizerFacts& facts_of(Optimizer optimizer) {
 /// Names of the optimizers with or without betas: "adam, adamw, lamb".
 std::string optimizer_names(bool uses_betas);
 
+/// "sgd 0.1, adam 0.001, ..."
+std::string usual_rates();
+
 }  // namespace lockstep::record

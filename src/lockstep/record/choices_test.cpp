@@ -49,6 +49,7 @@ TEST(Choices, FactsOfAnOptimizerAreFoundByItsValue) {
   }
   EXPECT_EQ(optimizer_names(true), "adam, adamw, lamb");
   EXPECT_EQ(optimizer_names(false), "sgd, lars");
+  EXPECT_EQ(usual_rates(), "sgd 0.1, adam 0.001, adamw 0.001, lars 8, lamb 0.01");
 }
 
 TEST(Choices, RecordsKeepTheNamesThatOlderVersionsWrote) {

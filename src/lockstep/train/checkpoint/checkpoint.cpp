@@ -32,8 +32,8 @@ constexpr char kClaimFile[] = "/writer";
               "check the folder's rights and the free space of its disk");
 }
 
-/// Puts `bytes` at `path` so that at any moment the path holds either nothing new or all of it.
-/// `check` is called right before, and may throw.
+/// Puts `bytes` at `path` so that at any moment the path has either the old content or all of the
+/// new one. `check` is called right before, and may throw.
 void write_atomically(const std::string& path, std::span<const char> bytes,
                       const std::function<void()>& check) {
   const std::string temporary = path + ".tmp";
@@ -129,10 +129,10 @@ Checkpoint read_checkpoint(const std::string& folder, const std::string& manifes
   }
   const std::string path = folder + "/" + manifest.at("file").get<std::string>();
   const std::vector<char> bytes = read_file(path);
-  // Checked before LibTorch sees a byte: its unpickler may abort the process on what it dislikes.
+  // Checked before LibTorch sees a byte: its unpickler may abort the process on invalid input.
   if (bytes.size() != manifest.at("bytes").get<std::size_t>() ||
       format_digest(digest(std::as_bytes(std::span(bytes)))) != manifest.at("digest")) {
-    throw Error(ErrorKind::kData, path + " does not fit its manifest: cut short or damaged");
+    throw Error(ErrorKind::kData, path + " does not match its manifest: truncated or damaged");
   }
   Checkpoint c;
   c.identity = {manifest.at("recipe"), manifest.at("parameters"), manifest.at("seed"),

@@ -38,8 +38,8 @@ struct CheckpointIdentity {
   record::Optimizer optimizer = record::Optimizer::kSgd;
 };
 
-/// All that is needed to go on bit for bit. `model` holds parameters and buffers under the
-/// network's names, `optimizer` its memory as "velocity/NAME" for each parameter, `figures` single
+/// All that is needed to continue bit for bit. `model` has parameters and buffers under the
+/// network's names, `optimizer` its state as "velocity/NAME" for each parameter, `figures` single
 /// numbers.
 struct Checkpoint {
   CheckpointIdentity identity;
@@ -51,16 +51,16 @@ struct Checkpoint {
 
 /// Checkpoints of one run in one folder. Each is a file that Python's torch.load reads (keys
 /// `model`, `optimizer`) and a manifest with its size and digest, which is put in place last: a
-/// checkpoint without a fitting manifest does not count, so one that was being written when the
-/// power went is as if it had never been begun. The newest two are kept, and the newest that was
+/// checkpoint without a matching manifest is ignored, so a write that a power failure interrupted
+/// leaves nothing behind. The newest two are kept, and the newest that was
 /// taken between two epochs, from which a run can go on with another global batch.
 class CheckpointFolder {
  public:
   /// Makes the folder. Throws kData when it cannot be written to.
   explicit CheckpointFolder(std::string path);
 
-  /// From now on only this object writes here. Another that did so before, in a rank that was
-  /// stopped or cut off and that comes back while the run goes on without it, no longer can.
+  /// From now on only this object writes here: a rank that was stopped or disconnected, and comes
+  /// back while the run goes on without it, no longer can.
   void claim();
 
   /// Returns the path of the file. Blocks until it is on disk. Throws kData on a full disk, or when
@@ -77,7 +77,7 @@ class CheckpointFolder {
   void check_claim() const;
 
   std::string path_;
-  std::string claim_;  ///< what the folder's writer is known by; empty = nobody asked
+  std::string claim_;  ///< identifies the writer of the folder; empty = not claimed
 };
 
 /// Copies the tensors of `from` into those of `to` with the same name. Throws kData, naming the

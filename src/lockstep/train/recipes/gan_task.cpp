@@ -30,7 +30,7 @@ torch::Tensor latent(std::uint64_t seed, std::uint64_t step, std::int64_t first,
 }
 
 /// Mean of the cross entropy of logits against "real" or "made".
-torch::Tensor judged(const torch::Tensor& logits, bool as_real) {
+torch::Tensor score_loss(const torch::Tensor& logits, bool as_real) {
   return torch::softplus(as_real ? -logits : logits).mean();
 }
 
@@ -71,7 +71,7 @@ torch::Tensor GanTask::discriminator_loss(const Minibatch& batch, double& correc
   correct =
       (count_above_zero(of_real) + static_cast<double>(batch.count) - count_above_zero(of_made)) /
       2;
-  return judged(of_real, true) + judged(of_made, false);
+  return score_loss(of_real, true) + judged(of_made, false);
 }
 
 torch::Tensor GanTask::generator_loss(const Minibatch& batch) {
@@ -79,13 +79,13 @@ torch::Tensor GanTask::generator_loss(const Minibatch& batch) {
   // be added to its next step's.
   for (auto& parameter : discriminator_->parameters()) parameter.set_requires_grad(false);
   const auto made = std::exchange(made_[static_cast<std::size_t>(batch.micro)], torch::Tensor());
-  auto loss = judged(discriminator_->forward(made), true);
+  auto loss = score_loss(discriminator_->forward(made), true);
   for (auto& parameter : discriminator_->parameters()) parameter.set_requires_grad(true);
   return loss;
 }
 
 void GanTask::evaluate(const Minibatch& batch, EvaluationSums& sums) {
-  sums.loss += judged(discriminator_->forward(batch.images), true).item<double>() *
+  sums.loss += score_loss(discriminator_->forward(batch.images), true).item<double>() *
                static_cast<double>(batch.count);
   sums.examples += static_cast<double>(batch.count);
 }

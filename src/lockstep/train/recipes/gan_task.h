@@ -8,7 +8,7 @@
 
 namespace lockstep::train {
 
-/// DCGAN's game: the discriminator learns to tell images from the generator's, then the generator
+/// DCGAN: the discriminator learns to distinguish images from the generator's, then the generator
 /// learns to be taken for real by it. Both losses are the usual cross entropies, the generator's in
 /// the form that does not vanish (Goodfellow et al. 2014). Latent vectors are keyed by seed, step
 /// and place in the global batch, so they do not depend on the number of workers.
@@ -20,7 +20,7 @@ class GanTask final : public Task {
 
   const std::vector<Player>& players() const override { return players_; }
   torch::Tensor loss(std::size_t player, const Minibatch& batch, double& correct) override;
-  /// The share of images, real and made, that the discriminator tells right.
+  /// The fraction of images, real and generated, that the discriminator classifies correctly.
   bool has_accuracy() const override { return true; }
   void evaluate(const Minibatch& batch, EvaluationSums& sums) override;
   void finish_epoch(int epoch) override;

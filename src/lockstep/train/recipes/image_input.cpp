@@ -76,7 +76,7 @@ data::DataSplit load_images(const record::RunSpec& spec, data::ImageShape shape,
 int class_count(const record::RecipeOptions& options, const data::DatasetInfo& info) {
   if (info.classes < 2) {
     throw Error(ErrorKind::kData,
-                fmt::format("{}: has {} to tell apart, where two folders are the least", info.path,
+                fmt::format("{}: has {}; at least two folders are needed", info.path,
                             info.classes == 1 ? "one class" : "no classes"),
                 "put the images of each class into a folder of its own");
   }

@@ -29,7 +29,7 @@ double validation_part(const record::RecipeOptions& options);
 /// Throws kData, saying what is needed, when --data was not given.
 void require_source(const record::RunSpec& spec, const std::string& what);
 
-/// Reads a folder of images and says in the split what was skipped.
+/// Reads a folder of images; the split reports what was skipped.
 data::DataSplit load_images(const record::RunSpec& spec, data::ImageShape shape, bool classes,
                             double validation);
 

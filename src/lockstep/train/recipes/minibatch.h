@@ -23,11 +23,11 @@ struct Minibatch {
   int micro = 0;                  ///< within the step
 };
 
-/// The tensors, on the device, are valid while the batch is held.
+/// The tensors, on the device, are valid as long as the batch is.
 Minibatch minibatch_of(const data::Batch& batch, const data::Transform& transform, int targets,
                        std::int64_t step, Device& device);
 
-/// Rows of `scores` whose largest value stands at their label.
+/// Number of rows of `scores` whose largest value is at their label.
 std::int64_t count_correct(const torch::Tensor& scores, const torch::Tensor& labels);
 
 }  // namespace lockstep::train

@@ -15,7 +15,7 @@ data::DataSplit load_gan(const record::RunSpec& spec) {
         {.name = "images", .shape = kGanShape, .train_examples = 10'000, .validation_examples = 1});
   } else {
     require_source(spec, "a folder of images");
-    // Whatever the folders mean: a GAN needs no labels, and nothing held back.
+    // A GAN needs no labels and no validation set: folders are not classes.
     split = load_images(spec, kGanShape, false, 0);
   }
   split.validation = nullptr;

@@ -48,7 +48,7 @@ Source source_of(const record::RunSpec& spec) {
 void require_loss(const record::RunSpec& spec, Loss wanted, const char* what) {
   if (loss_of(spec) == wanted) return;
   throw Error(
-      ErrorKind::kUsage, fmt::format("{}: holds {}", spec.data.path, what),
+      ErrorKind::kUsage, fmt::format("{}: contains {}", spec.data.path, what),
       wanted == Loss::kMse ? "train it with --loss mse" : "train it with --loss cross_entropy");
 }
 

@@ -8,7 +8,8 @@
 
 #include "lockstep/base/error.h"
 
-// A LibTorch without CUDA has neither the headers nor the functions: the build says which it is.
+// A LibTorch without CUDA has neither the headers nor the functions: a definition of the build
+// distinguishes them.
 #ifdef LOCKSTEP_HAS_CUDA
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAEvent.h>
@@ -131,7 +132,7 @@ Device Device::open(const std::string& name, int local_rank, bool amp) {
   const auto gpus = static_cast<int>(torch::cuda::device_count());
   if (local_rank >= gpus) {
     throw Error(ErrorKind::kEnvironment,
-                fmt::format("worker {} of this host wants a GPU of its own, and there are {}",
+                fmt::format("worker {} of this host needs a GPU of its own, but the host has {}",
                             local_rank, gpus),
                 fmt::format("use --workers {}", gpus));
   }

@@ -31,8 +31,8 @@ class Device {
   /// is queued. Does nothing on a CPU, where work is done when a call returns.
   void wait() const;
 
-  /// While it lives, operations for which 16 bits are enough run in bfloat16, if --amp was asked
-  /// for.
+  /// While it lives, operations for which 16 bits are enough run in bfloat16, if --amp was
+  /// given.
   class MixedPrecision {
    public:
     explicit MixedPrecision(const Device& device);

@@ -17,7 +17,6 @@ class FlatParameters {
   /// `parameters` must be dense floats on one device; the plan comes from their sizes.
   FlatParameters(std::vector<torch::Tensor> parameters, const comm::BucketPlan& plan);
 
-  const std::vector<torch::Tensor>& tensors() const { return parameters_; }
   /// On the device of the network.
   const torch::Tensor& flat() const { return flat_; }
   /// On the host: flat() itself on a CPU, otherwise a copy that to_host() and to_device() keep up

@@ -123,7 +123,7 @@ void GradientSync::add_squares(const comm::BucketPlan::Bucket& bucket) {
   }
 }
 
-/// What the host has to say joins the last bucket. Squares that are still being computed on a
+/// Adds the tail of the host to the last bucket. Squares that are still being computed on a
 /// device do so there: nobody waits for them.
 void GradientSync::write_tail() {
   const bool with_norm = options_.norm_slot && communicator_.size() > 1;

@@ -43,7 +43,7 @@ struct SyncOptions {
 ///
 ///   sync.begin_step();    // before the step's first backward; begin_step(A) for A micro-steps
 ///   loss.backward();
-///   sync.finish();        // blocks; gradients() holds the sums
+///   sync.finish();        // blocks; flat() contains the sums
 class GradientSync {
  public:
   /// `parameters` as in FlatParameters, with the same plan. The tail of the plan rides along with
@@ -58,24 +58,22 @@ class GradientSync {
   void begin_step(int micro_steps = 1);
 
   /// The squared norm of the rank's own gradients is put into the tail times this; before the last
-  /// bucket is handed over. 1 unless said otherwise.
+  /// bucket is handed over. The default is 1.
   void weigh_norm(double weight) { norm_weight_ = weight; }
 
   /// Floats summed over ranks together with the gradients; zero at begin_step().
   std::span<float> tail();
 
-  /// Hands over what backward has left out and all that kBlocking held back. Does not block. From
+  /// Hands over what backward left out and all that kBlocking postponed. Does not block. From
   /// here on communication is exposed.
   void hand_over_rest();
 
   /// Blocks until all sums are there.
   void finish();
 
-  /// The flat gradients, laid out as the plan says, on the parameters' device; the sums after
+  /// The flat gradients, laid out by the plan, on the parameters' device; the sums after
   /// finish(). The tail's part of it is not for use.
   const torch::Tensor& flat() const { return flat_; }
-  /// The same as the host sees them. Parameters on a CPU only.
-  std::span<float> gradients() { return shared_; }
 
   /// When each bucket of this step was handed over.
   std::span<const Nanoseconds> handed_over() const { return handed_over_; }

@@ -136,7 +136,7 @@ TEST(GradientSync, GivesZeroToParametersThatBackwardDoesNotReach) {
   const std::vector<torch::Tensor> parameters{used, unused};
   const auto plan = plan_for(parameters, 1);
   GradientSync sync(parameters, plan, *communicator, {}, clock);
-  std::fill(sync.gradients().begin(), sync.gradients().end(), 42.0F);
+  sync.flat().fill_(42);
   sync.begin_step();
   (used * 2).sum().backward();
   sync.finish();

@@ -52,9 +52,9 @@ void DamageReport::report_new() {
   if (news.empty()) return;
   const std::size_t count = news.size();
   news.resize(std::min(count, kMostNames));
-  log_warning(fmt::format(
-      "{} damaged {}: {}{}; the next sound example of the set stood in for each", count,
-      count == 1 ? "file" : "files", fmt::join(news, ", "), count > kMostNames ? ", ..." : ""));
+  log_warning(fmt::format("{} damaged {}: {}{}; each was replaced by the next readable example",
+                          count, count == 1 ? "file" : "files", fmt::join(news, ", "),
+                          count > kMostNames ? ", ..." : ""));
 }
 
 }  // namespace lockstep::train

@@ -3,7 +3,7 @@
 namespace lockstep::train {
 namespace {
 
-/// Few enough to be small, many enough that gathering them is nothing beside the steps.
+/// Few enough to be small, many enough that gathering them takes negligible time.
 constexpr std::size_t kStepsAtATime = 1024;
 
 }  // namespace

@@ -238,7 +238,7 @@ StepShare Trainer::compute_gradients(std::size_t player, std::vector<Minibatch>&
   return share;
 }
 
-/// Norms over the global batch want every rank in every pass: the examples of a last step that is
+/// Norms over the global batch need every rank in every pass: the examples of a last step that is
 /// too small for that are left out.
 bool Trainer::everyone_has_examples(std::int64_t global) const {
   return global >= std::int64_t{communicator_.size()} * request_.spec.accumulate;
@@ -256,7 +256,7 @@ torch::Tensor Trainer::forward(std::size_t player, const Minibatch& part, StepSh
   return weight != 1 ? loss * weight : loss;
 }
 
-/// What all ranks said about the steps since they last agreed.
+/// Reads what all ranks published about the steps since they last agreed.
 Trainer::StepOutcome Trainer::read_status(int epoch, std::int64_t step) {
   check_loss(epoch, step);
   const StepStatus status = learners_[0]->status();

@@ -34,7 +34,7 @@ inline constexpr std::uint64_t kDefaultBucketBytes = 4'000'000;
 /// one with the same request.
 class Trainer {
  public:
-  /// `started` carries what the program knows (machine, build); the trainer completes the spec in
+  /// `started` has what the program determined (machine, build); the trainer completes the spec in
   /// it. `local_rank` chooses the GPU. Only rank 0 calls `emit`. `stop` may be set from a signal
   /// handler at any time. Collective; blocks while data is read and ranks agree. Throws kData for
   /// bad data or an unfit checkpoint.

@@ -4,17 +4,12 @@
 
 namespace lockstep::worker {
 
-/// Which library multiplies matrices for LibTorch in this process.
-///
-/// Debian's LibTorch calls whatever BLAS is installed. The reference BLAS is some 30 times slower
-/// than a tuned one, so with it this program answers LibTorch's calls itself, through oneDNN, which
-/// LibTorch needs anyway. LOCKSTEP_GEMM=blas leaves them where they are.
-struct GemmFacts {
-  std::string blas;     ///< "OpenBLAS 0.3.21 (Zen)", "reference BLAS", ...
-  bool onednn = false;  ///< calls go to oneDNN instead
-};
+/// The library that multiplies matrices for LibTorch in this process: "OpenBLAS 0.3.21 (Zen)",
+/// "MKL", "reference BLAS", ... Debian's LibTorch calls whichever BLAS is installed.
+std::string blas_name();
 
-GemmFacts gemm_facts();
+/// Whether that is the reference BLAS, some 30 times slower than a tuned one.
+bool is_reference_blas();
 
 /// Has the installed BLAS use as many threads as LibTorch does. One that has threads of its own
 /// (OpenBLAS as Debian builds it) would otherwise start one for each core this process may use.

@@ -1,17 +1,19 @@
-#include "gemm.h"
+#include "blas.h"
 
 #include <ATen/Context.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <cstring>
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
 #include "lockstep/base/clock.h"
 
 namespace {
+
+constexpr char kReferenceBlas[] = "reference BLAS";
 
 /// The Fortran interface that LibTorch calls, and oneDNN's row-major one.
 using Sgemm = void(const char*, const char*, const int*, const int*, const int*, const float*,
@@ -20,8 +22,8 @@ using Sgemm = void(const char*, const char*, const int*, const int*, const int*,
 using DnnlSgemm = int(char, char, std::int64_t, std::int64_t, std::int64_t, float, const float*,
                       std::int64_t, const float*, std::int64_t, float, float*, std::int64_t);
 
-Sgemm* installed_sgemm() {
-  static auto* const function = reinterpret_cast<Sgemm*>(::dlsym(RTLD_NEXT, "sgemm_"));
+Sgemm* blas_sgemm() {
+  static auto* const function = reinterpret_cast<Sgemm*>(::dlsym(RTLD_DEFAULT, "sgemm_"));
   return function;
 }
 
@@ -32,28 +34,6 @@ DnnlSgemm* dnnl_sgemm() {
 
 bool has(const char* symbol) {
   return ::dlsym(RTLD_DEFAULT, symbol) != nullptr;
-}
-
-bool is_reference_blas() {
-  return !has("openblas_get_config") && !has("mkl_get_version") &&
-         !has("bli_info_get_version_str") && !has("ATL_buildinfo");
-}
-
-bool use_onednn() {
-  static const bool answer = [] {
-    const char* choice = std::getenv("LOCKSTEP_GEMM");
-    if (dnnl_sgemm() == nullptr || (choice != nullptr && std::strcmp(choice, "blas") == 0))
-      return false;
-    return installed_sgemm() == nullptr || is_reference_blas();
-  }();
-  return answer;
-}
-
-/// A column-major product C = A B is the row-major product C' = B' A'.
-void onednn_sgemm(const char* transa, const char* transb, const int* m, const int* n, const int* k,
-                  const float* alpha, const float* a, const int* lda, const float* b,
-                  const int* ldb, const float* beta, float* c, const int* ldc) {
-  dnnl_sgemm()(*transb, *transa, *n, *m, *k, *alpha, b, *ldb, a, *lda, *beta, c, *ldc);
 }
 
 double measure_gflops(
@@ -73,41 +53,27 @@ double measure_gflops(
 
 }  // namespace
 
-/// Found by the dynamic linker before the installed library's.
-extern "C" void sgemm_(const char* transa, const char* transb, const int* m, const int* n,
-                       const int* k, const float* alpha, const float* a, const int* lda,
-                       const float* b, const int* ldb, const float* beta, float* c,
-                       const int* ldc) {
-  if (use_onednn())
-    return onednn_sgemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-  installed_sgemm()(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-
 namespace lockstep::worker {
 
-GemmFacts gemm_facts() {
-  GemmFacts facts;
-  facts.onednn = use_onednn();
+std::string blas_name() {
   using Text = const char*();
   if (auto* config = reinterpret_cast<Text*>(::dlsym(RTLD_DEFAULT, "openblas_get_config"))) {
     // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...": name and version are enough.
     const std::string all = config();
     const std::string name = all.substr(0, all.find(' ', all.find(' ') + 1));
     auto* core = reinterpret_cast<Text*>(::dlsym(RTLD_DEFAULT, "openblas_get_corename"));
-    facts.blas = core == nullptr ? name : fmt::format("{} ({})", name, core());
-  } else if (has("mkl_get_version")) {
-    facts.blas = "MKL";
-  } else if (has("bli_info_get_version_str")) {
-    facts.blas = "BLIS";
-  } else if (has("ATL_buildinfo")) {
-    facts.blas = "ATLAS";
-  } else {
-    // A pip install of torch has its own inside, under names that nobody else sees.
-    facts.blas = at::hasMKL()                   ? "MKL inside LibTorch"
-                 : installed_sgemm() == nullptr ? "built into LibTorch"
-                                                : "reference BLAS";
+    return core == nullptr ? name : fmt::format("{} ({})", name, core());
   }
-  return facts;
+  if (has("mkl_get_version")) return "MKL";
+  if (has("bli_info_get_version_str")) return "BLIS";
+  if (has("ATL_buildinfo")) return "ATLAS";
+  // A pip install of torch has its own inside, under names that are not exported.
+  if (at::hasMKL()) return "MKL inside LibTorch";
+  return blas_sgemm() == nullptr ? "built into LibTorch" : kReferenceBlas;
+}
+
+bool is_reference_blas() {
+  return blas_name() == kReferenceBlas;
 }
 
 void limit_blas_threads(int threads) {
@@ -119,10 +85,10 @@ void limit_blas_threads(int threads) {
 }
 
 double blas_gflops() {
-  if (installed_sgemm() == nullptr) return 0;
+  if (blas_sgemm() == nullptr) return 0;
   return measure_gflops([](int n, const float* a, const float* b, float* c) {
     const float one = 1, zero = 0;
-    installed_sgemm()("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+    blas_sgemm()("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
   });
 }
 
