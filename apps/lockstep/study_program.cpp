@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "command_output.h"
-#include "lockstep/analyze/configuration.h"
 #include "lockstep/base/error.h"
 #include "lockstep/import/run_record.h"
 #include "lockstep/import/run_settings.h"
@@ -136,7 +135,7 @@ void StudyProgram::keep(const Attempt& attempt, const CommandOutput& output,
   if (run.epochs.size() == 1) {
     for (record::Measurement& row : out.measurements) {
       const bool timed = row.metric == "epoch_time" || row.metric == "throughput";
-      if (timed) row.notes[std::string(analyze::kContainsWarmUp)] = "yes";
+      if (timed) row.contains_warm_up = true;
     }
   }
   store::add_imports(store_path_, std::array{out}, true);

@@ -21,7 +21,7 @@
 namespace lockstep::cli {
 namespace {
 
-constexpr std::int64_t kMostWorkers = 65'536;
+constexpr std::int64_t kMostStudyWorkers = 65'536;
 constexpr std::int64_t kLargestBatch = 1 << 24;
 constexpr int kMostEpochs = 1'000'000;
 constexpr int kStepsOfARung = 3;
@@ -33,7 +33,8 @@ constexpr const char* kNotForStudies[] = {
 
 std::vector<int> worker_counts(const StudyRequest& request) {
   std::vector<int> counts;
-  for (const std::int64_t count : study::parse_counts(request.workers, "--workers", kMostWorkers)) {
+  for (const std::int64_t count :
+       study::parse_counts(request.workers, "--workers", kMostStudyWorkers)) {
     counts.push_back(static_cast<int>(count));
   }
   return counts;
@@ -272,8 +273,8 @@ study::Sweep sweep_of(const StudyRequest& request) {
     sweep.batches = study::parse_counts(request.batch, "--batch", kLargestBatch);
   }
   if (!request.global_batch.empty()) {
-    sweep.global_batches =
-        study::parse_counts(request.global_batch, "--global-batch", kLargestBatch * kMostWorkers);
+    sweep.global_batches = study::parse_counts(request.global_batch, "--global-batch",
+                                               kLargestBatch * kMostStudyWorkers);
   }
   sweep.strategies = strategies_of(request);
   sweep.repeats = request.repeat;
