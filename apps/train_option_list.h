@@ -114,8 +114,7 @@ void visit_options(Visitor& visit, Request& request) {
   visit.choice("--wire", spec.wire, {"fp32", "fp16", "bf16"}, "Form in which gradients travel");
   visit.flag("--sync-bn", spec.sync_batch_norm, true,
              "Batch norms over the global batch instead of each worker's own");
-  visit.choice("--backend", spec.backend,
-               {"auto", "shm", "tcp", "hierarchical", "gloo", "mpi", "nccl"},
+  visit.choice("--backend", spec.backend, {"auto", "shm", "hierarchical", "gloo", "mpi", "nccl"},
                "How workers exchange gradients");
   visit.choice("--device", spec.device, {"cpu", "cuda"},
                "Where to compute; with cuda each worker of a host takes the next GPU");
@@ -125,7 +124,7 @@ void visit_options(Visitor& visit, Request& request) {
              "Most memory the workers of a host may use together; one over its share fails alone");
   visit.real("--timeout", request.timeout_s, {0.1, 1e6}, "Longest wait for another rank, seconds");
   visit.real("--heartbeat", request.heartbeat_s, {1, 1e6},
-             "A worker that was not heard of for that many seconds has hung");
+             "Seconds without a heartbeat after which a worker counts as hung");
   visit.text("--interface", request.interface, "NAME|ADDRESS",
              "Network for gradients between hosts (default: the way to rank 0)");
 

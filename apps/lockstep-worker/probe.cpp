@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gemm.h"
-#include "lockstep/comm/c10d/nccl.h"
-#include "lockstep/comm/mpi/mpi_module.h"
+#include "lockstep/comm/backends/backend_table.h"
 #include "lockstep/train/recipe.h"
 #include "lockstep/train/schedule.h"
 
@@ -31,10 +30,11 @@ std::string known_names() {
 
 namespace {
 
-std::vector<std::string> backends() {
-  std::vector<std::string> names{"shm", "tcp", "hierarchical", "gloo"};
-  if (comm::has_mpi()) names.emplace_back("mpi");
-  if (comm::has_nccl()) names.emplace_back("nccl");
+std::vector<std::string> available_backends() {
+  std::vector<std::string> names;
+  for (const comm::BackendEntry& entry : comm::backends()) {
+    if (entry.available()) names.emplace_back(entry.name);
+  }
   return names;
 }
 
@@ -44,7 +44,7 @@ std::string probe() {
   const GemmFacts facts = gemm_facts();
   const nlohmann::json answer{{"torch", torch_version()},
                               {"cuda", torch::cuda::is_available()},
-                              {"backends", backends()},
+                              {"backends", available_backends()},
                               {"blas", facts.blas},
                               {"gemm", facts.onednn ? "onednn" : "blas"},
                               {"blas_gflops", blas_gflops()},

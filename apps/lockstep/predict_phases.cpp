@@ -70,7 +70,7 @@ KnownLink stored_link(const std::string& store_path, const record::RunStarted& r
   const bool across = question.nodes > 1;
   const auto worth = [&](const record::LinkCalibration& link) {
     return 2 * (link.workers == question.workers) +
-           (link.backend == (across ? "tcp" : "shm"));  // what they use by default
+           (link.backend == (across ? "gloo" : "shm"));  // what they use by default
   };
   const store::Calibrations known = store::calibrations(store_path);
   const record::LinkCalibration* best = nullptr;

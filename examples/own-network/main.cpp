@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "lockstep/base/error.h"
-#include "lockstep/comm/shared_memory.h"
+#include "lockstep/comm/backends/shm/shared_memory.h"
 #include "lockstep/train/flat_parameters.h"
 #include "lockstep/train/gradient_sync.h"
 #include "lockstep/train/sgd.h"
@@ -30,8 +30,7 @@ void run_rank(int rank, int shared_memory) {
   torch::nn::Sequential network(torch::nn::Linear(1, 32), torch::nn::Tanh(),
                                 torch::nn::Linear(32, 1));
 
-  const auto communicator =
-      comm::make_shared_memory({.fd = shared_memory, .rank = rank, .size = kRanks});
+  const auto communicator = comm::make_shared_memory({.rank = rank, .size = kRanks}, shared_memory);
   const SystemClock clock;
   const auto parameters = train::trainable_parameters(*network);
   const auto plan = comm::plan_buckets(train::element_counts(parameters), Bytes{1'000'000});

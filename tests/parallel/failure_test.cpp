@@ -51,7 +51,7 @@ class Failure : public ParallelRun {
   }
 
   /// Everything the process says until it ends.
-  static std::string drain(launch::FileDescriptor& from, launch::ChildProcess& process) {
+  static std::string drain(FileDescriptor& from, launch::ChildProcess& process) {
     std::string text;
     eventually([&] {
       const bool ended = process.poll().has_value();

@@ -35,7 +35,7 @@ struct RunSpec {
   std::string strategy = "overlap";  ///< "overlap", "blocking", "central" or "local"
   std::int64_t average_every = 0;    ///< H of "local", steps; 0 = once an epoch
   std::string wire = "fp32";         ///< of gradients: "fp32", "fp16" or "bf16"
-  std::string backend = "auto";      ///< resolved to "shm", "tcp", "gloo", ... by rank 0
+  std::string backend = "auto";      ///< resolved to "shm", "gloo", ... by rank 0
   bool sync_batch_norm = false;      ///< moments over the global batch instead of the worker's own
   bool amp = false;                  ///< forward and backward in 16 bits where that is safe; CUDA
 

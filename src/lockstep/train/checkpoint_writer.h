@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "lockstep/comm/ordered_thread.h"
+#include "lockstep/base/ordered_thread.h"
 #include "lockstep/record/event.h"
 #include "lockstep/train/checkpoint.h"
 
@@ -40,7 +40,7 @@ class CheckpointWriter {
   std::mutex mutex_;
   std::deque<Checkpoint> waiting_;  ///< oldest first
   std::vector<record::CheckpointWritten> written_;
-  comm::OrderedThread thread_;  // last: it uses the rest
+  OrderedThread thread_;  // last: it uses the rest
 };
 
 }  // namespace lockstep::train

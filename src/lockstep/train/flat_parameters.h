@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "lockstep/comm/bucket_plan.h"
+#include "lockstep/comm/wire/bucket_plan.h"
 
 namespace lockstep::train {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "lockstep/base/clock.h"
-#include "lockstep/comm/bucket_plan.h"
 #include "lockstep/comm/communicator.h"
+#include "lockstep/comm/wire/bucket_plan.h"
 #include "lockstep/train/strategy.h"
 #include "lockstep/train/torch_version.h"
 

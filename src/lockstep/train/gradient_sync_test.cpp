@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "lockstep/base/error.h"
-#include "lockstep/comm/shared_memory.h"
-#include "lockstep/comm/single.h"
+#include "lockstep/comm/backends/shm/shared_memory.h"
+#include "lockstep/comm/backends/single.h"
 #include "lockstep/train/flat_parameters.h"
 
 namespace lockstep::train {
@@ -66,7 +66,7 @@ TEST_P(GradientSyncStrategy, SumsTheGradientsOfAllRanks) {
          options = SyncOptions{.strategy = strategy, .norm_slot = 1, .as_on_device = as_on_device},
          bucket = bucket] {
           const auto communicator = comm::make_shared_memory(
-              {.fd = fd, .rank = rank, .size = kRanks, .timeout = Seconds(30), .spin = Seconds(0)});
+              {.rank = rank, .size = kRanks, .timeout = Seconds(30), .spin = Seconds(0)}, fd);
           const SystemClock clock;
           const auto parameters = trainable_parameters(*networks[static_cast<std::size_t>(rank)]);
           const auto plan = plan_for(parameters, bucket);

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "lockstep/comm/half_floats.h"
+#include "lockstep/comm/wire/half_floats.h"
 
 namespace lockstep::train {
 

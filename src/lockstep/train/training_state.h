@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/comm/bucket_plan.h"
+#include "lockstep/comm/wire/bucket_plan.h"
 #include "lockstep/train/checkpoint.h"
 #include "lockstep/train/tensor_optimizer.h"
 
