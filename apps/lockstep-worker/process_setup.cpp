@@ -20,7 +20,7 @@
 #include "lockstep/measure/openblas_core.h"
 #include "lockstep/record/worker_environment.h"
 
-#include "gemm.h"
+#include "blas.h"
 
 namespace lockstep::worker {
 namespace {

@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-/// What options of the exchange do to the parameters, beside a run that does without.
+/// What options of the exchange do to the parameters, compared with a run without them.
 class Options : public ParallelRun {
  protected:
   train::Checkpoint parameters_after(const launch::ProcessSpec& spec, const std::string& name) {

@@ -3,14 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lockstep/record/choices.h"
+
 namespace lockstep::comm {
 
-/// The form in which floats travel between ranks.
-enum class Wire {
-  kFloat,  ///< as they are
-  kHalf,   ///< IEEE 16-bit floats, 11 bits of precision
-  kBrain,  ///< the upper half of a float, 8 bits of precision and a float's range
-};
+using record::Wire;
 
 /// A power of two that brings the largest of the values close to the largest half, so that small
 /// gradients do not vanish. 1 for kBrain, which needs none, and where no value is finite and not
