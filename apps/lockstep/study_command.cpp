@@ -79,6 +79,7 @@ std::unique_ptr<StudyExecutor> make_executor(const StudyRequest& request,
   ForeignCommand command;
   command.words = request.command;
   command.values = {spec.epochs, spec.seed, spec.device};
+  command.network = request.network.empty() ? study::script_name(request.command) : request.network;
   command.pattern = request.pattern;
   command.show_output = request.show_output;
   command.wall_time = request.wall_time;
@@ -119,6 +120,7 @@ void run_study(const std::vector<StudyRequest>& parts, const GlobalOptions& glob
 
 void study(const CLI::App& command, StudyRequest request, const GlobalOptions& global) {
   request.command = global.after_dashes;
+  request.network = request.name;
   if (request.what.ends_with(".toml")) {
     run_study(read_study_plan(command, request), global);
     return;

@@ -38,6 +38,8 @@ namespace {
 
 /// How long a command may stay after it said that memory ran out: other ranks often hang then.
 constexpr Seconds kAfterOutOfMemory{30};
+/// The format of a run whose output has no figures.
+constexpr const char* kWallTime = "wall-time";
 
 /// STORE-output/STUDY/n2-b32-0123456789abcdef-r1.log
 std::filesystem::path output_path(const std::string& store_path, const store::RunLabel& label,
@@ -94,24 +96,27 @@ bool StudyProgram::resembles(const store::RunSummary& run) const {
   return run.spec.command == fmt::format("{}", fmt::join(command_.words, " "));
 }
 
-import::ImportOptions StudyProgram::import_options(const study::PlannedRun& planned) const {
-    import::ImportOptions options;
-options.pattern = command_.pattern;
-options.settings["workers"] = std::to_string(planned.cell.workers);
-options.settings["batch"] = std::to_string(planned.cell.batch_per_worker);
-if (study::has_placeholder(command_.words, "epochs")) {
-  options.settings["epochs"] = std::to_string(command_.values.epochs);
+auto StudyProgram::import_options(const study::PlannedRun& planned) const -> import::ImportOptions {
+  std::map<std::string, std::string> known{
+      {"workers", std::to_string(planned.cell.workers)},
+      {"batch", std::to_string(planned.cell.batch_per_worker)}};
+  if (study::has_placeholder(command_.words, "epochs")) {
+    known["epochs"] = std::to_string(command_.values.epochs);
+  }
+  if (!command_.values.device.empty()) known["device"] = command_.values.device;
+  return {.format = "",
+          .pattern = command_.pattern,
+          .settings = std::move(known),
+          .use_file_name = false};
 }
-if (!command_.values.device.empty()) options.settings["device"] = command_.values.device;
-return options;
-}  // namespace lockstep::cli
 
 void StudyProgram::keep(const Attempt& attempt, const CommandOutput& output,
                         const import::ImportedFile& file, import::ImportedRun run) {
-  if (!run.model) run.model.offer(title(), import::Provenance::kName);
+  const bool stated = run.model && run.model.from <= import::Provenance::kLog;
+  if (!stated) run.model = {command_.network, import::Provenance::kUser};
   if (!run.total_s && (command_.wall_time || !has_time(run))) {
     run.total_s = attempt.seconds;
-    run.notes["total_time"] = "duration of the command, start-up included";
+    run.notes["total_time"] = "whole run: duration of the command, start-up included";
   }
   import::RunRecord record = import::to_record(run, output.path().string());
   store::ImportedRecord out;
@@ -211,38 +216,48 @@ ExecutedRun StudyProgram::conclude(const Attempt& attempt, CommandOutput& output
     return keep_failure(attempt, output, RunEnd::kFailed,
                         how_it_ended(attempt.outcome.status, output.last_line()));
   }
-  std::string problem;
-  const std::optional<import::ImportedFile> file = output.read(problem);
-  const import::ImportedRun* found = nullptr;
-  for (std::size_t i = 0; file && i < file->runs.size() && !found; ++i) {
-    if (file->runs[i].has_figures()) found = &file->runs[i];
-  }
-  if (found) {
-    keep(attempt, output, *file, *found);
-    return {RunEnd::kDone, ""};
-  }
-  if (output.out_of_memory()) {
+  const import::ImportedFile file = read_output(attempt, output);
+  const bool nothing_read = file.format == kWallTime;
+  if (nothing_read && output.out_of_memory()) {
     return keep_failure(attempt, output, RunEnd::kOutOfMemory, "the command ran out of memory");
   }
-  if (command_.wall_time) {
-    import::ImportedFile nothing;
-    nothing.format = "wall-time";
-    nothing.digest = fmt::format("{}", attempt.started_wall_ns);
-    import::ImportedRun run;
-    run.format = nothing.format;
-    for (const auto& [name, value] : import_options(attempt.planned).settings) {
-      import::offer_setting(name, value, run, import::Provenance::kUser);
-    }
-    import::complete(run);
-    keep(attempt, output, nothing, std::move(run));
-    return {RunEnd::kDone, ""};
+  if (nothing_read && !command_.wall_time && !said_whole_run_) {
+    said_whole_run_ = true;
+    console_.err(fmt::format(
+        "note: no figures were recognised in the output of '{}' ({}); runs are compared by the "
+        "duration of the whole command. --pattern reads figures of any form",
+        attempt.shown(), output.path().string()));
   }
-  throw Error(ErrorKind::kData,
-              fmt::format("what '{}' wrote has no figure that lockstep can read", attempt.shown()),
-              fmt::format("its output is kept in {}; say with --pattern where its figures stand, "
-                          "or take the duration of the command with --wall-time; the same command "
-                          "goes on from here",
-                          output.path().string()));
+  keep(attempt, output, file, file.runs.front());
+  return {RunEnd::kDone, ""};
+}
+
+/// The run that the output describes, as the only one of its file: the first that has a time, or
+/// the first with any figure. Without figures a run of the format kWallTime that has only the facts
+/// of the plan.
+auto StudyProgram::read_output(const Attempt& attempt, CommandOutput& output) const
+    -> import::ImportedFile {
+  std::string ignored;
+  std::optional<import::ImportedFile> file = output.read(ignored);
+  const import::ImportedRun* found = nullptr;
+  for (std::size_t i = 0; file && i < file->runs.size(); ++i) {
+    const import::ImportedRun& run = file->runs[i];
+    if (run.has_figures() && (!found || (!has_time(*found) && has_time(run)))) found = &run;
+  }
+  if (found) {
+    file->runs = {*found};
+    return *std::move(file);
+  }
+  import::ImportedFile nothing;
+  nothing.format = kWallTime;
+  nothing.digest = fmt::format("{}", attempt.started_wall_ns);
+  import::ImportedRun& run = nothing.runs.emplace_back();
+  run.format = kWallTime;
+  for (const auto& [name, value] : import_options(attempt.planned).settings) {
+    import::offer_setting(name, value, run, import::Provenance::kUser);
+  }
+  import::complete(run);
+  return nothing;
 }
 
 ExecutedRun StudyProgram::run(const study::PlannedRun& planned, const store::RunLabel& label,

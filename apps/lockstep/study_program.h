@@ -20,15 +20,17 @@ class CommandOutput;
 struct ForeignCommand {
   std::vector<std::string> words;
   study::CommandValues values;
-  std::string pattern;       ///< empty = the formats that lockstep import knows
+  std::string network;       ///< what its runs are called where the output names no model
+  std::string pattern;       ///< empty = the formats that lockstep import recognises
   bool show_output = false;  ///< on stderr
-  bool wall_time = false;    ///< the duration of the command is enough of a figure
+  bool wall_time = false;    ///< record the duration of the command beside the figures it prints
   std::optional<Seconds> time_limit;
   std::uint64_t memory_bytes = 0;  ///< of all workers together; 0 = no limit
 };
 
-/// Runs of somebody's command. What each writes is kept in a file beside the store and read as
-/// lockstep import reads it. How long the command took is kept too.
+/// Runs of somebody's command. The configuration of a run is that of the plan; the output is kept
+/// in a file beside the store, and the figures in it are read as lockstep import reads them. A
+/// command that prints no times is recorded with its duration.
 class StudyProgram final : public StudyExecutor {
  public:
   /// The references outlive this object. Throws kUsage for a pattern that makes no sense.
@@ -38,14 +40,14 @@ class StudyProgram final : public StudyExecutor {
   std::string title() const override;
   study::RunLength length() const override { return {command_.values.epochs, 0}; }
   bool resembles(const store::RunSummary& run) const override;
-  /// Throws kData when the command ended well and nothing it wrote can be read, and kEnvironment
-  /// when it cannot be started.
+  /// Throws kEnvironment when the command cannot be started.
   ExecutedRun run(const study::PlannedRun& planned, const store::RunLabel& label,
                   const std::string& progress) override;
 
  private:
   struct Attempt;
-  import::ImportOptions import_options(const study::PlannedRun& planned) const;
+  auto import_options(const study::PlannedRun& planned) const -> import::ImportOptions;
+  auto read_output(const Attempt& attempt, CommandOutput& output) const -> import::ImportedFile;
   bool execute(Attempt& attempt, CommandOutput& output, const std::string& progress);
   ExecutedRun conclude(const Attempt& attempt, CommandOutput& output);
   void keep(const Attempt& attempt, const CommandOutput& output, const import::ImportedFile& file,
@@ -58,6 +60,7 @@ class StudyProgram final : public StudyExecutor {
   Console& console_;
   launch::SignalInbox& signals_;
   const Clock& clock_;
+  bool said_whole_run_ = false;  ///< once is enough
 };
 
 }  // namespace lockstep::cli

@@ -27,6 +27,7 @@ struct StudyRequest {
   bool retry_failed = false;
   std::string devices;               ///< with commas; empty = the trainer's own
   std::vector<std::string> command;  ///< what followed "--"; empty = lockstep's own trainer
+  std::string network;               ///< what the command trains; empty = named after its script
   std::string pattern;               ///< how to read what the command writes
   bool show_output = false;
   bool wall_time = false;

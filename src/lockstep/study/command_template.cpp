@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <utility>
@@ -38,16 +39,28 @@ void refuse_misspelt(const std::vector<std::string>& command) {
   }
 }
 
+bool is_script(const std::filesystem::path& path) {
+  for (const char* suffix : {".py", ".sh", ".jl", ".R", ".lua"}) {
+    if (path.extension() == suffix && !path.stem().empty()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string command_title(const std::vector<std::string>& command) {
-  for (const std::string& word : command) {
-    const std::filesystem::path path(word);
-    for (const char* suffix : {".py", ".sh", ".jl", ".R", ".lua"}) {
-      if (path.extension() == suffix && path.stem() != "") return path.filename().string();
-    }
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (is_script(command[i])) return std::filesystem::path(command[i]).filename().string();
+    // A module that an interpreter runs; of launchers, which are modules too, the script counts.
+    const bool module = command[i] == "-m" && i + 1 < command.size();
+    if (module && std::none_of(command.begin(), command.end(), is_script)) return command[i + 1];
   }
   return std::filesystem::path(command.front()).filename().string();
+}
+
+std::string script_name(const std::vector<std::string>& command) {
+  const std::filesystem::path title = command_title(command);
+  return is_script(title) ? title.stem().string() : title.string();
 }
 
 bool has_placeholder(const std::vector<std::string>& command, const std::string& name) {

@@ -19,6 +19,9 @@ struct CommandValues {
 /// program.
 std::string command_title(const std::vector<std::string>& command);
 
+/// The title without the suffix of a script ("train"): what runs of the command are called.
+std::string script_name(const std::vector<std::string>& command);
+
 /// Whether `{name}` stands anywhere in the command.
 bool has_placeholder(const std::vector<std::string>& command, const std::string& name);
 
