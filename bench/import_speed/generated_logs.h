@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lockstep/import/input.h"
+#include "lockstep/import/scan/input.h"
 
 namespace lockstep::bench {
 

@@ -27,6 +27,7 @@ const std::map<std::string, Modules>& allowed_edges() {
       {"analyze", {"base", "record"}},
       {"launch", {"base", "record", "measure"}},
       {"import", {"base", "record", "store"}},
+      {"watch", {"base", "record", "measure"}},
       {"report", {"base", "record", "store", "predict", "analyze"}},
       {"doctor", {"base", "measure", "launch"}},
       {"study", {"base", "record", "measure", "launch", "store", "import", "analyze", "report"}},
@@ -45,7 +46,7 @@ const std::map<std::string, Modules>& allowed_in_programs() {
   static const std::map<std::string, Modules> kPrograms{
       {"lockstep",
        {"base", "record", "measure", "store", "predict", "analyze", "launch", "report", "import",
-        "doctor", "study", "serve"}},
+        "doctor", "study", "serve", "watch"}},
       {"lockstep-worker", {"base", "record", "measure", "comm", "train"}},
   };
   return kPrograms;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/import/event_file.h"
 #include "lockstep/import/importer.h"
+#include "lockstep/import/scan/event_file.h"
 
 namespace lockstep::import {
 

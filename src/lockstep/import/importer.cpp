@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "lockstep/base/error.h"
-#include "lockstep/import/line_source.h"
-#include "lockstep/import/name_facts.h"
-#include "lockstep/import/pattern_reader.h"
+#include "lockstep/import/model/name_facts.h"
+#include "lockstep/import/readers/readers.h"
 #include "lockstep/import/run_settings.h"
-#include "lockstep/import/text_scan.h"
+#include "lockstep/import/scan/line_source.h"
+#include "lockstep/import/scan/text_scan.h"
 
 namespace lockstep::import {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/import/imported_run.h"
-#include "lockstep/import/input.h"
+#include "lockstep/import/model/imported_run.h"
 #include "lockstep/import/registry.h"
+#include "lockstep/import/scan/input.h"
 
 namespace lockstep::import {
 

@@ -5,8 +5,8 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/import/import_fixture.h"
-#include "lockstep/import/line_source.h"
 #include "lockstep/import/run_record.h"
+#include "lockstep/import/scan/line_source.h"
 
 namespace lockstep::import {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "lockstep/base/csv.h"
 #include "lockstep/base/error.h"
-#include "lockstep/import/measurement_units.h"
+#include "lockstep/import/model/measurement_units.h"
 
 namespace lockstep::import {
 namespace {

@@ -5,28 +5,7 @@
 #include <string>
 
 #include "lockstep/base/error.h"
-#include "lockstep/import/epoch_lines.h"
-#include "lockstep/import/examples_per_second.h"
-#include "lockstep/import/history_jsonl.h"
-#include "lockstep/import/horovod_synthetic.h"
-#include "lockstep/import/horovod_timeline.h"
-#include "lockstep/import/keras.h"
-#include "lockstep/import/kineto.h"
-#include "lockstep/import/lightning_csv.h"
-#include "lockstep/import/log_reader.h"
-#include "lockstep/import/measurements_reader.h"
-#include "lockstep/import/megatron.h"
-#include "lockstep/import/mlperf.h"
-#include "lockstep/import/nccl_tests.h"
-#include "lockstep/import/pytorch_imagenet.h"
-#include "lockstep/import/sacct.h"
-#include "lockstep/import/tensorboard.h"
-#include "lockstep/import/tf_cnn_benchmarks.h"
-#include "lockstep/import/timm.h"
-#include "lockstep/import/trainer_state.h"
-#include "lockstep/import/trainer_stdout.h"
-#include "lockstep/import/wandb_chart.h"
-#include "lockstep/import/wandb_runs.h"
+#include "lockstep/import/readers/readers.h"
 
 namespace lockstep::import {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lockstep/import/reader.h"
+#include "lockstep/import/model/reader.h"
 
 namespace lockstep::import {
 

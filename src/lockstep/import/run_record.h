@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/import/imported_run.h"
+#include "lockstep/import/model/imported_run.h"
 
 namespace lockstep::import {
 

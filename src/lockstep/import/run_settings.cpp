@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "lockstep/import/text_scan.h"
+#include "lockstep/import/scan/text_scan.h"
 
 namespace lockstep::import {
 namespace {

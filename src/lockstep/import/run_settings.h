@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "lockstep/import/imported_run.h"
+#include "lockstep/import/model/imported_run.h"
 
 namespace lockstep::import {
 

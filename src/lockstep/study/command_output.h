@@ -8,7 +8,7 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/import/importer.h"
-#include "lockstep/import/log_facts.h"
+#include "lockstep/import/model/log_facts.h"
 
 namespace lockstep::study {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/measure/noise_scale.h"
 #include "lockstep/record/run_spec.h"
 #include "lockstep/train/checkpoint.h"
 #include "lockstep/train/flat_parameters.h"
 #include "lockstep/train/gradient_sync.h"
-#include "lockstep/train/noise_scale.h"
 #include "lockstep/train/parameter_sharing.h"
 #include "lockstep/train/step_ballot.h"
 #include "lockstep/train/tensor_optimizer.h"
@@ -69,7 +69,7 @@ class Learner {
   std::span<float> parameters();
   /// After parameters() were written to from outside.
   void publish() { parameters_->publish(); }
-  std::optional<NoiseScale::Estimate> noise_scale() const { return noise_.estimate(); }
+  std::optional<measure::NoiseScale::Estimate> noise_scale() const { return noise_.estimate(); }
 
   /// What a checkpoint keeps.
   std::vector<NamedTensor> model_tensors() const;
@@ -93,7 +93,7 @@ class Learner {
   std::unique_ptr<TensorOptimizer> optimizer_;
   std::optional<ParameterSharing> sharing_;
   StepShare cast_;
-  NoiseScale noise_;
+  measure::NoiseScale noise_;
 };
 
 }  // namespace lockstep::train

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "lockstep/import/model/imported_run.h"
+
+namespace lockstep::import {
+
+/// What any training script or launcher may print about a run, whatever the format of its figures:
+/// worker count, batch, device, network, out of memory, a traceback. Looks at the lines that the
+/// format's own parser did not take.
+class LogFacts {
+ public:
+  void line(std::string_view text, int rank);
+  /// A line the parser took: only its time is of interest.
+  void time_of(std::string_view text);
+
+  /// Hands what was found to a run, as Provenance::kLog. `ranks_seen` is the largest rank + 1 of
+  /// the launcher's prefixes, 0 without.
+  void offer(ImportedRun& run, int ranks_seen) const;
+  bool out_of_memory() const { return out_of_memory_; }
+
+ private:
+  void worker_count(std::string_view text);
+  void command_line(std::string_view text);
+  void batch_size(std::string_view text);
+  void device(std::string_view text);
+  void network(std::string_view text);
+  void failure(std::string_view text);
+
+  std::uint64_t lines_ = 0;
+  std::optional<std::int64_t> workers_;
+  std::optional<std::int64_t> nodes_;
+  std::optional<std::int64_t> per_node_;
+  std::optional<std::int64_t> visible_devices_;
+  std::int64_t last_gpu_used_ = -1;
+  std::optional<std::int64_t> batch_;
+  std::optional<std::int64_t> batch_per_worker_;
+  std::optional<std::int64_t> global_batch_;
+  std::optional<std::int64_t> epochs_;
+  std::optional<std::int64_t> examples_;
+  std::optional<std::int64_t> parameters_;
+  std::string device_;
+  std::string model_;
+  std::string failure_;
+  bool out_of_memory_ = false;
+  char first_time_[40] = {};
+  char last_time_[40] = {};
+};
+
+}  // namespace lockstep::import

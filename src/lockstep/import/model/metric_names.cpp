@@ -1,0 +1,131 @@
+#include "lockstep/import/model/metric_names.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "lockstep/import/scan/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+/// Lower-case words of a name: cut at blanks, punctuation and from lower to upper case.
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words;
+  std::string word;
+  const auto flush = [&] {
+    if (!word.empty()) words.push_back(std::move(word));
+    word.clear();
+  };
+  char previous = 0;
+  for (char c : name) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool word_char = is_letter(c) || is_digit(c) || c == '@';
+    if (!word_char || (upper && previous >= 'a' && previous <= 'z')) flush();
+    if (word_char) word += upper ? static_cast<char>(c - 'A' + 'a') : c;
+    previous = c;
+  }
+  flush();
+  return words;
+}
+
+class Words {
+ public:
+  explicit Words(std::string_view name) : words_(words_of(name)) {}
+
+  bool has(std::string_view word) const {
+    return std::find(words_.begin(), words_.end(), word) != words_.end();
+  }
+  template <class... W>
+  bool any(W... words) const {
+    return (has(words) || ...);
+  }
+  bool empty() const { return words_.empty(); }
+  std::size_t size() const { return words_.size(); }
+  const std::string& front() const { return words_.front(); }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+double time_scale(const Words& words) {
+  if (words.any("ms", "milliseconds", "msec")) return 1e-3;
+  if (words.any("us", "microseconds")) return 1e-6;
+  if (words.any("min", "minutes")) return 60;
+  if (words.any("hours")) return 3600;
+  return 1;
+}
+
+bool is_rate(const Words& words) {
+  const bool per_second = words.any("sec", "second", "s") && words.size() > 1;
+  const bool things = words.any("img", "imgs", "image", "images", "sample", "samples", "example",
+                                "examples", "ex", "sequences", "seq");
+  return words.any("throughput", "ips", "fps") || (per_second && things) ||
+         words.any("samplespersec", "imgpersec");
+}
+
+bool is_accuracy(const Words& words) {
+  if (words.any("top5", "acc@5", "prec@5", "acc5")) return false;
+  return words.any("acc", "accuracy", "acc@1", "prec@1", "top1", "acc1", "prec1");
+}
+
+}  // namespace
+
+MetricName metric_of(std::string_view name) {
+  if (name.size() > 128) return {};
+  const Words words(name);
+  if (words.empty()) return {};
+  int split_rank = -1;  // of a validation figure
+  if (words.any("val", "valid", "validation", "dev")) {
+    split_rank = 0;
+  } else if (words.any("eval", "evaluation")) {
+    split_rank = 1;
+  } else if (words.any("test", "testing")) {
+    split_rank = 2;
+  }
+  const bool validation = split_rank >= 0;
+  const bool train = words.any("train", "training");
+  if (words.any("lr", "learningrate") || (words.has("learning") && words.has("rate"))) {
+    return {Metric::kLearningRate};
+  }
+  if (is_rate(words) && !validation) {
+    const bool one = words.has("per") && words.any("gpu", "rank", "worker", "device");
+    return {one ? Metric::kThroughputPerWorker : Metric::kThroughput};
+  }
+  if (words.any("time", "duration", "runtime", "seconds", "elapsed") && !validation) {
+    const double scale = time_scale(words);
+    if (words.has("epoch")) return {Metric::kEpochTime, 0, scale};
+    if (words.any("step", "iter", "iteration", "batch")) return {Metric::kStepTime, 0, scale};
+    return {};
+  }
+  if (is_accuracy(words)) {
+    const int vague = words.size() > (validation || train ? 2u : 1u) ? 1 : 0;
+    if (validation) return {Metric::kValAccuracy, split_rank * 2 + vague};
+    return {Metric::kTrainAccuracy, (train ? 0 : 2) + vague};
+  }
+  if (words.has("loss")) {
+    // "loss_D" and "loss_G" are two losses of one network: neither is the training loss.
+    const std::size_t plain =
+        1 + (validation || train ? 1 : 0) +
+        (words.any("avg", "average", "mean", "epoch", "step", "total", "lm") ? 1 : 0);
+    if (words.size() > plain) return {};
+    const int vague = words.any("step", "total") ? 1 : 0;
+    if (validation) return {Metric::kValLoss, split_rank * 2 + vague};
+    return {Metric::kTrainLoss, (train ? 0 : 2) + vague};
+  }
+  if (words.size() == 1 && words.front() == "epoch") return {Metric::kEpoch};
+  if (words.size() <= 2 && words.any("step", "iteration", "iter") &&
+      (words.size() == 1 || words.has("global"))) {
+    return {Metric::kStep};
+  }
+  return {};
+}
+
+MetricName MetricCache::of(std::string_view name) {
+  constexpr std::size_t kMost = 1024;
+  const auto found = known_.find(name);
+  if (found != known_.end()) return found->second;
+  if (known_.size() >= kMost) known_.clear();
+  return known_.emplace(name, metric_of(name)).first->second;
+}
+
+}  // namespace lockstep::import

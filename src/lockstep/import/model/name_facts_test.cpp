@@ -1,0 +1,50 @@
+#include "lockstep/import/model/name_facts.h"
+
+#include <gtest/gtest.h>
+
+#include "lockstep/import/import_fixture.h"
+
+namespace lockstep::import {
+namespace {
+
+TEST(NameFacts, FilesOfOneSeriesHaveOneName) {
+  for (const char* path : {"resnet_1g.log", "logs/resnet_2gpus_b64.out", "resnet_8gpu.log.gz",
+                           "resnet.n16.csv", "2x4gpu_resnet.log"}) {
+    EXPECT_EQ(name_of_series(path), "resnet") << path;
+  }
+  EXPECT_EQ(name_of_series("resnet18-cifar10-4gpu.log"), "resnet18-cifar10");
+  EXPECT_EQ(name_of_series("a4gpu-b.log"), "a-b");
+}
+
+TEST(NameFacts, NamesThatEveryRunHasGiveWayToTheFolders) {
+  EXPECT_EQ(name_of_series("runs/vit_8gpu/metrics.csv"), "vit");
+  EXPECT_EQ(name_of_series("vit/events.out.tfevents.1700000000.host.0"), "vit");
+  EXPECT_EQ(name_of_series("logs/slurm-123456.out"), "slurm");
+  EXPECT_EQ(name_of_series("bert_8gpu/rank-0.json.gz"), "bert");
+  EXPECT_EQ(name_of_series("metrics.csv"), "metrics");
+  EXPECT_EQ(name_of_series("4gpu.log"), "");
+}
+
+TEST(NameFacts, NetworkIsNamedAfterTheFileOnlyWhereTheLogDoesNotNameIt) {
+  const std::string log = "Epoch 1, loss 0.5\n";
+  const ImportedRun unnamed = import_text(log, "vit_4gpu.log").runs.at(0);
+  EXPECT_EQ(*unnamed.model, "vit");
+  EXPECT_EQ(unnamed.model.from, Provenance::kName);
+  const ImportedRun named =
+      import_text("=> creating model 'resnet18'\n" + log, "vit_4gpu.log").runs.at(0);
+  EXPECT_EQ(*named.model, "resnet18");
+}
+
+TEST(NameFacts, RunsThatAFileNamesAreComparedByTheirOwnNames) {
+  const ImportedFile file = import_text(
+      "\"Step\",\"relu-8gpu - loss\",\"relu-4gpu - loss\",\"tanh-4gpu - loss\",\"x - loss__MIN\"\n"
+      "1,0.5,0.6,0.7,0.5\n",
+      "chart.csv");
+  ASSERT_EQ(file.runs.size(), 3u);
+  EXPECT_EQ(*file.runs[0].model, "relu");
+  EXPECT_EQ(*file.runs[1].model, "relu");
+  EXPECT_EQ(*file.runs[2].model, "tanh");
+}
+
+}  // namespace
+}  // namespace lockstep::import

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lockstep/import/model/imported_run.h"
+#include "lockstep/import/scan/input.h"
+
+namespace lockstep::import {
+
+/// How sure a reader is that a file is of its format.
+enum class Match {
+  kNo,
+  kPossible,  ///< looks like it; a reader that is surer goes first
+  kLikely,    ///< lines that this format has and few others
+  kCertain,   ///< a signature no other format has
+};
+
+/// The beginning of a file, for recognising it.
+struct Sample {
+  std::string_view text;  ///< the first bytes, whole lines unless the file ends
+  bool complete = false;  ///< it is the whole file
+  std::string_view name;  ///< file name without folders; may only break ties
+};
+
+/// Where a reader puts what it finds.
+class ImportSink {
+ public:
+  /// A finished run. `format` is filled in by the caller.
+  void add(ImportedRun run) { runs_.push_back(std::move(run)); }
+  /// Something is wrong with the file but the rest can be used: one sentence with line or byte.
+  void warn(std::string sentence) { warnings_.push_back(std::move(sentence)); }
+
+  std::vector<ImportedRun>& runs() { return runs_; }
+  std::vector<std::string>& warnings() { return warnings_; }
+
+ private:
+  std::vector<ImportedRun> runs_;
+  std::vector<std::string> warnings_;
+};
+
+/// Reads one format. Stateless: one object serves every file, from any thread.
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  /// As `--as` takes it: "pytorch-imagenet".
+  virtual std::string_view name() const = 0;
+  /// One line for `--list-formats`.
+  virtual std::string_view description() const = 0;
+  virtual Match recognise(const Sample& sample) const = 0;
+  /// Reads to the end in fixed memory. Finds no run where there is none; throws kData with line or
+  /// byte only when nothing of the file can be used.
+  virtual void read(Input& input, ImportSink& sink) const = 0;
+};
+
+}  // namespace lockstep::import

@@ -1,0 +1,151 @@
+#include "lockstep/import/readers/readers.h"
+
+#include <algorithm>
+#include <string>
+
+#include "lockstep/import/model/metric_names.h"
+#include "lockstep/import/scan/figure_scan.h"
+#include "lockstep/import/scan/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+/// A rate or time and the devices it was measured on: "4728.8 examples/sec on cuda:0".
+struct Verdict {
+  std::string_view before;  ///< what stands before the number on the line
+  std::string_view unit;    ///< "examples/sec", "tokens/sec", "sec/epoch"
+  std::string_view devices;
+  double value = 0;
+};
+
+constexpr std::string_view kUnits[] = {"examples/sec", "samples/sec", "images/sec", "tokens/sec",
+                                       "sec/epoch"};
+
+std::optional<Verdict> verdict(std::string_view text) {
+  for (std::string_view unit : kUnits) {
+    const std::size_t at = text.find(unit);
+    if (at == std::string_view::npos || at < 2) continue;
+    const std::string_view rest = text.substr(at + unit.size());
+    if (!rest.starts_with(" on ")) continue;
+    std::size_t begin = at;
+    while (begin > 0 && text[begin - 1] == ' ') --begin;
+    while (begin > 0 &&
+           (is_digit(text[begin - 1]) || text[begin - 1] == '.' || text[begin - 1] == ',' ||
+            text[begin - 1] == 'e' || text[begin - 1] == '+' || text[begin - 1] == '-')) {
+      --begin;
+    }
+    const auto value = parse_number(text.substr(begin, at - begin));
+    if (!value || *value <= 0) continue;
+    return Verdict{text.substr(0, begin), unit, trim(rest.substr(4)), *value};
+  }
+  return std::nullopt;
+}
+
+/// "[device(type='cuda', index=0), device(type='cuda', index=1)]" -> 2; "cuda:0" -> 1.
+std::int64_t count_devices(std::string_view devices) {
+  if (devices.empty() || devices[0] != '[') return 1;
+  std::int64_t count = 0;
+  int depth = 0;
+  bool inside = false;
+  for (char c : devices.substr(1)) {
+    if (c == '(') ++depth;
+    if (c == ')') --depth;
+    if (c == ']' && depth <= 0) break;
+    if (c == ',' && depth <= 0) {
+      inside = false;
+    } else if (c != ' ' && !inside) {
+      inside = true;
+      ++count;
+    }
+  }
+  return count;
+}
+
+std::string device_kind(std::string_view devices) {
+  const std::string text = lower(devices);
+  for (std::string_view kind : {"cuda", "gpu", "mps", "tpu", "cpu"}) {
+    if (contains(text, kind)) return std::string(kind);
+  }
+  return printable(devices, 40);
+}
+
+class ExamplesPerSecondParser final : public LogParser {
+ public:
+  bool line(const Line& line) override {
+    const auto found = verdict(line.text);
+    if (!found) {
+      if (contains(line.text, "loss") || contains(line.text, "acc")) {
+        figures_of(line.text);
+        return true;
+      }
+      return false;
+    }
+    figures_of(found->before);
+    const std::int64_t devices = count_devices(found->devices);
+    if (devices > 0) run_.workers.offer(devices);
+    run_.device.offer(device_kind(found->devices));
+    if (found->unit == "sec/epoch") {
+      run_.epoch_s = found->value;
+    } else if (found->unit == "tokens/sec") {
+      run_.other["tokens_per_s"].add(0, found->value);
+    } else {
+      run_.throughput.add(0, found->value);
+      run_.reported_throughput = found->value;
+    }
+    run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
+    runs_.push_back(std::move(run_));
+    run_ = ImportedRun();
+    return true;
+  }
+
+  std::vector<ImportedRun> finish() override { return std::move(runs_); }
+
+ private:
+  void figures_of(std::string_view text) {
+    for_each_figure(text, [&](const Figure& figure) {
+      if (figure.name.empty()) return;
+      const MetricName name = metric_of(figure.name);
+      record::EpochResult& end = run_.at_end ? *run_.at_end : run_.at_end.emplace();
+      const double scale = figure.percent ? 0.01 : 1;
+      switch (name.metric) {
+        case Metric::kTrainLoss:
+          end.train_loss = figure.value;
+          break;
+        case Metric::kTrainAccuracy:
+          end.train_accuracy = figure.value * scale;
+          break;
+        case Metric::kValLoss:
+          end.val_loss = figure.value;
+          break;
+        case Metric::kValAccuracy:
+          end.val_accuracy = figure.value * scale;
+          break;
+        default:
+          if (run_.other.size() < 64) run_.other[printable(figure.name, 60)].add(0, figure.value);
+      }
+    });
+  }
+
+  std::vector<ImportedRun> runs_;
+  ImportedRun run_;
+};
+
+Match recognise_examples_per_second(const Sample& sample) {
+  for (std::string_view unit : kUnits) {
+    const std::size_t at = sample.text.find(std::string(unit) + " on ");
+    if (at != std::string_view::npos) return Match::kCertain;
+  }
+  return Match::kNo;
+}
+
+}  // namespace
+
+LogFormat examples_per_second_format() {
+  return {"examples-per-second",
+          "\"loss .., train acc .., N examples/sec on DEVICE\" printouts (d2l.ai)",
+          recognise_examples_per_second, []() -> std::unique_ptr<LogParser> {
+            return std::make_unique<ExamplesPerSecondParser>();
+          }};
+}
+
+}  // namespace lockstep::import

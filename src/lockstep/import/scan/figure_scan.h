@@ -1,0 +1,125 @@
+#pragma once
+
+#include <string_view>
+
+#include "lockstep/import/scan/text_scan.h"
+
+namespace lockstep::import {
+
+/// A named number in a line of prose or pairs: "val_acc=38.17%", "train loss 0.65", "time: 12.3 s".
+struct Figure {
+  std::string_view name;  ///< "" for a bare rate or time: "512 img/s", "(10.1 s)"
+  double value = 0;
+  bool percent = false;
+  std::string_view unit;  ///< the word right after the number, "" without: "img/s", "ms", "s"
+};
+
+namespace figure_scan_detail {
+
+inline bool is_name_char(char c) {
+  return is_letter(c) || is_digit(c) || c == '_' || c == '/' || c == '-' || c == '@' || c == '.' ||
+         c == ' ';
+}
+
+/// Of "Test set: Average loss", the last up to three words of letters.
+inline std::string_view last_words(std::string_view text) {
+  text = trim(text);
+  std::size_t begin = text.size();
+  while (begin > 0 && is_name_char(text[begin - 1])) --begin;
+  text = trim(text.substr(begin));
+  int words = 0;
+  for (std::size_t i = text.size(); i > 0; --i) {
+    if (text[i - 1] == ' ' && ++words == 3) return text.substr(i);
+  }
+  return text;
+}
+
+/// A word after a number is its unit only if it is one: in "loss 0.9 val acc 0.5" it is not.
+inline bool is_unit(std::string_view word) {
+  if (word.empty() || word.size() > 12) return false;
+  if (word.find('/') != std::string_view::npos) return true;
+  constexpr std::string_view kUnits =
+      " s sec secs second seconds ms msec us min mins minute minutes h hr hrs hour hours sps ips "
+      "fps it its img imgs image images sample samples example examples step steps iter iters "
+      "iterations batches epochs tokens GB MB GiB MiB KB K M B x ";
+  const std::size_t at = kUnits.find(word);
+  return at != std::string_view::npos && kUnits[at - 1] == ' ' && kUnits[at + word.size()] == ' ';
+}
+
+/// A unit that tells by itself what the number is: a time, or a rate.
+inline bool speaks_alone(std::string_view unit) {
+  return unit == "s" || unit == "sec" || unit == "secs" || unit == "seconds" || unit == "ms" ||
+         unit.ends_with("/s") || unit.ends_with("/sec") || unit.ends_with("/second") ||
+         unit.ends_with("/step") || unit.ends_with("/it") || unit.ends_with("/iter") ||
+         unit.ends_with("/batch") || unit.ends_with("/epoch");
+}
+
+}  // namespace figure_scan_detail
+
+/// Calls `take(figure)` for each number of `text` that has a name before it, the two apart by
+/// blanks, ':' or '=', and for rates and times without a name. Numbers that are part of a word
+/// ("conv2", "Acc@1") or of a ratio ("3/16") are none.
+template <class Take>
+void for_each_figure(std::string_view text, Take&& take) {
+  std::size_t name_begin = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    const bool starts = is_digit(c) || ((c == '-' || c == '+' || c == '.') && i + 1 < text.size() &&
+                                        (is_digit(text[i + 1]) || text[i + 1] == '.'));
+    const char before = i > 0 ? text[i - 1] : ' ';
+    const bool apart = before == ' ' || before == '=' || before == ':' || before == '\t' ||
+                       before == '(' || before == '[';
+    const bool word = (c == 'n' || c == 'i') && apart && i > 1 &&
+                      (text.substr(i, 3) == "nan" || text.substr(i, 3) == "inf");
+    if (!(starts || word) || !apart) {
+      const bool dash = c == '-' && before == ' ' && i + 1 < text.size() && text[i + 1] == ' ';
+      if (c == ',' || c == ';' || c == '|' || c == '\t' || dash) name_begin = i + 1;
+      ++i;
+      continue;
+    }
+    std::string_view rest = text.substr(i);
+    const auto value = take_number(rest);
+    if (!value) {
+      ++i;
+      continue;
+    }
+    std::string_view name = text.substr(name_begin, i - name_begin);
+    const std::size_t last = name.find_last_not_of(" :=([\t");
+    name = last == std::string_view::npos ? std::string_view() : name.substr(0, last + 1);
+    Figure figure{figure_scan_detail::last_words(name), *value, false, {}};
+    std::string_view after = rest;
+    while (!after.empty() && after[0] == ' ') after.remove_prefix(1);
+    figure.percent = !after.empty() && after[0] == '%';
+    std::size_t unit = 0;
+    while (unit < after.size() && (is_letter(after[unit]) || after[unit] == '/')) ++unit;
+    // "0.5 epoch_time=3": a word that goes on is the next figure's name, no unit.
+    const char follows = unit < after.size() ? after[unit] : ' ';
+    if (follows == '_' || follows == '=' || follows == ':' || follows == '-' || is_digit(follows) ||
+        !figure_scan_detail::is_unit(after.substr(0, unit))) {
+      unit = 0;
+    }
+    figure.unit = after.substr(0, unit);
+    const bool ratio = !rest.empty() && rest[0] == '/';
+    const bool named = !figure.name.empty() && is_letter(figure.name[0]);
+    if (!named) figure.name = {};
+    if (!ratio && (named || figure_scan_detail::speaks_alone(figure.unit))) take(figure);
+    i = text.size() - rest.size();
+    if (ratio) {  // past the second half
+      ++i;
+      while (i < text.size() && (is_digit(text[i]) || text[i] == ' ')) ++i;
+    }
+    name_begin = i;
+    if (!figure.unit.empty() && !ratio && figure.unit != figure.name) {
+      name_begin = static_cast<std::size_t>(after.data() - text.data()) + unit;
+      // "12.3 loss 0.4": the word is the next figure's name, not a unit.
+      std::string_view next = text.substr(name_begin);
+      const std::size_t first = next.find_first_not_of(" :=");
+      if (first != std::string_view::npos && first > 0 &&
+          (is_digit(next[first]) || next[first] == '.')) {
+        name_begin = static_cast<std::size_t>(after.data() - text.data());
+      }
+    }
+  }
+}
+
+}  // namespace lockstep::import

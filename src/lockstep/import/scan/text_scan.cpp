@@ -1,0 +1,278 @@
+#include "lockstep/import/scan/text_scan.h"
+
+#include <bit>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+namespace lockstep::import {
+namespace {
+
+/// "1,234,567": groups of three after the first comma. Gives the length, 0 when it is not that.
+std::size_t grouped_length(std::string_view text) {
+  std::size_t i = 0;
+  if (i < text.size() && (text[i] == '-' || text[i] == '+')) ++i;
+  const std::size_t first = i;
+  while (i < text.size() && is_digit(text[i])) ++i;
+  if (i == first || i - first > 3 || text[first] == '0') return 0;
+  std::size_t groups = 0;
+  while (i + 3 < text.size() && text[i] == ',' && is_digit(text[i + 1]) && is_digit(text[i + 2]) &&
+         is_digit(text[i + 3]) && (i + 4 == text.size() || !is_digit(text[i + 4]))) {
+    i += 4;
+    ++groups;
+  }
+  return groups == 0 ? 0 : i;
+}
+
+/// A number with thousands separated, whose grouped_length() is above 0.
+std::optional<double> take_grouped(std::string_view rest, std::string_view& text) {
+  std::size_t end = grouped_length(rest);
+  std::string plain;
+  for (char c : rest.substr(0, end)) {
+    if (c != ',' && c != '+') plain += c;
+  }
+  while (end < rest.size() && (is_digit(rest[end]) || rest[end] == '.')) plain += rest[end++];
+  double value = 0;
+  const auto result = std::from_chars(plain.data(), plain.data() + plain.size(), value);
+  if (result.ec != std::errc()) return std::nullopt;
+  text = rest.substr(end);
+  return value;
+}
+
+double scale_of(std::string_view unit) {
+  if (unit == "s" || unit == "sec" || unit == "secs" || unit == "second" || unit == "seconds")
+    return 1;
+  if (unit == "ms" || unit == "msec" || unit == "milliseconds") return 1e-3;
+  if (unit == "us" || unit == "\xC2\xB5s" || unit == "\xCE\xBCs") return 1e-6;
+  if (unit == "ns") return 1e-9;
+  if (unit == "m" || unit == "min" || unit == "mins" || unit == "minutes") return 60;
+  if (unit == "h" || unit == "hr" || unit == "hrs" || unit == "hours") return 3600;
+  if (unit == "d" || unit == "days") return 86400;
+  return 0;
+}
+
+/// "1:02:03.5", "02:03", "3-01:02:03".
+std::optional<double> parse_clock(std::string_view text) {
+  double days = 0;
+  const std::size_t dash = text.find('-');
+  if (dash != std::string_view::npos && dash > 0) {
+    const auto count = parse_integer(text.substr(0, dash));
+    if (!count) return std::nullopt;
+    days = static_cast<double>(*count);
+    text.remove_prefix(dash + 1);
+  }
+  double total = 0;
+  int parts = 0;
+  while (true) {
+    const std::size_t colon = text.find(':');
+    const auto value = parse_number(text.substr(0, colon));
+    if (!value || *value < 0 || ++parts > 3) return std::nullopt;
+    total = total * 60 + *value;
+    if (colon == std::string_view::npos) break;
+    text.remove_prefix(colon + 1);
+  }
+  if (parts < 2) return std::nullopt;
+  return total + days * 86400;
+}
+
+std::optional<int> digits(std::string_view text, std::size_t at, std::size_t count) {
+  if (text.size() < at + count) return std::nullopt;
+  int value = 0;
+  for (std::size_t i = at; i < at + count; ++i) {
+    if (!is_digit(text[i])) return std::nullopt;
+    value = value * 10 + (text[i] - '0');
+  }
+  return value;
+}
+
+/// Length of the UTF-8 sequence that begins at `i`; 0 when it is not one.
+std::size_t sequence_length(std::string_view text, std::size_t i) {
+  const auto first = static_cast<unsigned char>(text[i]);
+  std::size_t length = 1;
+  if (first >= 0xF0 && first < 0xF5) {
+    length = 4;
+  } else if (first >= 0xE0) {
+    length = 3;
+  } else if (first >= 0xC2) {
+    length = 2;
+  } else if (first >= 0x80) {
+    return 0;
+  }
+  if (first >= 0xF5 || i + length > text.size()) return 0;
+  for (std::size_t k = 1; k < length; ++k) {
+    if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+}  // namespace
+
+std::size_t position_of(std::string_view part, std::string_view text) {
+  const std::size_t size = part.size();
+  if (size < 2 || text.size() < size) return text.find(part);
+  std::size_t at = 0;
+#ifdef __SSE2__
+  // Places where the first and the last byte fit are few; only those are compared whole.
+  const __m128i first = _mm_set1_epi8(part.front());
+  const __m128i last = _mm_set1_epi8(part.back());
+  for (; at + size - 1 + 16 <= text.size(); at += 16) {
+    const auto load = [&](std::size_t i) {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + i));
+    };
+    const __m128i fits =
+        _mm_and_si128(_mm_cmpeq_epi8(first, load(at)), _mm_cmpeq_epi8(last, load(at + size - 1)));
+    for (auto mask = static_cast<unsigned>(_mm_movemask_epi8(fits)); mask != 0; mask &= mask - 1) {
+      const std::size_t place = at + static_cast<std::size_t>(std::countr_zero(mask));
+      if (std::memcmp(text.data() + place + 1, part.data() + 1, size - 2) == 0) return place;
+    }
+  }
+#endif
+  const std::size_t found = text.substr(at).find(part);
+  return found == std::string_view::npos ? found : at + found;
+}
+
+std::string_view trim(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+std::optional<double> take_rare_number(std::string_view& text) {
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at != end && (*at == ' ' || *at == '\t')) ++at;
+  if (at == end) return std::nullopt;
+  double value = 0;
+  const char* stop = plain_number(at, end, value);
+  if (stop == nullptr) {
+    const char* begin = at + (*at == '+' ? 1 : 0);
+    const auto result = std::from_chars(begin, end, value);
+    if (result.ec == std::errc::invalid_argument) return std::nullopt;
+    if (result.ec == std::errc::result_out_of_range) value = HUGE_VAL;
+    stop = result.ptr;
+    // "information" is no infinity.
+    if (stop != end && !std::isfinite(value) && is_letter(*stop)) return std::nullopt;
+  }
+  if (stop != end && *stop == ',') {
+    const std::string_view rest(at, static_cast<std::size_t>(end - at));
+    if (grouped_length(rest) > 0) return take_grouped(rest, text);
+  }
+  text = std::string_view(stop, static_cast<std::size_t>(end - stop));
+  return value;
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  text = trim(text);
+  const auto value = take_number(text);
+  if (!value || !text.empty()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  const auto value = parse_number(text);
+  if (!value || std::abs(*value) > 9e15 || std::floor(*value) != *value) return std::nullopt;
+  return static_cast<std::int64_t>(*value);
+}
+
+std::optional<double> number_after(std::string_view text, std::string_view mark) {
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(at + mark.size());
+  const std::size_t first = text.find_first_not_of(" \t:=('[\"");
+  if (first == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(first);
+  return take_number(text);
+}
+
+std::optional<std::int64_t> integer_after(std::string_view text, std::string_view mark) {
+  const auto value = number_after(text, mark);
+  if (!value || std::abs(*value) > 9e15 || std::floor(*value) != *value) return std::nullopt;
+  return static_cast<std::int64_t>(*value);
+}
+
+std::optional<double> parse_duration(std::string_view text) {
+  text = trim(text);
+  if (contains(text, ":")) return parse_clock(text);
+  double total = 0;
+  bool any = false;
+  while (!text.empty()) {
+    const auto value = take_number(text);
+    if (!value) return std::nullopt;
+    text = trim(text);
+    std::size_t letters = 0;
+    while (letters < text.size() && !is_digit(text[letters]) && text[letters] != ' ') ++letters;
+    const double scale = scale_of(text.substr(0, letters));
+    if (scale == 0) return std::nullopt;
+    total += *value * scale;
+    any = true;
+    text = trim(text.substr(letters));
+  }
+  return any ? std::optional<double>(total) : std::nullopt;
+}
+
+std::optional<std::int64_t> parse_wall_time(std::string_view text) {
+  const auto year = digits(text, 0, 4);
+  const auto month = digits(text, 5, 2);
+  const auto day = digits(text, 8, 2);
+  const auto hour = digits(text, 11, 2);
+  const auto minute = digits(text, 14, 2);
+  const auto second = digits(text, 17, 2);
+  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
+  if ((text[4] != '-' && text[4] != '/') || text[13] != ':' || text[16] != ':') return std::nullopt;
+  using namespace std::chrono;
+  const year_month_day date{std::chrono::year(*year),
+                            std::chrono::month(static_cast<unsigned>(*month)),
+                            std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
+  std::int64_t nanoseconds = 0;
+  std::size_t i = 19;
+  if (i + 1 < text.size() && (text[i] == '.' || text[i] == ',') && is_digit(text[i + 1])) {
+    std::int64_t unit = 100'000'000;
+    for (++i; i < text.size() && is_digit(text[i]); ++i, unit /= 10) {
+      nanoseconds += (text[i] - '0') * unit;
+    }
+  }
+  const auto offset_hours =
+      i < text.size() && (text[i] == '+' || text[i] == '-') ? digits(text, i + 1, 2) : std::nullopt;
+  std::int64_t offset = 0;
+  if (offset_hours) {
+    const std::size_t at = i + 3 < text.size() && text[i + 3] == ':' ? i + 4 : i + 3;
+    offset = *offset_hours * 3600 + digits(text, at, 2).value_or(0) * 60;
+    if (text[i] == '-') offset = -offset;
+  }
+  const std::int64_t days_since = sys_days(date).time_since_epoch().count();
+  const std::int64_t whole = days_since * 86400 + *hour * 3600 + *minute * 60 + *second - offset;
+  if (std::abs(whole) > 9'000'000'000) return std::nullopt;
+  return whole * 1'000'000'000 + nanoseconds;
+}
+
+std::string printable(std::string_view text, std::size_t longest) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size() && out.size() < longest;) {
+    const std::size_t length = sequence_length(text, i);
+    if (length == 0 || (length == 1 && static_cast<unsigned char>(text[i]) < 0x20)) {
+      out += '?';
+      ++i;
+    } else {
+      out += text.substr(i, length);
+      i += length;
+    }
+  }
+  return out;
+}
+
+}  // namespace lockstep::import

@@ -1,0 +1,117 @@
+"""Communication: what DistributedDataParallel does at the end of backward and at the start of
+forward, and collectives that Python code calls itself (FSDP, hand-written averaging)."""
+
+from __future__ import annotations
+
+import functools
+import time
+import weakref
+from typing import Any, Callable
+
+from .noise import NoiseSampler
+from .switch import switch
+from .watcher import Watcher
+
+_COLLECTIVES = (
+    "all_reduce",
+    "all_gather",
+    "all_gather_into_tensor",
+    "_all_gather_base",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "broadcast",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "_reduce_scatter_base",
+)
+
+
+def wrap_ddp(torch: Any, watcher: Watcher) -> None:
+    ddp_class = torch.nn.parallel.DistributedDataParallel
+    original_init = ddp_class.__init__
+
+    @functools.wraps(original_init)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        original_init(self, *args, **kwargs)
+        with switch.guarded():
+            if switch.on:
+                _adopt(torch, watcher, self)
+
+    ddp_class.__init__ = __init__
+    # Buffers (batch norm) come from rank 0 before each forward: ranks wait for it there.
+    if hasattr(ddp_class, "_sync_buffers"):
+        ddp_class._sync_buffers = _timed(ddp_class._sync_buffers, watcher)
+
+
+def _adopt(torch: Any, watcher: Watcher, ddp: Any) -> None:
+    on_cuda = any(parameter.is_cuda for parameter in ddp.parameters())
+    if not on_cuda:
+        # By default the times of most iterations are not taken. On a GPU taking them would make
+        # the host wait for the device: there the phases come from events instead.
+        ddp._set_ddp_runtime_logging_sample_rate(1)
+        watcher.after_forward.append(_Reader(watcher, ddp))
+    watcher.ddp = weakref.ref(ddp)
+    if watcher.writer.noise is None:
+        sampler = NoiseSampler(torch, watcher, ddp)
+        watcher.writer.noise = sampler
+        watcher.around_backward.append(sampler)
+    else:
+        watcher.writer.noise.give_up()  # two networks: whose noise would it be?
+
+
+class _Reader:
+    """Reads, after a forward, when the backward before it had its gradients and when their
+    averages."""
+
+    def __init__(self, watcher: Watcher, ddp: Any) -> None:
+        self.watcher = watcher
+        self.ddp = weakref.ref(ddp)
+        self.iteration = 0
+
+    def __call__(self) -> None:
+        ddp = self.ddp()
+        if ddp is None:
+            return
+        data = ddp._get_ddp_logging_data()
+        iteration = data.get("iteration", 0)
+        ready = data.get("backward_compute_time_end")
+        done = data.get("backward_comm_time_end")
+        if ready is None or done is None or iteration == self.iteration:
+            return
+        self.iteration = iteration
+        to_monotonic = time.monotonic_ns() - time.time_ns()  # they are on the wall clock
+        self.watcher.exposed.append((ready + to_monotonic, done + to_monotonic))
+
+
+def wrap_collectives(torch: Any, watcher: Watcher) -> None:
+    module = torch.distributed.distributed_c10d
+    for name in _COLLECTIVES:
+        original = getattr(module, name, None)
+        if original is None:
+            continue
+        wrapped = _timed(original, watcher)
+        setattr(module, name, wrapped)
+        if getattr(torch.distributed, name, None) is original:
+            setattr(torch.distributed, name, wrapped)
+    work = getattr(torch._C._distributed_c10d, "Work", None)
+    if work is not None:
+        work.wait = _timed(work.wait, watcher)
+
+
+def _timed(original: Callable[..., Any], watcher: Watcher) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not watcher.enter("communication"):
+            return original(*args, **kwargs)
+        began = 0
+        with switch.guarded():
+            began = watcher.tracker.communication_begins()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            with switch.guarded():
+                watcher.communicated(began)
+
+    return call

@@ -1,0 +1,170 @@
+"""Wraps the public interfaces of PyTorch that a training step goes through."""
+
+from __future__ import annotations
+
+import functools
+import os
+import weakref
+from typing import Any, Callable, List
+
+from .switch import show_tracebacks_without_us, switch
+from .watcher import Watcher
+
+_seen_by_loader = "_lockstep_pass"
+
+
+def install(torch: Any, folder: str) -> None:
+    """Called once, when the script has imported torch."""
+    # `lockstep` can then tell a script without PyTorch from one whose steps were not seen.
+    open(os.path.join(folder, "torch-%d" % os.getpid()), "w").close()
+    watcher = Watcher(torch, folder)
+    show_tracebacks_without_us()
+    _wrap_loader(torch, watcher)
+    _wrap_modules(torch, watcher)
+    _wrap_autograd(torch, watcher)
+    _wrap_optimizers(torch, watcher)
+    if getattr(torch, "distributed", None) is not None and torch.distributed.is_available():
+        from . import ddp
+
+        ddp.wrap_ddp(torch, watcher)
+        ddp.wrap_collectives(torch, watcher)
+    os.register_at_fork(after_in_child=watcher.forget_parent)
+
+
+def _wrap_loader(torch: Any, watcher: Watcher) -> None:
+    loader_module = torch.utils.data.dataloader
+    iterator_class = loader_module._BaseDataLoaderIter
+    loader_class = loader_module.DataLoader
+    original_next = iterator_class.__next__
+    original_iter = loader_class.__iter__
+    passes: Any = weakref.WeakKeyDictionary()
+
+    @functools.wraps(original_iter)
+    def __iter__(self: Any) -> Any:
+        iterator = original_iter(self)
+        with switch.guarded():
+            passes[self] = passes.get(self, 0) + 1
+            setattr(iterator, _seen_by_loader, (id(self), passes[self]))
+        return iterator
+
+    @functools.wraps(original_next)
+    def __next__(self: Any) -> Any:
+        if not watcher.enter("fetch"):
+            return original_next(self)
+        batch = None
+        with switch.guarded():
+            watcher.tracker.fetch_begins()
+        try:
+            batch = original_next(self)
+            return batch
+        finally:
+            with switch.guarded():
+                watcher.fetched(getattr(self, _seen_by_loader, None), batch)
+
+    loader_class.__iter__ = __iter__
+    iterator_class.__next__ = __next__
+
+
+def _wrap_modules(torch: Any, watcher: Watcher) -> None:
+    module_class = torch.nn.Module
+    original = module_class.__call__
+    is_grad_enabled = torch.is_grad_enabled
+    # A compiler that traces this function must see the original only.
+    compiling: Callable[[], bool] = getattr(
+        getattr(torch, "compiler", None), "is_compiling", lambda: False
+    )
+
+    @functools.wraps(original)
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if compiling() or watcher.busy or not watcher.enter("forward"):
+            return original(self, *args, **kwargs)
+        training = is_grad_enabled()
+        result = None
+        with switch.guarded():
+            watcher.tracker.forward_begins(training)
+        try:
+            result = original(self, *args, **kwargs)
+            return result
+        finally:
+            with switch.guarded():
+                watcher.ran_forward(self, training, args, kwargs, result)
+
+    module_class.__call__ = __call__
+
+
+def _wrap_autograd(torch: Any, watcher: Watcher) -> None:
+    def wrapped(original: Callable[..., Any], accumulates: bool) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not watcher.enter("backward"):
+                return original(*args, **kwargs)
+            with switch.guarded():
+                watcher.backward_begins(accumulates)
+            try:
+                return original(*args, **kwargs)
+            finally:
+                with switch.guarded():
+                    watcher.backward_ends(accumulates)
+
+        return call
+
+    torch.autograd.backward = wrapped(torch.autograd.backward, True)
+    torch.autograd.grad = wrapped(torch.autograd.grad, False)
+
+
+def _wrap_optimizers(torch: Any, watcher: Watcher) -> None:
+    optimizer_class = torch.optim.Optimizer
+    original_init = optimizer_class.__init__
+
+    @functools.wraps(original_init)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        with switch.guarded():
+            _wrap_step(type(self), watcher)
+        original_init(self, *args, **kwargs)
+
+    optimizer_class.__init__ = __init__
+    for scaler in _grad_scalers(torch):
+        # A scaler that finds infinities does not call the optimizer; the step still ends.
+        scaler.step = _ending_a_step(scaler.step, watcher, 1)
+
+
+def _grad_scalers(torch: Any) -> List[Any]:
+    found = []
+    for owner in (getattr(torch, "amp", None), getattr(torch.cuda, "amp", None)):
+        scaler = getattr(owner, "GradScaler", None)
+        if scaler is not None and "step" in vars(scaler):
+            found.append(scaler)
+    return found
+
+
+def _wrap_step(optimizer_class: type, watcher: Watcher) -> None:
+    """Wraps `step` where it is defined, once: schedulers and subclasses go through it."""
+    for owner in optimizer_class.__mro__:
+        step = vars(owner).get("step")
+        if step is None or not callable(step):
+            continue
+        if not getattr(step, "_lockstep_wrapped", False) and owner.__name__ != "Optimizer":
+            setattr(owner, "step", _ending_a_step(step, watcher, 0))
+
+
+def _ending_a_step(
+    original: Callable[..., Any], watcher: Watcher, position: int
+) -> Callable[..., Any]:
+    """`position`: of the optimizer among the arguments of `original`."""
+
+    @functools.wraps(original)
+    def step(*args: Any, **kwargs: Any) -> Any:
+        if not watcher.enter("optimizer"):
+            return original(*args, **kwargs)
+        optimizer = None
+        with switch.guarded():
+            optimizer = args[position] if len(args) > position else kwargs.get("optimizer")
+            watcher.optimizer_begins(optimizer)
+        try:
+            return original(*args, **kwargs)
+        finally:
+            with switch.guarded():
+                watcher.optimizer_ends(optimizer)
+
+    step._lockstep_wrapped = True  # type: ignore[attr-defined]
+    return step

@@ -1,0 +1,233 @@
+"""Where a step begins and ends, what was evaluation, and how many examples a step had.
+
+Independent of torch: the hooks report what happens, in order, from one thread.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+
+from .clock import BACKWARD, COMM, FORWARD, H2D, INPUT, OPTIMIZER, OTHER, PHASES, PhaseClock, Snapshot
+
+# More collectives than this in one step are added up instead of listed.
+MOST_COLLECTIVES = 32
+
+Span = Tuple[int, int]
+Pass = Tuple[int, int]  # a loader, and which iteration over it
+
+
+class Step:
+    """One optimizer step of this process; times in nanoseconds of the monotonic clock."""
+
+    __slots__ = ("index", "epoch", "examples", "start", "end", "phases", "spans", "marks")
+
+    def __init__(self, index: int, epoch: int, examples: Optional[int], end: Snapshot) -> None:
+        self.index = index
+        self.epoch = epoch
+        self.examples = examples
+        self.end = end.at
+        self.start = end.at - sum(end.sums)
+        self.phases = list(end.sums)
+        self.spans: Optional[List[Span]] = []  # of collectives; None when there were too many
+        self.marks: Any = None  # of a clock that is read later
+
+    def add_exposed(self, span: Span) -> None:
+        """Communication at the end of backward, which was measured as part of backward."""
+        duration = min(max(0, span[1] - span[0]), self.phases[BACKWARD])
+        self.phases[BACKWARD] -= duration
+        self.phases[COMM] += duration
+        if self.spans is not None:
+            self.spans.append(span)
+            self.spans.sort()
+
+
+class _Examples:
+    """Examples per network since the last step. One network may see the same data twice (real and
+    generated images), so the smallest sum counts. Unknown when a batch could not be confirmed."""
+
+    def __init__(self) -> None:
+        self.sums: Dict[int, int] = {}
+        self.unconfirmed = 0
+
+    def value(self) -> Optional[int]:
+        return None if self.unconfirmed or not self.sums else min(self.sums.values())
+
+    def copy(self) -> "_Examples":
+        other = _Examples()
+        other.sums = dict(self.sums)
+        other.unconfirmed = self.unconfirmed
+        return other
+
+    def subtract(self, other: "_Examples") -> None:
+        left = {key: count - other.sums.get(key, 0) for key, count in self.sums.items()}
+        self.sums = {key: count for key, count in left.items() if count > 0}
+        self.unconfirmed -= other.unconfirmed
+
+
+class StepTracker:
+    """Turns what the hooks report into steps, which go to `emit` in order.
+
+    The end of the outermost optimizer step is the end of the step, unless another optimizer steps
+    before the next batch is fetched (two networks trained in turn). So a step is emitted when the
+    next batch is fetched or the same optimizer steps again.
+    """
+
+    def __init__(self, clock: PhaseClock, emit: Callable[[Step], None]) -> None:
+        self.clock = clock
+        self.emit = emit
+        self.index = 0
+        self.epoch = 0
+        self.evaluation_ns: Dict[int, int] = {}  # by the epoch it came after
+        self._began = False
+        self._end: Optional[Snapshot] = None  # provisional end of the open step
+        self._end_examples = _Examples()
+        self._stepped: Set[int] = set()  # optimizers that stepped in the open step
+        self._spans: List[Span] = []
+        self._examples = _Examples()
+        self._sizes: Dict[int, bool] = {}  # of batches that loaders handed out
+        self._mark = Snapshot(0, [0] * PHASES, 0)  # what a run of evaluation is dropped back to
+        self._trained = self._evaluated = False  # since the mark
+        self._networks: Set[int] = set()  # that were trained
+        self._fetched: Optional[Pass] = None  # where the last batch came from
+        self._pass: Optional[Pass] = None  # where the last trained batch came from
+        self._counted: Optional[Pass] = None  # the pass that `epoch` stands for
+        self._exhausted: Set[Pass] = set()
+
+    # Input
+
+    def fetch_begins(self) -> None:
+        self._begin()
+        if self._end is not None:
+            self._commit()
+        if self._evaluated and not self._trained:
+            self._drop_evaluation(self._mark)
+        # Without a forward since the last fetch, that batch was fetched ahead: the mark stays.
+        if self._mark.at == 0 or self._evaluated or self._trained:
+            self._mark = self.clock.snapshot()
+            self._trained = self._evaluated = False
+        self.clock.enter(INPUT)
+
+    def fetch_ends(self, source: Optional[Pass], size: Optional[int], exhausted: bool) -> None:
+        self.clock.leave()
+        if source is not None:
+            self._fetched = source
+            if exhausted:
+                self._exhausted.add(source)
+        if size is not None:
+            self._sizes[size] = True
+
+    def transfer_begins(self) -> None:
+        self.clock.enter(H2D)
+
+    def transfer_ends(self) -> None:
+        self.clock.leave()
+
+    # Compute
+
+    def forward_begins(self, training: bool) -> None:
+        if training:
+            self._begin()
+            self._trained = True
+            self._pass = self._fetched
+        self.clock.enter(FORWARD)
+
+    def forward_ends(
+        self, network: int, training: bool, size: Optional[int], result: Optional[int]
+    ) -> None:
+        """`network` is 0 for a module without parameters, such as a loss. `size` and `result` are
+        the leading dimensions of input and output."""
+        self.clock.leave(linger=training)
+        if training and network:
+            self._networks.add(network)
+            if size is None or (size not in self._sizes and size != result):
+                self._examples.unconfirmed += 1
+            else:
+                self._examples.sums[network] = self._examples.sums.get(network, 0) + size
+        elif not training:
+            self._evaluated = True
+            if self._fetched is None and network in self._networks and not self._trained:
+                # A script without a DataLoader evaluates between two steps.
+                self._drop_evaluation(self._end or self._mark)
+
+    def backward_begins(self) -> None:
+        self._begin()
+        self._trained = True
+        self.clock.enter(BACKWARD)
+
+    def backward_ends(self) -> None:
+        self.clock.leave()
+
+    def communication_begins(self) -> int:
+        return self.clock.enter(COMM)
+
+    def communication_ends(self, began: int) -> None:
+        ended = self.clock.leave()
+        if self._began:
+            self._spans.append((began, ended))
+
+    # The end of a step
+
+    def optimizer_begins(self, optimizer: int) -> None:
+        self._begin()
+        if self._end is not None and optimizer in self._stepped:
+            self._commit()
+        self.clock.enter(OPTIMIZER)
+
+    def optimizer_ends(self, optimizer: int) -> None:
+        self.clock.leave()
+        self._stepped.add(optimizer)
+        self._end = self.clock.snapshot()
+        self._end_examples = self._examples.copy()
+        self._trained = self._evaluated = False
+
+    def housekeeping_begins(self) -> None:
+        """The watcher's own work on sampled steps is charged to "other"."""
+        self.clock.enter(OTHER)
+
+    def housekeeping_ends(self) -> None:
+        self.clock.leave()
+
+    def examples(self) -> Optional[int]:
+        """Of the open step so far."""
+        return self._examples.value()
+
+    def finish(self) -> None:
+        if self._end is not None:
+            self._commit()
+
+    def _drop_evaluation(self, since: Snapshot) -> None:
+        dropped = self.clock.restore(since)
+        self.evaluation_ns[self.epoch] = self.evaluation_ns.get(self.epoch, 0) + dropped
+
+    def _begin(self) -> None:
+        """Start-up before the first batch belongs to no step."""
+        if not self._began:
+            self._began = True
+            self.clock.restore(Snapshot(0, [0] * PHASES, 0))
+
+    def _commit(self) -> None:
+        end = self._end
+        assert end is not None
+        self._count_epoch()
+        step = Step(self.index, self.epoch, self._end_examples.value(), end)
+        inside = [span for span in self._spans if span[1] <= end.at]
+        self._spans = self._spans[len(inside) :]
+        step.spans = inside if len(inside) <= MOST_COLLECTIVES else None
+        step.marks = self.clock.cut(end)
+        self.index += 1
+        self._end = None
+        self._stepped.clear()
+        self._examples.subtract(self._end_examples)
+        self._mark = Snapshot(0, [0] * PHASES, 0)
+        self.emit(step)
+
+    def _count_epoch(self) -> None:
+        """A new pass over the loader is an epoch; a second loader that is read in turn is not."""
+        here, counted = self._pass, self._counted
+        if self.epoch == 0:
+            self.epoch = 1
+            self._counted = here
+        elif here is not None and here != counted:
+            if counted is None or here[0] == counted[0] or counted in self._exhausted:
+                self.epoch += counted is not None
+                self._counted = here

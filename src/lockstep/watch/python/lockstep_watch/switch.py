@@ -1,0 +1,88 @@
+"""The one switch of the watcher: whatever goes wrong in a hook turns it off for good."""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+from typing import Any, Callable, List, Optional
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+class Switch:
+    """`on` is read by every hook before it does anything."""
+
+    def __init__(self) -> None:
+        self.on = True
+        self.when_off: List[Callable[[str], None]] = []
+
+    def turn_off(self, problem: BaseException) -> None:
+        """Says why, once, on stderr; callbacks get the reason for the record."""
+        if not self.on:
+            return
+        self.on = False
+        reason = "%s: %s" % (type(problem).__name__, problem)
+        reason = " ".join(reason.split())[:300]
+        try:
+            os.write(2, ("lockstep: watching stopped, the script goes on: %s\n" % reason).encode())
+            for callback in self.when_off:
+                callback(reason)
+        except Exception:
+            pass
+
+    def guarded(self) -> "_Guard":
+        return _Guard(self)
+
+
+class _Guard:
+    """Keeps exceptions of the watcher inside; those meant for the script (Ctrl-C) pass."""
+
+    __slots__ = ("switch",)
+
+    def __init__(self, switch: Switch) -> None:
+        self.switch = switch
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, problem: Optional[BaseException], trace: Any) -> bool:
+        if problem is None or not isinstance(problem, Exception):
+            return False
+        self.switch.turn_off(problem)
+        return True
+
+
+switch = Switch()
+
+
+def show_tracebacks_without_us() -> None:
+    """A script that dies of an exception prints the traceback it would print without the hooks."""
+    previous = sys.excepthook
+
+    def excepthook(
+        kind: type, problem: BaseException, trace: Optional[types.TracebackType]
+    ) -> None:
+        try:
+            trace = _without_our_frames(trace)
+            seen: Optional[BaseException] = problem
+            while seen is not None:
+                seen.__traceback__ = _without_our_frames(seen.__traceback__)
+                seen = seen.__cause__ or seen.__context__
+        except Exception:
+            pass
+        previous(kind, problem, trace)  # type: ignore[arg-type]
+
+    sys.excepthook = excepthook
+
+
+def _without_our_frames(trace: Optional[types.TracebackType]) -> Optional[types.TracebackType]:
+    kept = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_FOLDER):
+            kept.append(trace)
+        trace = trace.tb_next
+    result: Optional[types.TracebackType] = None
+    for entry in reversed(kept):
+        result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return result

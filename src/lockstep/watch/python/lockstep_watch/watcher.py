@@ -1,0 +1,179 @@
+"""What the hooks call: decides what counts, feeds the tracker and hands steps to the writer."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import weakref
+from typing import Any, List, Mapping, Optional
+
+from .clock import PhaseClock
+from .steps import Pass, Step, StepTracker
+from .switch import switch
+from .writer import Writer
+
+# How deep nested batches (tuples of dicts of tensors) are searched for a tensor.
+_SEARCH_DEPTH = 3
+
+
+def leading_size(value: Any, depth: int = _SEARCH_DEPTH) -> Optional[int]:
+    """The first dimension of the first tensor that has one."""
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) > 0 else None
+    if depth == 0 or isinstance(value, (str, bytes)):
+        return None
+    if isinstance(value, Mapping):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return None
+    for part in value:
+        size = leading_size(part, depth - 1)
+        if size is not None:
+            return size
+    return None
+
+
+class Watcher:
+    """One per process. Only the thread that trains is measured."""
+
+    def __init__(self, torch: Any, folder: str) -> None:
+        self.torch = torch
+        self.folder = folder
+        self.thread = threading.get_ident()
+        self.owner_trains = False
+        self.networks: Any = weakref.WeakKeyDictionary()  # module -> whether it has parameters
+        self.after_forward: List[Any] = []  # called after each outermost training forward
+        self.around_backward: List[Any] = []  # objects with begins() and ends()
+        self.ddp: Any = None
+        self._reset()
+        switch.when_off.append(self._stopped)
+        atexit.register(self._finish)
+
+    def _reset(self) -> None:
+        kinds = ("fetch", "forward", "backward", "communication", "optimizer")
+        self.inside = dict.fromkeys(kinds, False)
+        self.busy = False  # in a forward or backward, where calls of modules are no outermost ones
+        self.tracker = StepTracker(PhaseClock(), self._emit)
+        self.writer = Writer(self.torch, self.folder)
+        self.exposed: List[Any] = []  # spans at the end of backward, of steps not yet written
+        self.held: Optional[Step] = None
+        self.on_cuda = False
+        self.ddp_steps = 0
+
+    def forget_parent(self) -> None:
+        """In a forked child: what the parent measured is the parent's."""
+        with switch.guarded():
+            self.writer.abandon()
+            self._reset()
+            self.thread = threading.get_ident()
+            self.owner_trains = False
+
+    # Called by the hooks
+
+    def enter(self, kind: str) -> bool:
+        """Whether this call is an outermost one of the thread that trains; then the hook goes on
+        and must report the end, too."""
+        if not switch.on or self.inside[kind]:
+            return False
+        if threading.get_ident() != self.thread:
+            if self.owner_trains or kind != "backward":
+                return False
+            self.thread = threading.get_ident()
+        if self.inside["fetch"] or (kind == "fetch" and self.busy):
+            return False
+        self.inside[kind] = True
+        if kind == "forward" or kind == "backward":
+            self.busy = True
+        return True
+
+    def _left(self, kind: str) -> None:
+        self.inside[kind] = False
+        self.busy = self.inside["forward"] or self.inside["backward"]
+
+    def fetched(self, source: Optional[Pass], batch: Any) -> None:
+        self._left("fetch")
+        self.tracker.fetch_ends(source, leading_size(batch), exhausted=batch is None)
+
+    def ran_forward(self, module: Any, training: bool, args: Any, kwargs: Any, out: Any) -> None:
+        self._left("forward")
+        size = leading_size(args)
+        if size is None and kwargs:
+            size = leading_size(kwargs)
+        network = id(module) if self._has_parameters(module) else 0
+        self.tracker.forward_ends(network, training, size, leading_size(out))
+        if training:
+            for callback in self.after_forward:
+                callback()
+
+    def _has_parameters(self, module: Any) -> bool:
+        known = self.networks.get(module)
+        if known is None:
+            first = next(module.parameters(), None)
+            known = self.networks[module] = first is not None
+            if first is not None and first.is_cuda:
+                self.on_cuda = True
+        return bool(known)
+
+    def backward_begins(self, accumulates: bool) -> None:
+        """`accumulates`: into .grad, where DDP averages."""
+        self.owner_trains = True
+        self.tracker.backward_begins()
+        for part in self.around_backward if accumulates else ():
+            part.begins()
+
+    def backward_ends(self, accumulates: bool) -> None:
+        self._left("backward")
+        self.tracker.backward_ends()
+        for part in self.around_backward if accumulates else ():
+            part.ends()
+
+    def communicated(self, began: int) -> None:
+        self._left("communication")
+        self.tracker.communication_ends(began)
+
+    def optimizer_begins(self, optimizer: Any) -> None:
+        self.writer.describe(optimizer)
+        self.tracker.optimizer_begins(id(optimizer))
+
+    def optimizer_ends(self, optimizer: Any) -> None:
+        self._left("optimizer")
+        self.tracker.optimizer_ends(id(optimizer))
+
+    # Steps on their way to the record
+
+    def _emit(self, step: Step) -> None:
+        """Holds one step back: DDP publishes its times during the next forward."""
+        if self.on_cuda and step.marks is None:
+            from .cuda import CudaClock
+
+            # Steps timed by the host are not comparable with those timed by the device.
+            self.tracker.clock = CudaClock(self.torch, self.tracker.clock)
+            self.writer.skip(step)
+            return
+        if self.held is not None:
+            self._write(self.held)
+        self.held = step
+
+    def _write(self, step: Step, last: bool = False) -> None:
+        spans = [span for span in self.exposed if span[1] <= step.end]
+        self.exposed = [span for span in self.exposed if span[1] > step.end]
+        for span in spans:
+            if span[0] >= step.start:
+                step.add_exposed(span)
+        if last and self.ddp is not None and not spans and not self.on_cuda:
+            return  # its communication is not known and would pass as backward
+        self.writer.add(step, self.tracker.evaluation_ns)
+
+    def _finish(self) -> None:
+        if not switch.on:
+            return
+        with switch.guarded():
+            self.tracker.finish()
+            if self.held is not None:
+                self._write(self.held, last=True)
+                self.held = None
+            self.writer.close(self.tracker.evaluation_ns)
+
+    def _stopped(self, reason: str) -> None:
+        self.writer.stop(reason)

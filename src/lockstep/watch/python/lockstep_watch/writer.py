@@ -1,0 +1,174 @@
+"""The record file of one process: JSON lines, written with os.write so that a forked child has no
+buffer of its parent to write a second time."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import socket
+import time
+from typing import Any, Dict, List, Optional, Tuple
+
+from .steps import Step
+
+VERSION = 1
+# Written at least this often, so that a killed process loses little.
+_FLUSH_NS = 1_000_000_000
+_FLUSH_STEPS = 256
+_SAMPLE_NS = 1_000_000_000
+
+
+def _rank_and_world(torch: Any) -> Tuple[int, int]:
+    """Launchers that start processes by fork or spawn set no RANK: the process group knows."""
+    distributed = getattr(torch, "distributed", None)
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank(), distributed.get_world_size()
+    for rank, world in (
+        ("RANK", "WORLD_SIZE"),
+        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        ("PMI_RANK", "PMI_SIZE"),
+        ("SLURM_PROCID", "SLURM_NTASKS"),
+    ):
+        if rank in os.environ and world in os.environ:
+            return int(os.environ[rank]), int(os.environ[world])
+    return 0, 1
+
+
+def _resident_bytes() -> int:
+    with open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Writer:
+    """Opens its file at the first step; a process that does not train leaves none."""
+
+    def __init__(self, torch: Any, folder: str) -> None:
+        self.torch = torch
+        self.folder = folder
+        self.file: Optional[int] = None
+        self.facts: Dict[str, Any] = {}
+        self.steps: List[Step] = []
+        self.flushed = self.sampled = time.monotonic_ns()
+        self.cpu_s = time.process_time()
+        self.skipped = 0
+        self.noise: Any = None  # where sampled gradient norms come from
+
+    def describe(self, optimizer: Any) -> None:
+        """Facts of the first optimizer that steps."""
+        if self.facts:
+            return
+        torch = self.torch
+        facts: Dict[str, Any] = {
+            "torch": str(torch.__version__),
+            "threads": torch.get_num_threads(),
+            "optimizer": type(optimizer).__name__,
+            "parameters": 0,
+            "device": "cpu",
+        }
+        for group in getattr(optimizer, "param_groups", []):
+            for parameter in group["params"]:
+                facts["parameters"] += parameter.numel()
+                if parameter.is_cuda:
+                    facts["device"] = torch.cuda.get_device_name(parameter.device)
+            facts.setdefault("learning_rate", _number(group.get("lr")))
+        self.facts = facts
+
+    def skip(self, step: Step) -> None:
+        self.skipped += 1
+
+    def add(self, step: Step, evaluation_ns: Dict[int, int]) -> None:
+        self.steps.append(step)
+        if self.file is None:
+            self._open(step)
+        if step.end - self.sampled >= _SAMPLE_NS:
+            self._sample(step)
+        if step.end - self.flushed >= _FLUSH_NS or len(self.steps) >= _FLUSH_STEPS:
+            self._flush(evaluation_ns)
+            self.flushed = step.end
+
+    def _open(self, step: Step) -> None:
+        rank, world = _rank_and_world(self.torch)
+        host = socket.gethostname()
+        name = "rank-%d-%s-%d.jsonl" % (rank, host, os.getpid())
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        self.file = os.open(os.path.join(self.folder, name), flags, 0o644)
+        wall = time.time_ns() - time.monotonic_ns()
+        facts = dict(self.facts, type="started", v=VERSION, rank=rank, world=world, host=host)
+        facts.update(pid=os.getpid(), wall_minus_monotonic_ns=wall)
+        self._line(facts)
+
+    def _flush(self, evaluation_ns: Dict[int, int]) -> None:
+        ready = [step for step in self.steps if step.marks is None or step.marks.resolve(step)]
+        if len(ready) < len(self.steps):  # the device has not got there yet: keep their order
+            ready = ready[: self.steps.index(next(s for s in self.steps if s not in ready))]
+        if ready:
+            self._line(
+                {
+                    "type": "steps",
+                    "step": [step.index for step in ready],
+                    "epoch": [step.epoch for step in ready],
+                    "examples": [step.examples for step in ready],
+                    "start_ns": [step.start for step in ready],
+                    "end_ns": [step.end for step in ready],
+                    "phases_ns": [step.phases for step in ready],
+                    "collectives_ns": [step.spans for step in ready],
+                    "evaluation_ns": evaluation_ns,
+                }
+            )
+            del self.steps[: len(ready)]
+        if self.noise is not None:
+            samples = self.noise.take()
+            if samples:
+                self._line({"type": "noise", "samples": samples})
+
+    def _sample(self, step: Step) -> None:
+        cpu_s = time.process_time()
+        self._line(
+            {
+                "type": "usage",
+                "epoch": step.epoch,
+                "from_ns": self.sampled,
+                "to_ns": step.end,
+                "cpu_s": cpu_s - self.cpu_s,
+                "resident_bytes": _resident_bytes(),
+            }
+        )
+        self.sampled = step.end
+        self.cpu_s = cpu_s
+
+    def close(self, evaluation_ns: Dict[int, int]) -> None:
+        if self.file is None:
+            return
+        self._flush(evaluation_ns)
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        ended: Dict[str, Any] = {"type": "ended", "peak_memory_bytes": usage.ru_maxrss * 1024}
+        if self.torch.cuda.is_initialized():
+            ended["peak_cuda_bytes"] = self.torch.cuda.max_memory_allocated()
+        self._line(ended)
+
+    def stop(self, reason: str) -> None:
+        """Watching ends before the script does."""
+        if self.file is not None:
+            self._line({"type": "stopped", "reason": reason})
+            return
+        name = os.path.join(self.folder, "stopped-%d.txt" % os.getpid())
+        with open(name, "w") as file:
+            file.write(reason + "\n")
+
+    def abandon(self) -> None:
+        if self.file is not None:
+            os.close(self.file)
+            self.file = None
+
+    def _line(self, fields: Dict[str, Any]) -> None:
+        assert self.file is not None
+        text = json.dumps(fields, separators=(",", ":")) + "\n"
+        os.write(self.file, text.encode())
+
+
+def _number(value: Any) -> Optional[float]:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None

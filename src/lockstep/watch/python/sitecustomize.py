@@ -1,0 +1,48 @@
+"""Python runs this module at start-up because `lockstep` put its folder on PYTHONPATH.
+
+It prepares watching, takes its folder off the module search path again, and then runs the
+sitecustomize that would have run without it, if there is one.
+"""
+
+import os
+import sys
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _start_watching() -> None:
+    """A failure here must not reach the script: without a watcher the run goes on as it is."""
+    if not os.environ.get("LOCKSTEP_WATCH_DIR"):
+        return
+    try:
+        from lockstep_watch import bootstrap
+
+        bootstrap.watch_import_of_torch()
+    except Exception as problem:
+        os.write(2, ("lockstep: not watching: %r\n" % (problem,)).encode())
+
+
+def _leave_search_path() -> None:
+    sys.path[:] = [path for path in sys.path if not _same_folder(path)]
+
+
+def _same_folder(path: str) -> bool:
+    return bool(path) and os.path.abspath(path) == _HERE
+
+
+def _run_hidden_sitecustomize() -> None:
+    """Errors are passed on: site.py reports them as it would have without this file."""
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    spec = PathFinder.find_spec("sitecustomize", sys.path)
+    if spec is None or spec.loader is None:
+        return
+    module = module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+_start_watching()
+_leave_search_path()
+_run_hidden_sitecustomize()

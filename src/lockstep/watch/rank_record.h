@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lockstep/record/step_times.h"
+
+namespace lockstep::watch {
+
+/// From when to when a rank was in a collective, ns of its host's monotonic clock.
+struct CollectiveSpan {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+/// One step as its process saw it. Exposed communication is all under kTransfer.
+struct WatchedStep {
+  record::StepTimes times;
+  bool examples_known = false;
+  /// In their order; absent where there were too many, or where their times are not known.
+  std::optional<std::vector<CollectiveSpan>> collectives;
+};
+
+/// Squared norms of the gradient of one step, of this rank and averaged over ranks.
+struct GradientNorms {
+  std::int64_t step = 0;
+  double own_squares = 0;
+  double averaged_squares = 0;
+  std::int64_t examples = 0;  ///< of this rank
+};
+
+/// Processor time and memory over one stretch of time.
+struct UsageSample {
+  int epoch = 0;
+  std::int64_t from_ns = 0;
+  std::int64_t to_ns = 0;
+  double cpu_s = 0;
+  std::int64_t resident_bytes = 0;
+};
+
+/// What one process that trains wrote about itself.
+struct RankRecord {
+  int rank = 0;
+  int world = 1;
+  std::string host;
+  std::int64_t pid = 0;
+  std::string torch;
+  std::string device;  ///< "cpu" or the name of a GPU
+  std::string optimizer;
+  std::optional<double> learning_rate;
+  int threads = 0;
+  std::int64_t parameters = 0;
+  std::int64_t wall_minus_monotonic_ns = 0;
+  std::vector<WatchedStep> steps;
+  std::map<int, double> evaluation_s;  ///< by the epoch it came after
+  std::vector<GradientNorms> norms;
+  std::vector<UsageSample> usage;
+  std::optional<std::int64_t> peak_memory_bytes;  ///< absent when the process was killed
+  std::optional<std::int64_t> peak_cuda_bytes;
+  std::string stopped;  ///< why watching ended before the script; empty when it did not
+};
+
+/// Reads the file of one process. A last line that was cut off is left out, as is whatever a newer
+/// watcher adds. Nothing when the file has no start. Throws kData when it cannot be read.
+std::optional<RankRecord> read_rank_record(const std::filesystem::path& path);
+
+/// All that the processes of a run left in `folder`.
+struct RunRecords {
+  std::vector<RankRecord> ranks;     ///< of processes that trained
+  std::vector<std::string> stopped;  ///< reasons of processes that stopped watching before a step
+  bool torch_imported = false;       ///< by any process
+};
+
+RunRecords read_run_records(const std::filesystem::path& folder);
+
+}  // namespace lockstep::watch

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace lockstep::watch {
+
+/// The Python watcher laid out for one run, and the place where its ranks write their records. The
+/// folder and all in it are removed when this object goes.
+class WatchFolder {
+ public:
+  /// Makes `folder`, which must not exist; for processes on several hosts it must be on a file
+  /// system they share. Throws kEnvironment when it cannot be written.
+  explicit WatchFolder(std::filesystem::path folder);
+  /// In a new folder below the system's one for temporary files.
+  static WatchFolder temporary();
+
+  WatchFolder(WatchFolder&& other) noexcept;
+  WatchFolder& operator=(WatchFolder&&) = delete;
+  ~WatchFolder();
+
+  /// "NAME=value" entries that make Python processes started with them measure themselves. Keeps
+  /// what `python_path`, the PYTHONPATH the process would have otherwise, names.
+  std::vector<std::string> environment(const std::string& python_path) const;
+  /// The same, for a process that inherits the environment of this one.
+  std::vector<std::string> environment() const;
+
+  /// Where ranks write: one file per process that trains.
+  std::filesystem::path records() const;
+
+ private:
+  WatchFolder() = default;
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace lockstep::watch
