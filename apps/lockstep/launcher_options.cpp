@@ -21,7 +21,13 @@ void add_launcher_options(CLI::App& command, launch::LauncherOptions& options) {
   add("--partition", options.cluster.partition, "NAME", "Partition of the job (slurm)");
   add("--account", options.cluster.account, "NAME", "Account of the job (slurm)");
   add("--time", options.cluster.time, "TIME", "Time limit of the job, as 1:30:00 (slurm)");
-  add("--gres", options.cluster.gres, "LIST", "Resources of the job, as gpu:{workers} (slurm)");
+  add("--workers-per-node", options.cluster.workers_per_node, "N",
+      "Workers on each host (slurm; default: all on one, or workers / --nodes)")
+      ->check(CLI::Range(1, 65'536));
+  add("--setup", options.cluster.setup, "FILE",
+      "Shell file that a job of a study sources first: module load, conda activate (slurm)");
+  add("--gres", options.cluster.gres, "LIST",
+      "Resources of the job, as gpu:{workers_per_node} (slurm)");
 }
 
 }  // namespace lockstep::cli

@@ -62,6 +62,11 @@ void add_study_options(CLI::App& command, study::StudyRequest& request) {
       .add_flag("--wall-time", request.wall_time,
                 "Take the duration of a command as its total time; it need not print figures")
       ->group(group);
+  command
+      .add_flag_callback(
+          "--no-watch", [&request] { request.watch = false; },
+          "Do not measure PyTorch processes of a command from inside")
+      ->group(group);
   command.add_flag("--show-output", request.show_output, "Show what a command writes, on stderr")
       ->group(group);
   command.add_flag("--dry-run", request.dry_run, "Show the plan, run nothing")->group(group);

@@ -16,9 +16,10 @@
 namespace lockstep::cli {
 namespace {
 
-constexpr std::array<std::string_view, 11> kBesideAPlan{
-    "what",  "name",      "dry-run", "retry-failed", "show-output", "launcher",
-    "nodes", "partition", "account", "time",         "gres"};
+constexpr std::array<std::string_view, 14> kBesideAPlan{
+    "what",     "name",  "dry-run",          "retry-failed", "show-output",
+    "launcher", "nodes", "partition",        "account",      "time",
+    "gres",     "setup", "workers-per-node", "no-watch"};
 
 void refuse_other_options(const CLI::App& command, const study::StudyRequest& given) {
   if (given.is_foreign()) {
@@ -74,6 +75,7 @@ std::vector<study::StudyRequest> read_study_plan(const CLI::App& command,
         part.dry_run = given.dry_run;
         part.retry_failed = given.retry_failed;
         if (command.count("--launcher") > 0) part.launcher = given.launcher;
+        if (part.is_foreign()) part.watch = part.watch && given.watch;
         if (part.is_foreign()) part.show_output = part.show_output || given.show_output;
         study::complete_study_request(part);
         study::cells_of(study::sweep_of(part));

@@ -30,7 +30,8 @@ const std::map<std::string, Modules>& allowed_edges() {
       {"watch", {"base", "record", "measure"}},
       {"report", {"base", "record", "store", "predict", "analyze"}},
       {"doctor", {"base", "measure", "launch"}},
-      {"study", {"base", "record", "measure", "launch", "store", "import", "analyze", "report"}},
+      {"study",
+       {"base", "record", "measure", "launch", "store", "import", "analyze", "report", "watch"}},
       {"serve", {"base", "store"}},
       // lockstep-worker
       {"comm", {"base"}},

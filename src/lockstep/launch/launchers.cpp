@@ -65,10 +65,12 @@ void check_launcher_options(const LauncherOptions& options) {
   }
   const ClusterOptions& cluster = options.cluster;
   const bool of_slurm = !cluster.partition.empty() || !cluster.account.empty() ||
-                        !cluster.time.empty() || !cluster.gres.empty() || cluster.nodes != 0;
+                        !cluster.time.empty() || !cluster.gres.empty() || !cluster.setup.empty() ||
+                        cluster.nodes != 0 || cluster.workers_per_node != 0;
   if (of_slurm && name != "slurm") {
     throw Error(ErrorKind::kUsage,
-                "--partition, --account, --time, --gres and --nodes are for Slurm",
+                "--partition, --account, --time, --gres, --setup, --nodes and --workers-per-node "
+                "are for Slurm",
                 "add --launcher slurm");
   }
   if (cluster.nodes < 0) throw Error(ErrorKind::kUsage, "--nodes must not be negative");

@@ -3,54 +3,29 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <utility>
 
-#include "lockstep/analyze/configuration.h"
 #include "lockstep/base/error.h"
-#include "lockstep/import/run_record.h"
-#include "lockstep/import/run_settings.h"
-#include "lockstep/launch/streamed_process.h"
-#include "lockstep/measure/machine.h"
-#include "lockstep/store/imports.h"
-#include "lockstep/study/command_output.h"
+#include "lockstep/launch/free_port.h"
+#include "lockstep/launch/slurm_job.h"
+#include "lockstep/measure/process_tree.h"
+#include "lockstep/study/command_environment.h"
 
 namespace lockstep::study {
-
-/// One go at one run.
-struct CommandExecutor::Attempt {
-  PlannedRun planned;
-  store::RunLabel label;
-  std::vector<std::string> words;
-  std::int64_t started_wall_ns = 0;
-  double seconds = 0;  ///< from its start to its end
-  launch::StreamedOutcome outcome;
-
-  std::int64_t ended_wall_ns() const {
-    return started_wall_ns + static_cast<std::int64_t>(seconds * 1e9);
-  }
-  std::string shown() const { return fmt::format("{}", fmt::join(words, " ")); }
-};
-
 namespace {
 
-/// How long a command may stay after it said that memory ran out: other ranks often hang then.
+/// How long a command may stay after it reported that memory ran out: other ranks often hang then.
 constexpr Seconds kAfterOutOfMemory{30};
-/// The format of a run whose output has no figures.
-constexpr const char* kWallTime = "wall-time";
 
 /// STORE-output/STUDY/n2-b32-0123456789abcdef-r1.log
-std::filesystem::path output_path(const std::string& store_path, const store::RunLabel& label,
-                                  const PlannedRun& planned) {
-  std::string study = label.study;
-  for (char& c : study) {
-    if (c == '/' || c == '.') c = '_';
-  }
-  return std::filesystem::path(store_path + "-output") / study /
-         fmt::format("n{}-b{}-{}-r{}.log", planned.cell.workers, planned.cell.batch_per_worker,
-                     planned.cell.digest, planned.repeat);
+std::string output_path(const std::string& store_path, const store::RunLabel& label,
+                        const PlannedRun& planned) {
+  const auto folder =
+      std::filesystem::path(store_path + "-output") / launch::file_name_of(label.study);
+  return folder / fmt::format("n{}-b{}-{}-r{}.log", planned.cell.workers,
+                              planned.cell.batch_per_worker, planned.cell.digest, planned.repeat);
 }
 
 std::string how_it_ended(const launch::ExitStatus& status, const std::string& last_line) {
@@ -61,26 +36,88 @@ std::string how_it_ended(const launch::ExitStatus& status, const std::string& la
   return last_line.empty() ? text : text + "; its last line: " + last_line;
 }
 
-bool has_time(const import::ImportedRun& run) {
-  bool any = run.epoch_s || run.total_s || run.reported_throughput || !run.step_time.empty() ||
-             !run.throughput.empty();
-  for (const record::EpochResult& epoch : run.epochs) {
-    any = any || epoch.train_s > 0 || epoch.examples_per_s > 0;
+launch::ProcessSpec process_of(const ForeignCommand& command, const PlannedRun& planned,
+                               const watch::WatchFolder* watching) {
+  CommandValues values = command.values;
+  values.nodes = 1;
+  values.workers_per_node = planned.cell.workers;
+  values.master_address = "127.0.0.1";
+  if (has_placeholder(command.words, "master_port")) {
+    values.master_port = std::to_string(launch::free_port());
   }
-  return any;
-}
-
-record::WorkerError error_of(RunEnd end, const std::string& problem, const CommandOutput& output) {
-  const ErrorKind kind = end == RunEnd::kOutOfMemory ? ErrorKind::kMemory : ErrorKind::kWorker;
-  return {0, std::string(kind_name(kind)), problem,
-          "its output is kept in " + output.path().string()};
+  const std::vector<std::string> words = expand_command(command.words, planned, values);
+  launch::ProcessSpec spec;
+  spec.program = words.front();
+  if (!launch::find_program(spec.program)) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("there is no program {}", spec.program),
+                "check its name and PATH");
+  }
+  spec.arguments.assign(words.begin() + 1, words.end());
+  if (planned.cell.workers > 0) {
+    spec.data_limit = command.memory_bytes / static_cast<std::uint64_t>(planned.cell.workers);
+  }
+  spec.separate_errors = true;
+  spec.environment = command_environment(watching);
+  return spec;
 }
 
 }  // namespace
 
+CommandOutcome run_command(const ForeignCommand& command, const PlannedRun& planned,
+                           const store::RunLabel& label, const std::string& output_path,
+                           const ExecutorContext& context, const std::string& progress,
+                           const LineSink& on_line) {
+  std::optional<watch::WatchFolder> watching;
+  if (command.watch) watching.emplace(watch::WatchFolder::temporary());
+  const launch::ProcessSpec spec = process_of(command, planned, watching ? &*watching : nullptr);
+  const import::Importer importer(command.import_options(planned));
+  CommandOutput output(output_path, importer, context.clock);
+  CommandRecord record(command, planned, label, output, context);
+  const auto take = [&](std::string_view line, bool error) {
+    const bool out_of_memory = output.add(line);
+    on_line(line, error);
+    record.follow();
+    if (context.console.terminal()) {
+      const std::string& latest = output.latest();
+      context.console.set_status(progress + (latest.empty() ? std::string(line) : latest));
+    }
+    return out_of_memory ? launch::AfterLine::kEndSoon : launch::AfterLine::kGoOn;
+  };
+  launch::StreamLimits limits;
+  limits.run = command.time_limit;
+  limits.patience = kAfterOutOfMemory;
+  context.console.set_status(progress + launch::shell_text(spec));
+  record.begin(context.clock.wall());
+  const Nanoseconds began = context.clock.monotonic();
+  const measure::TreeSampler memory;
+  const launch::StreamedOutcome streamed = launch::run_streamed(
+      spec,
+      launch::LineTakers{[&](std::string_view line) { return take(line, false); },
+                         [&](std::string_view line) { return take(line, true); }},
+      context.signals, context.clock, limits);
+  context.console.clear_status();
+  CommandOutcome outcome;
+  outcome.status = streamed.status;
+  outcome.timed_out = streamed.timed_out;
+  outcome.output = output_path;
+  CommandEnd& end = outcome.end;
+  end.seconds = static_cast<double>(context.clock.monotonic() - began) * 1e-9;
+  end.clean = streamed.status.clean() && !streamed.timed_out;
+  end.interrupted = streamed.stop_requested;
+  end.problem = streamed.timed_out ? fmt::format("the command was ended after {} (--time-limit)",
+                                                 format_seconds(*command.time_limit))
+                                   : how_it_ended(streamed.status, output.last_line());
+  end.peak_memory_bytes = memory.largest_bytes();
+  if (watching) end.records = watching->records().string();
+  outcome.executed = record.finish(end);
+  outcome.run = record.run_id();
+  outcome.has_figures = record.has_figures();
+  return outcome;
+}
+
 CommandExecutor::CommandExecutor(ForeignCommand command, ExecutorContext context)
     : command_(std::move(command)), context_(std::move(context)) {
-  const import::Importer checks_the_pattern(import_options({}));
+  const import::Importer checks_the_pattern(command_.import_options({}));
 }
 
 std::string CommandExecutor::title() const {
@@ -88,184 +125,29 @@ std::string CommandExecutor::title() const {
 }
 
 bool CommandExecutor::resembles(const store::RunSummary& run) const {
-  return run.spec.command == fmt::format("{}", fmt::join(command_.words, " "));
-}
-
-auto CommandExecutor::import_options(const PlannedRun& planned) const -> import::ImportOptions {
-  std::map<std::string, std::string> known{
-      {"workers", std::to_string(planned.cell.workers)},
-      {"batch", std::to_string(planned.cell.batch_per_worker)}};
-  if (has_placeholder(command_.words, "epochs")) {
-    known["epochs"] = std::to_string(command_.values.epochs);
-  }
-  if (!command_.values.device.empty()) known["device"] = command_.values.device;
-  return {.format = "",
-          .pattern = command_.pattern,
-          .settings = std::move(known),
-          .use_file_name = false};
-}
-
-void CommandExecutor::keep(const Attempt& attempt, const CommandOutput& output,
-                           const import::ImportedFile& file, import::ImportedRun run) {
-  const bool stated = run.model && run.model.from <= import::Provenance::kLog;
-  if (!stated) run.model = {command_.network, import::Provenance::kUser};
-  if (!run.total_s && (command_.wall_time || !has_time(run))) {
-    run.total_s = attempt.seconds;
-    run.notes["total_time"] = "whole run: duration of the command, start-up included";
-  }
-  import::RunRecord record = import::to_record(run, output.path().string());
-  store::ImportedRecord out;
-  // Two repeats may write the same text; the part tells them apart.
-  out.source = {
-      file.digest,
-      fmt::format("{} {} {}", attempt.label.study, attempt.label.cell, attempt.label.repeat),
-      output.path().string(), file.format,
-      import::describe(run).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
-  out.label = attempt.label;
-  out.started = std::move(record.started);
-  out.started.machine = measure::describe_machine();
-  out.started.started_wall_ns = attempt.started_wall_ns;
-  out.started.spec.command = fmt::format("{}", fmt::join(command_.words, " "));
-  out.epochs = std::move(record.epochs);
-  out.steps = std::move(record.steps);
-  out.ended = record.ended;
-  out.ended.status = record::RunStatus::kDone;
-  out.ended.ended_wall_ns = attempt.ended_wall_ns();
-  out.ended.total_s = attempt.seconds;
-  out.measurements = std::move(record.measurements);
-  if (run.epochs.size() == 1) {
-    for (record::Measurement& row : out.measurements) {
-      const bool timed = row.metric == "epoch_time" || row.metric == "throughput";
-      if (timed) row.notes[std::string(analyze::kContainsWarmUp)] = "yes";
-    }
-  }
-  store::add_imports(context_.store_path, std::array{out}, true);
-}
-
-ExecutedRun CommandExecutor::keep_failure(const Attempt& attempt, const CommandOutput& output,
-                                          RunEnd end, const std::string& problem) {
-  store::RunWriter writer(context_.store_path, attempt.label);
-  record::RunStarted started;
-  record::RunSpec& spec = started.spec;
-  spec.recipe = title();
-  spec.workers = attempt.planned.cell.workers;
-  spec.batch_per_worker = attempt.planned.cell.batch_per_worker;
-  spec.epochs = command_.values.epochs;
-  spec.device = command_.values.device;
-  spec.strategy = spec.backend = spec.optimizer = "";
-  spec.command = fmt::format("{}", fmt::join(command_.words, " "));
-  started.machine = measure::describe_machine();
-  started.started_wall_ns = attempt.started_wall_ns;
-  writer.write(started);
-  writer.write(error_of(end, problem, output));
-  record::RunEnded ended;
-  ended.status = record::RunStatus::kFailed;
-  ended.ended_wall_ns = attempt.ended_wall_ns();
-  ended.total_s = attempt.seconds;
-  writer.write(ended);
-  return {end, problem};
-}
-
-bool CommandExecutor::execute(Attempt& attempt, CommandOutput& output,
-                              const std::string& progress) {
-  launch::ProcessSpec spec;
-  spec.program = attempt.words.front();
-  spec.arguments.assign(attempt.words.begin() + 1, attempt.words.end());
-  spec.data_limit =
-      command_.memory_bytes / static_cast<std::uint64_t>(attempt.planned.cell.workers);
-  // Interpreters keep lines back when they do not write to a terminal.
-  spec.environment = {"PYTHONUNBUFFERED=1"};
-  context_.console.set_status(progress + attempt.shown());
-  launch::StreamLimits limits;
-  limits.run = command_.time_limit;
-  limits.patience = kAfterOutOfMemory;
-  attempt.started_wall_ns = context_.clock.wall();
-  const Nanoseconds began = context_.clock.monotonic();
-  attempt.outcome = launch::run_streamed(
-      spec,
-      [&](std::string_view line) {
-        const bool out_of_memory = output.add(line);
-        if (command_.show_output) context_.console.err(progress + std::string(line));
-        if (context_.console.terminal()) {
-          const std::string& latest = output.latest();
-          context_.console.set_status(progress + (latest.empty() ? std::string(line) : latest));
-        }
-        return out_of_memory ? launch::AfterLine::kEndSoon : launch::AfterLine::kGoOn;
-      },
-      context_.signals, context_.clock, limits);
-  attempt.seconds = static_cast<double>(context_.clock.monotonic() - began) * 1e-9;
-  context_.console.clear_status();
-  return !attempt.outcome.stop_requested;
-}
-
-ExecutedRun CommandExecutor::conclude(const Attempt& attempt, CommandOutput& output) {
-  if (attempt.outcome.timed_out) {
-    return keep_failure(attempt, output, RunEnd::kFailed,
-                        fmt::format("the command was ended after {} (--time-limit)",
-                                    format_seconds(*command_.time_limit)));
-  }
-  const bool clean = attempt.outcome.status.clean();
-  if (!clean && output.out_of_memory()) {
-    return keep_failure(attempt, output, RunEnd::kOutOfMemory, "the command ran out of memory");
-  }
-  if (!clean) {
-    return keep_failure(attempt, output, RunEnd::kFailed,
-                        how_it_ended(attempt.outcome.status, output.last_line()));
-  }
-  const import::ImportedFile file = read_output(attempt, output);
-  const bool nothing_read = file.format == kWallTime;
-  if (nothing_read && output.out_of_memory()) {
-    return keep_failure(attempt, output, RunEnd::kOutOfMemory, "the command ran out of memory");
-  }
-  if (nothing_read && !command_.wall_time && !said_whole_run_) {
-    said_whole_run_ = true;
-    context_.console.err(fmt::format(
-        "note: no figures were recognised in the output of '{}' ({}); runs are compared by the "
-        "duration of the whole command. --pattern reads figures of any form",
-        attempt.shown(), output.path().string()));
-  }
-  keep(attempt, output, file, file.runs.front());
-  return {RunEnd::kDone, ""};
-}
-
-/// The run that the output describes, as the only one of its file: the first that has a time, or
-/// the first with any figure. Without figures a run of the format kWallTime that has only the facts
-/// of the plan.
-auto CommandExecutor::read_output(const Attempt& attempt, CommandOutput& output) const
-    -> import::ImportedFile {
-  std::string ignored;
-  std::optional<import::ImportedFile> file = output.read(ignored);
-  const import::ImportedRun* found = nullptr;
-  for (std::size_t i = 0; file && i < file->runs.size(); ++i) {
-    const import::ImportedRun& run = file->runs[i];
-    if (run.has_figures() && (!found || (!has_time(*found) && has_time(run)))) found = &run;
-  }
-  if (found) {
-    file->runs = {*found};
-    return *std::move(file);
-  }
-  import::ImportedFile nothing;
-  nothing.format = kWallTime;
-  nothing.digest = fmt::format("{}", attempt.started_wall_ns);
-  import::ImportedRun& run = nothing.runs.emplace_back();
-  run.format = kWallTime;
-  for (const auto& [name, value] : import_options(attempt.planned).settings) {
-    import::offer_setting(name, value, run, import::Provenance::kUser);
-  }
-  import::complete(run);
-  return nothing;
+  return run.spec.command == command_.text() && run.spec.launcher == "local";
 }
 
 ExecutedRun CommandExecutor::run(const PlannedRun& planned, const store::RunLabel& label,
                                  const std::string& progress) {
-  Attempt attempt;
-  attempt.planned = planned;
-  attempt.label = label;
-  attempt.words = expand_command(command_.words, planned, command_.values);
-  const import::Importer importer(import_options(planned));
-  CommandOutput output(output_path(context_.store_path, label, planned), importer, context_.clock);
-  if (!execute(attempt, output, progress)) return {RunEnd::kInterrupted, ""};
-  return conclude(attempt, output);
+  const LineSink show = [&](std::string_view line, bool) {
+    if (command_.show_output) context_.console.err(progress + std::string(line));
+  };
+  const CommandOutcome outcome =
+      run_command(command_, planned, label, output_path(context_.store_path, label, planned),
+                  context_, progress, show);
+  const bool whole = outcome.executed.end == RunEnd::kDone && !outcome.has_figures;
+  if (whole && !command_.wall_time && !std::exchange(noted_whole_runs_, true)) {
+    context_.console.err(whole_run_note(command_.text(), outcome.output));
+  }
+  return outcome.executed;
+}
+
+std::string whole_run_note(const std::string& command, const std::string& output_path) {
+  return fmt::format(
+      "note: no figures were recognised in the output of '{}' ({}); runs are compared by the "
+      "duration of the whole command. --pattern reads figures of any form",
+      command, output_path);
 }
 
 }  // namespace lockstep::study

@@ -1,33 +1,40 @@
 #pragma once
 
-#include <optional>
+#include <functional>
 #include <string>
-#include <vector>
+#include <string_view>
 
-#include "lockstep/base/units.h"
-#include "lockstep/import/importer.h"
-#include "lockstep/study/command_template.h"
+#include "lockstep/launch/streamed_process.h"
+#include "lockstep/study/command_record.h"
 #include "lockstep/study/executor.h"
 
 namespace lockstep::study {
 
-class CommandOutput;
-
-/// Somebody's training program and how to read what it writes.
-struct ForeignCommand {
-  std::vector<std::string> words;
-  CommandValues values;
-  std::string network;       ///< what its runs are called where the output names no model
-  std::string pattern;       ///< empty = the formats that lockstep import recognises
-  bool show_output = false;  ///< on stderr
-  bool wall_time = false;    ///< record the duration of the command beside the figures it prints
-  std::optional<Seconds> time_limit;
-  std::uint64_t memory_bytes = 0;  ///< of all workers together; 0 = no limit
+/// One run of a command on this machine, as it went.
+struct CommandOutcome {
+  ExecutedRun executed;
+  launch::ExitStatus status;
+  bool timed_out = false;
+  CommandEnd end;
+  std::int64_t run = 0;  ///< its id in the store
+  bool has_figures = false;
+  std::string output;  ///< path of what it wrote
 };
 
-/// Runs of somebody's command. The configuration of a run is that of the plan; the output is kept
-/// in a file beside the store, and the figures in it are read as lockstep import reads them. A
-/// command that prints no times is recorded with its duration.
+/// Lines as they arrive; `error` for those of standard error.
+using LineSink = std::function<void(std::string_view line, bool error)>;
+
+/// Runs a command on this machine once and keeps the run in the store: the one path of `lockstep
+/// run` and of studies. The configuration of the run is that of `planned`, where 0 stands for
+/// unknown; the output is kept in `output_path` and read as lockstep import reads it; a command
+/// that prints no times is recorded with its duration. Blocks until the command has ended. Throws
+/// kEnvironment when it cannot be started, and then keeps nothing.
+CommandOutcome run_command(const ForeignCommand& command, const PlannedRun& planned,
+                           const store::RunLabel& label, const std::string& output_path,
+                           const ExecutorContext& context, const std::string& progress,
+                           const LineSink& on_line);
+
+/// Runs of somebody's command on this machine.
 class CommandExecutor final : public Executor {
  public:
   /// Throws kUsage for an invalid pattern.
@@ -41,19 +48,12 @@ class CommandExecutor final : public Executor {
                   const std::string& progress) override;
 
  private:
-  struct Attempt;
-  auto import_options(const PlannedRun& planned) const -> import::ImportOptions;
-  auto read_output(const Attempt& attempt, CommandOutput& output) const -> import::ImportedFile;
-  bool execute(Attempt& attempt, CommandOutput& output, const std::string& progress);
-  ExecutedRun conclude(const Attempt& attempt, CommandOutput& output);
-  void keep(const Attempt& attempt, const CommandOutput& output, const import::ImportedFile& file,
-            import::ImportedRun run);
-  ExecutedRun keep_failure(const Attempt& attempt, const CommandOutput& output, RunEnd end,
-                           const std::string& problem);
-
   ForeignCommand command_;
   ExecutorContext context_;
-  bool said_whole_run_ = false;  ///< once is enough
+  bool noted_whole_runs_ = false;  ///< once is enough
 };
+
+/// The note that goes with runs whose output has no figures.
+std::string whole_run_note(const std::string& command, const std::string& output_path);
 
 }  // namespace lockstep::study

@@ -46,11 +46,20 @@ std::string summary(const import::ImportedRun& run) {
 }  // namespace
 
 CommandOutput::CommandOutput(std::filesystem::path path, const import::Importer& importer,
+                             const Clock& clock, std::ofstream file)
+    : path_(std::move(path)), importer_(importer), clock_(clock), file_(std::move(file)) {}
+
+CommandOutput::CommandOutput(std::filesystem::path path, const import::Importer& importer,
                              const Clock& clock)
-    : path_(std::move(path)), importer_(importer), clock_(clock), file_(open_output(path_)) {}
+    : CommandOutput(path, importer, clock, open_output(path)) {}
+
+CommandOutput CommandOutput::of_job(std::filesystem::path path, const import::Importer& importer,
+                                    const Clock& clock) {
+  return CommandOutput(std::move(path), importer, clock, std::ofstream());
+}
 
 bool CommandOutput::add(std::string_view line) {
-  file_ << line << '\n' << std::flush;
+  if (file_.is_open()) file_ << line << '\n' << std::flush;
   if (!line.empty()) last_line_ = line;
   facts_.line(line, 0);
   const bool now = facts_.out_of_memory() && !out_of_memory_;
@@ -58,12 +67,18 @@ bool CommandOutput::add(std::string_view line) {
   return now;
 }
 
+void CommandOutput::scan() {
+  std::ifstream file(path_);
+  for (std::string line; std::getline(file, line);) add(line);
+}
+
 const std::string& CommandOutput::latest() {
   const Nanoseconds began = clock_.monotonic();
   if (began < read_again_at_) return latest_;
   std::string ignored;
-  if (const auto read_so_far = read(ignored)) {
-    for (const import::ImportedRun& run : read_so_far->runs) {
+  latest_file_ = read(ignored);
+  if (latest_file_) {
+    for (const import::ImportedRun& run : latest_file_->runs) {
       if (std::string text = summary(run); !text.empty()) latest_ = std::move(text);
     }
   }

@@ -40,13 +40,24 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, "\n"));
 }
 
+/// Where the runs take place, as far as it decides their speed; empty on this machine.
+std::string cluster_text(const launch::LauncherOptions& launcher) {
+  if (launcher.local()) return "";
+  const launch::ClusterOptions& cluster = launcher.cluster;
+  std::string text = joined(
+      {"\n" + launcher.launcher, cluster.partition, cluster.gres, std::to_string(cluster.nodes)});
+  if (cluster.workers_per_node > 0) text += fmt::format("\nper node={}", cluster.workers_per_node);
+  return text;
+}
+
 /// All that decides what the runs do besides the axes of the grid.
 std::string fixed_text(const StudyRequest& request) {
   if (request.is_foreign()) {
     const record::RunSpec& spec = request.train.spec;
     return fmt::format("command\n{}\nepochs={} seed={} device={} memory={}",
                        joined(request.command), spec.epochs, spec.seed, spec.device,
-                       request.is_ladder() ? request.train.memory_bytes : 0);
+                       request.is_ladder() ? request.train.memory_bytes : 0) +
+           cluster_text(request.launcher);
   }
   record::TrainRequest common = request.train;
   const record::TrainRequest defaults;
@@ -58,14 +69,25 @@ std::string fixed_text(const StudyRequest& request) {
   common.heartbeat_s = defaults.heartbeat_s;
   // A limit decides which rungs of a ladder fit; of other runs only whether they fail.
   if (!request.is_ladder()) common.memory_bytes = 0;
-  std::string text = joined(record::train_arguments(common));
-  if (request.launcher.local()) return text;
-  const launch::ClusterOptions& cluster = request.launcher.cluster;
-  return text + joined({"\n" + request.launcher.launcher, cluster.partition, cluster.gres,
-                        std::to_string(cluster.nodes)});
+  return joined(record::train_arguments(common)) + cluster_text(request.launcher);
+}
+
+/// Studies run on this machine or as jobs of Slurm.
+void check_launcher(const StudyRequest& request) {
+  launch::check_launcher_options(request.launcher);
+  if (request.launcher.local() || request.launcher.launcher == "slurm") return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("studies run locally or with Slurm, not with --launcher {}",
+                          request.launcher.launcher),
+              "use lockstep train for single runs");
 }
 
 void complete_foreign(StudyRequest& request) {
+  check_launcher(request);
+  if (!request.launcher.local() && request.time_limit_s > 0) {
+    throw Error(ErrorKind::kUsage, "--time-limit is for runs on this machine",
+                "with --launcher slurm, limit the job: --time 30");
+  }
   if (!request.what.empty()) {
     throw Error(
         ErrorKind::kUsage,
@@ -88,7 +110,8 @@ void refuse_command_options(const StudyRequest& request) {
   for (const auto& [given, option] : {std::pair{!request.pattern.empty(), "--pattern"},
                                       {request.wall_time, "--wall-time"},
                                       {request.show_output, "--show-output"},
-                                      {request.time_limit_s > 0, "--time-limit"}}) {
+                                      {request.time_limit_s > 0, "--time-limit"},
+                                      {!request.watch, "--no-watch"}}) {
     if (!given) continue;
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} is for the output of a command, and there is none", option),
@@ -129,15 +152,9 @@ void complete_training(StudyRequest& request) {
     request.train.validate = false;
   }
   if (spec.epochs == 0) spec.epochs = 2;
-  launch::check_launcher_options(request.launcher);
+  check_launcher(request);
   if (!request.launcher.local()) {
-    // What the hosts of a cluster have is not for this one to say.
-    if (request.launcher.launcher != "slurm") {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("studies run locally or with Slurm, not with --launcher {}",
-                              request.launcher.launcher),
-                  "use lockstep train for single runs");
-    }
+    // What the hosts of a cluster have is unknown here.
     if (spec.threads_per_worker == 0) spec.threads_per_worker = 1;
     return;
   }
@@ -192,7 +209,8 @@ void complete_study_request(StudyRequest& request) {
 }
 
 std::uint64_t memory_budget(const StudyRequest& request) {
-  if (request.train.memory_bytes > 0 || !request.is_ladder()) return request.train.memory_bytes;
+  const bool limited_by_default = request.is_ladder() && request.launcher.local();
+  if (request.train.memory_bytes > 0 || !limited_by_default) return request.train.memory_bytes;
   return free_memory();
 }
 

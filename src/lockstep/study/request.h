@@ -27,6 +27,7 @@ struct StudyRequest {
   std::string pattern;               ///< how to read what the command writes
   bool show_output = false;
   bool wall_time = false;
+  bool watch = true;           ///< measure PyTorch processes of a command from inside
   double time_limit_s = 0;     ///< of each run of a command; 0 = none
   record::TrainRequest train;  ///< what all runs have in common
   launch::LauncherOptions launcher;
@@ -44,8 +45,8 @@ std::vector<StudyRequest> split_request(const StudyRequest& request);
 /// throws kUsage.
 void complete_study_request(StudyRequest& request);
 
-/// What all workers of a run may use together: --memory, or for a ladder without it what the
-/// machine has free now; 0 = no limit.
+/// What all workers of a run may use together: --memory, or for a ladder on this machine without it
+/// what the machine has free now; 0 = no limit.
 std::uint64_t memory_budget(const StudyRequest& request);
 
 /// The grid of a completed request.

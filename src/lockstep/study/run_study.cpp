@@ -10,7 +10,9 @@
 #include "lockstep/base/error.h"
 #include "lockstep/study/command_executor.h"
 #include "lockstep/study/known_names.h"
+#include "lockstep/study/slurm_command.h"
 #include "lockstep/study/slurm_executor.h"
+#include "lockstep/study/slurm_training.h"
 #include "lockstep/study/training_executor.h"
 
 namespace lockstep::study {
@@ -63,19 +65,21 @@ std::unique_ptr<Executor> command_executor(const StudyRequest& request,
   command.wall_time = request.wall_time;
   if (request.time_limit_s > 0) command.time_limit = Seconds(request.time_limit_s);
   command.memory_bytes = memory_budget(request);
-  check_command(command.words, sweep_of(request), command.values);
-  return std::make_unique<CommandExecutor>(std::move(command), context);
+  command.watch = request.watch;
+  const bool slurm = request.launcher.launcher == "slurm";
+  check_command(command.words, sweep_of(request), command.values, slurm);
+  if (!slurm) return std::make_unique<CommandExecutor>(std::move(command), context);
+  return std::make_unique<SlurmExecutor>(
+      std::make_unique<SlurmCommand>(std::move(command), request.launcher.cluster, context),
+      context);
 }
 
 std::unique_ptr<Executor> make_executor(const StudyRequest& request,
                                         const ExecutorContext& context) {
-  if (!request.launcher.local() && request.is_foreign()) {
-    throw Error(ErrorKind::kUsage, "--launcher is for lockstep's own trainer, not for a command",
-                "let the command itself submit the job: -- srun -n {workers} ...");
-  }
   if (request.is_foreign()) return command_executor(request, context);
   if (request.launcher.launcher == "slurm") {
-    return std::make_unique<SlurmExecutor>(request.train, request.launcher.cluster, context);
+    return std::make_unique<SlurmExecutor>(
+        std::make_unique<SlurmTraining>(request.train, request.launcher.cluster, context), context);
   }
   record::TrainRequest train = request.train;
   train.memory_bytes = memory_budget(request);

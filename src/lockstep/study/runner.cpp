@@ -18,7 +18,6 @@
 
 namespace lockstep::study {
 
-
 Runner::Runner(std::vector<StudyRun> runs, StudyOptions options, StudyResults results,
                Console& console, launch::SignalInbox& signals)
     : runs_(std::move(runs)),

@@ -4,13 +4,9 @@
 #include <poll.h>
 
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "lockstep/base/error.h"
-#include "lockstep/launch/worker_program.h"
-#include "lockstep/measure/machine.h"
-#include "lockstep/study/training_executor.h"
 
 namespace lockstep::study {
 namespace {
@@ -19,53 +15,6 @@ namespace fs = std::filesystem;
 using Phase = launch::JobState::Phase;
 
 constexpr int kLookMs = 1000;
-
-/// Follows the record that a job writes, for the status line.
-class RecordTail {
- public:
-  RecordTail(const std::string& path, std::unique_ptr<record::RunSink> status)
-      : path_(path), status_(std::move(status)) {}
-
-  /// Shows what was added. False before the run has begun.
-  bool show() {
-    std::ifstream file(path_);
-    file.seekg(static_cast<std::streamoff>(at_));
-    std::string line;
-    while (std::getline(file, line) && !file.eof()) {
-      at_ += line.size() + 1;
-      take(line);
-    }
-    return began_;
-  }
-
- private:
-  void take(const std::string& line) {
-    std::optional<record::Event> event;
-    try {
-      event = record::from_line(line);
-    } catch (const Error&) {
-      return;  // the collection reports it
-    }
-    if (!event) return;
-    began_ = began_ || std::holds_alternative<record::RunStarted>(*event);
-    status_->write(*event);
-  }
-
-  std::string path_;
-  std::unique_ptr<record::RunSink> status_;
-  std::size_t at_ = 0;
-  bool began_ = false;
-};
-
-std::string last_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string last;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("error: ")) return line.substr(7);
-    if (!line.empty()) last = line;
-  }
-  return last;
-}
 
 std::string in_brackets(const std::string& reason) {
   return reason.empty() || reason == "None" ? "" : "(" + reason + ")";
@@ -79,23 +28,9 @@ void require(const char* program) {
 
 }  // namespace
 
-SlurmExecutor::SlurmExecutor(record::TrainRequest request, launch::ClusterOptions cluster,
-                             ExecutorContext context)
-    : request_(std::move(request)),
-      cluster_(std::move(cluster)),
-      context_(std::move(context)),
-      queue_(context_.clock) {
-  launch::require_worker_program();
+SlurmExecutor::SlurmExecutor(std::unique_ptr<SlurmJobs> jobs, ExecutorContext context)
+    : jobs_(std::move(jobs)), context_(std::move(context)), queue_(context_.clock) {
   for (const char* program : {"sbatch", "squeue", "scontrol", "scancel"}) require(program);
-}
-
-RunLength SlurmExecutor::length() const {
-  return {request_.spec.epochs, request_.spec.max_steps};
-}
-
-bool SlurmExecutor::resembles(const store::RunSummary& run) const {
-  return run.spec.recipe == request_.spec.recipe && run.spec.launcher == "slurm" &&
-         run.spec.data.synthetic == request_.spec.data.synthetic;
 }
 
 launch::JobFiles SlurmExecutor::files_of(const PlannedRun& planned,
@@ -105,31 +40,15 @@ launch::JobFiles SlurmExecutor::files_of(const PlannedRun& planned,
           launch::file_name_of(fmt::format("{}-r{}", planned.cell.name(), planned.repeat))};
 }
 
-std::string SlurmExecutor::script_of(const PlannedRun& planned,
-                                     const launch::JobFiles& files) const {
-  const record::TrainRequest request = request_of(request_, planned);
-  launch::WorkerJob job;
-  job.program = fs::absolute(launch::require_worker_program());
-  job.arguments = launch::worker_arguments(request);
-  job.arguments.push_back("--record=" + files.record());
-  job.workers = request.spec.workers;
-  job.oversubscribe = request.spec.oversubscribed;
-  job.uses_mpi = request.spec.backend == "mpi";
-  job.name = "lockstep-" + launch::file_name_of(request.spec.recipe);
-  const std::string about = fmt::format(
-      "One run of a lockstep study: {}, {} worker(s), batch {}, repeat {}.", request.spec.recipe,
-      request.spec.workers, request.spec.batch_per_worker, planned.repeat);
-  return launch::batch_script(job, cluster_, files, about);
-}
-
 launch::JobTicket SlurmExecutor::submit(const PlannedRun& planned, const launch::JobFiles& files) {
-  return queue_.submit(script_of(planned, files), files);
+  jobs_->lay_out(files);
+  return queue_.submit(jobs_->script(planned, files), files);
 }
 
 std::string SlurmExecutor::preview(const PlannedRun& planned, const std::string& study) const {
   const launch::JobFiles files = files_of(planned, study);
   return fmt::format("the script of the run of {} x {}, to be {}:\n{}", planned.cell.workers,
-                     planned.cell.batch_per_worker, files.script(), script_of(planned, files));
+                     planned.cell.batch_per_worker, files.script(), jobs_->script(planned, files));
 }
 
 void SlurmExecutor::prepare(const std::vector<PlannedRun>& due, const std::string& study) {
@@ -175,26 +94,26 @@ ExecutedRun SlurmExecutor::run(const PlannedRun& planned, const store::RunLabel&
   auto ticket = launch::read_ticket(files);
   if (!ticket) ticket = submit(planned, files);
   submitted_[files.stem] = files;
-  RecordTail tail(files.record(),
-                  context_.status_line(fmt::format("{}job {}: ", progress, ticket->id)));
+  const std::string prefix = fmt::format("{}job {}: ", progress, ticket->id);
+  const std::unique_ptr<WatchedJob> job = jobs_->watch(planned, label, files, prefix);
   while (true) {
     const launch::JobState state = queue_.state(*ticket, files);
     if (state.phase == Phase::kEnded || state.phase == Phase::kLost) {
       context_.console.clear_status();
-      ExecutedRun executed = collect(files, state, label, request_of(request_, planned));
+      ExecutedRun executed = job->collect(state);
       submitted_.erase(files.stem);
       fs::remove(files.ticket());
       return executed;
     }
-    if (state.waits_for_ever()) {
+    if (state.waits_forever()) {
       context_.console.clear_status();
       give_up(*ticket, state.reason);
     }
-    if (!tail.show()) {
-      context_.console.set_status(fmt::format(
-          "{}job {}: {}", progress, ticket->id,
-          state.phase == Phase::kWaiting ? "waiting in the queue " + in_brackets(state.reason)
-                                         : "starting"));
+    if (!job->show()) {
+      context_.console.set_status(prefix +
+                                  (state.phase == Phase::kWaiting
+                                       ? "waiting in the queue " + in_brackets(state.reason)
+                                       : "starting"));
     }
     pollfd wanted{context_.signals.fd(), POLLIN, 0};
     ::poll(&wanted, 1, kLookMs);
@@ -205,12 +124,12 @@ ExecutedRun SlurmExecutor::run(const PlannedRun& planned, const store::RunLabel&
   }
 }
 
-/// Takes the jobs out of the queue that Slurm would never start, and ends the study: others of its
-/// jobs go on, and are collected once the command asks for what there is.
+/// Cancels the jobs that Slurm would never start, and ends the study. Its other jobs go on, and the
+/// next process of the study collects them.
 void SlurmExecutor::give_up(const launch::JobTicket& ticket, const std::string& reason) {
   for (const auto& [stem, files] : submitted_) {
     const auto other = launch::read_ticket(files);
-    if (!other || !queue_.state(*other, files).waits_for_ever()) continue;
+    if (!other || !queue_.state(*other, files).waits_forever()) continue;
     queue_.cancel(*other);
     fs::remove(files.ticket());
   }
@@ -219,63 +138,7 @@ void SlurmExecutor::give_up(const launch::JobTicket& ticket, const std::string& 
                           "partition or account",
                           ticket.id, reason),
               "ask for less --time, fewer --nodes or workers, or another --partition; sinfo -l "
-              "tells the limits");
-}
-
-/// Puts the record of a job that is over into the store.
-ExecutedRun SlurmExecutor::collect(const launch::JobFiles& files, const launch::JobState& state,
-                                   const store::RunLabel& label,
-                                   const record::TrainRequest& request) {
-  store::StoreSink store(context_.store_path, context_.console, label, context_.after_run);
-  bool began = false;
-  std::optional<record::RunEnded> ended;
-  std::string problem;
-  const auto begin = [&](record::RunStarted started) {
-    started.spec.launcher = "slurm";
-    started.spec.queue_wait_s = state.queue_wait_s.value_or(-1);
-    store.write(started);
-    began = true;
-  };
-  std::ifstream record(files.record());
-  for (std::string line; std::getline(record, line) && !record.eof();) {
-    std::optional<record::Event> event;
-    try {
-      event = record::from_line(line);
-    } catch (const Error& error) {
-      problem = fmt::format("{}: {}", files.record(), error.what());
-      break;
-    }
-    if (!event) continue;
-    if (auto* started = std::get_if<record::RunStarted>(&*event)) {
-      if (!began) begin(*started);
-    } else if (auto* end = std::get_if<record::RunEnded>(&*event)) {
-      ended = *end;
-    } else {
-      if (auto* error = std::get_if<record::WorkerError>(&*event)) problem = error->message;
-      if (began || std::holds_alternative<record::WorkerError>(*event)) store.write(*event);
-    }
-  }
-  const bool done = ended && ended->status == record::RunStatus::kDone && state.exit_code == 0 &&
-                    state.phase == Phase::kEnded && problem.empty();
-  if (!done && problem.empty()) {
-    problem = state.phase == Phase::kLost ? fmt::format("the job ended as {}", state.word)
-                                          : last_line(files.log());
-    if (problem.empty()) problem = fmt::format("the job ended with exit code {}", state.exit_code);
-    store.write(record::WorkerError{0, "worker", problem, "its log is " + files.log()});
-  }
-  if (!began) {
-    record::RunStarted started;
-    started.spec = request.spec;
-    started.machine = measure::describe_machine();
-    started.started_wall_ns = context_.clock.wall();
-    begin(started);
-  }
-  record::RunEnded end = ended.value_or(record::RunEnded{});
-  if (!ended) end.ended_wall_ns = context_.clock.wall();
-  if (!done) end.status = record::RunStatus::kFailed;
-  store.write(end);
-  store.check();
-  return {done ? RunEnd::kDone : RunEnd::kFailed, problem};
+              "shows the limits");
 }
 
 }  // namespace lockstep::study

@@ -1,30 +1,29 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "lockstep/launch/launchers.h"
 #include "lockstep/launch/slurm_job.h"
-#include "lockstep/record/train_request.h"
 #include "lockstep/study/executor.h"
+#include "lockstep/study/slurm_jobs.h"
 
 namespace lockstep::study {
 
-/// Runs of Lockstep's own trainer as batch jobs of Slurm, one per run. All are submitted at once,
-/// so that they wait in the queue together, and collected in the order of the plan. Scripts, job
-/// ids and records lie in a folder beside the store: a study whose process was lost finds its jobs
-/// there and goes on watching them. A study that is interrupted cancels them, unless only its
-/// terminal is gone.
+/// Runs as batch jobs of Slurm, one per run. All are submitted at once, so that they wait in the
+/// queue together, and collected in the order of the plan. Scripts, job ids and output are in a
+/// folder beside the store: when the process of a study is lost, the next one finds its jobs there
+/// and goes on watching them. A study that is interrupted cancels them, unless only its terminal is
+/// gone.
 class SlurmExecutor final : public Executor {
  public:
-  /// Throws kEnvironment without Slurm or a worker program.
-  SlurmExecutor(record::TrainRequest request, launch::ClusterOptions cluster,
-                ExecutorContext context);
+  /// Throws kEnvironment without Slurm.
+  SlurmExecutor(std::unique_ptr<SlurmJobs> jobs, ExecutorContext context);
 
-  std::string title() const override { return request_.spec.recipe; }
-  RunLength length() const override;
-  bool resembles(const store::RunSummary& run) const override;
+  std::string title() const override { return jobs_->title(); }
+  RunLength length() const override { return jobs_->length(); }
+  bool resembles(const store::RunSummary& run) const override { return jobs_->resembles(run); }
   std::string preview(const PlannedRun& planned, const std::string& study) const override;
   void prepare(const std::vector<PlannedRun>& due, const std::string& study) override;
   void stop() override;
@@ -33,14 +32,10 @@ class SlurmExecutor final : public Executor {
 
  private:
   launch::JobFiles files_of(const PlannedRun& planned, const std::string& study) const;
-  std::string script_of(const PlannedRun& planned, const launch::JobFiles& files) const;
   launch::JobTicket submit(const PlannedRun& planned, const launch::JobFiles& files);
   [[noreturn]] void give_up(const launch::JobTicket& ticket, const std::string& reason);
-  ExecutedRun collect(const launch::JobFiles& files, const launch::JobState& state,
-                      const store::RunLabel& label, const record::TrainRequest& request);
 
-  record::TrainRequest request_;
-  launch::ClusterOptions cluster_;
+  std::unique_ptr<SlurmJobs> jobs_;
   ExecutorContext context_;
   launch::SlurmQueue queue_;
   std::map<std::string, launch::JobFiles> submitted_;  ///< by stem, not yet collected
