@@ -7,29 +7,28 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/import/measurements_table.h"
+#include "lockstep/record/measurement_columns.h"
 #include "lockstep/store/store.h"
 #include "stored_measurements.h"
 
 namespace lockstep::cli {
 namespace {
 
-/// Only what tells configurations apart stays in the notes; run and epoch numbers would make every
-/// row a series of its own. Warm-up epochs and oversubscribed runs say nothing about others.
+/// Of the settings of stored runs only the strategy and the threads set series apart. Warm-up
+/// epochs and oversubscribed runs are left out.
 std::vector<record::Measurement> configurations(std::vector<record::Measurement> rows) {
-  static const std::vector<std::string> kept{"strategy", "threads_per_worker"};
   std::map<std::string, std::optional<std::int64_t>> newest_epochs;
-  std::erase_if(rows, [](const record::Measurement& row) {
-    return row.notes.count("warm_up") != 0 || row.notes.count("unreliable") != 0;
-  });
+  std::erase_if(
+      rows, [](const record::Measurement& row) { return row.warm_up || !row.unreliable.empty(); });
   if (rows.empty()) {
     throw Error(ErrorKind::kData, "all runs were oversubscribed: their timings are unreliable",
                 "train with no more workers x threads than there are cores");
   }
   for (record::Measurement& row : rows) {
     newest_epochs[row.model] = row.epochs;
-    std::erase_if(row.notes, [](const auto& note) {
-      return std::find(kept.begin(), kept.end(), note.first) == kept.end();
-    });
+    row.notes.clear();
+    row.source.clear();
+    row.series.clear();
   }
   for (record::Measurement& row : rows) {
     if (row.metric != "total_time") row.epochs = newest_epochs[row.model];
@@ -67,7 +66,7 @@ std::vector<record::Measurement> table_rows(const MeasuredSource& source) {
                table.left_out.size() - kMostNamed);
   }
   const auto unnamed = [&](const record::Measurement& row) {
-    return row.notes.count(source.series_column) == 0;
+    return record::column_text(row, source.series_column).empty();
   };
   if (source.series_column.empty() || std::all_of(table.rows.begin(), table.rows.end(), unnamed)) {
     return std::move(table.rows);

@@ -98,7 +98,7 @@ report::PageSource stored_page(store::Store& store, const PageSelection& selecti
   std::set<std::string> imported;
   if (!used.empty()) {
     source.rows = store::imported_measurements(store.path(), ids);
-    for (const record::Measurement& row : source.rows) imported.insert(row.notes.at("run"));
+    for (const record::Measurement& row : source.rows) imported.insert(row.run);
   }
   source.runs = digests.of(store.path(), used);
   for (const report::RunDigest* shown : report::shown_runs(source.runs)) {

@@ -141,9 +141,7 @@ std::vector<predict::TableSeries> asked_series(const PredictOptions& options) {
   if (options.batch == 0) return all;
   std::vector<predict::TableSeries> same;
   for (const auto& one : all) {
-    const auto fixed =
-        one.scaling == predict::Scaling::kStrong ? one.global_batch : one.batch_per_worker;
-    if (fixed == options.batch) same.push_back(one);
+    if (predict::fixed_batch(one) == static_cast<double>(options.batch)) same.push_back(one);
   }
   if (!same.empty()) return same;
   return predict::series_at_batch(all, options.batch);

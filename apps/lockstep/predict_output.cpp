@@ -132,7 +132,7 @@ nlohmann::json job_json(const TableSeries& table, const JobPrediction& job) {
                       {"workers", job.scaling.workers},
                       {"metric", predict::metric_name(table.metric)},
                       {"unit", table.unit},
-                      {"scaling", table.scaling == predict::Scaling::kWeak ? "weak" : "strong"},
+                      {"scaling", record::scaling_name(table.scaling)},
                       {"scaling_assumed", table.scaling_assumed},
                       {"kind", own_kind(job)},
                       {"predicted", job.metric.value},
@@ -168,8 +168,8 @@ report::Table job_table(const TableSeries& table, const std::vector<JobPredictio
   const bool one = table.series.points.size() == 1 && table.series.points.front().workers == 1;
   result.title = fmt::format(
       "{} ({} scaling{}, measured at {} worker{}{})", table.name,
-      table.scaling == predict::Scaling::kWeak ? "weak" : "strong",
-      table.scaling_assumed ? " assumed" : "", measured_counts(table), one ? "" : "s",
+      record::scaling_name(table.scaling), table.scaling_assumed ? " assumed" : "",
+      measured_counts(table), one ? "" : "s",
       jobs.front().epochs > 0 ? fmt::format(", total of {} epoch{}", jobs.front().epochs,
                                             jobs.front().epochs == 1 ? "" : "s")
                               : "");

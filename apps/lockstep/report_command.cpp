@@ -63,7 +63,7 @@ StoredMeasurements measurements_for(const GlobalOptions& global, const ReportOpt
 report::StudyOptions study_options(const GlobalOptions& global, const ReportOptions& options) {
   report::StudyOptions study;
   if (!options.scaling.empty()) {
-    study.speedup.scaling = analyze::scaling_from_name(options.scaling);
+    study.speedup.scaling = record::scaling_from_name(options.scaling);
   }
   if (options.baseline > 0) study.speedup.baseline_workers = options.baseline;
   if (options.link_gb_per_s > 0) {

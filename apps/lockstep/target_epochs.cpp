@@ -17,15 +17,10 @@ namespace {
 
 using record::Measurement;
 
-std::string note(const Measurement& row, const std::string& name) {
-  const auto found = row.notes.find(name);
-  return found == row.notes.end() ? "" : found->second;
-}
-
 double global_batch(const Measurement& row) {
   if (row.global_batch) return static_cast<double>(*row.global_batch);
   if (row.batch_per_worker && row.workers) {
-    return static_cast<double>(*row.batch_per_worker * *row.workers);
+    return *row.batch_per_worker * static_cast<double>(*row.workers);
   }
   return 0;
 }
@@ -50,12 +45,12 @@ TargetEpochs epochs_to_target(const std::vector<Measurement>& rows, const Target
     if (row.metric == "noise_scale" && std::isfinite(row.value) && row.value > 0) {
       noise.push_back(row.value);
     }
-    const double epoch = std::atof(note(row, "epoch").c_str());
+    const double epoch = static_cast<double>(row.epoch.value_or(0));
     if (row.metric != target.metric) continue;
     if (!best || Target{target.metric, *best}.reached_by(row.value)) best = row.value;
     if (epoch <= 0) continue;
-    Reached& run = by_run[note(row, "run") + "/" + row.model + "/" + row.device + "/" +
-                          fmt::format("{:g}", batch)];
+    Reached& run =
+        by_run[row.run + "/" + row.model + "/" + row.device + "/" + fmt::format("{:g}", batch)];
     run.batch = batch;
     if (target.reached_by(row.value) && (run.epoch == 0 || epoch < run.epoch)) run.epoch = epoch;
   }

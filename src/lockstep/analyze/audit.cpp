@@ -42,7 +42,7 @@ struct Case {
 class Auditor {
  public:
   Auditor(std::span<const Measurement> rows, const AuditOptions& options) : options_(options) {
-    distinguishing_ = distinguishing_notes(rows);
+    distinguishing_ = distinguishing_settings(rows);
     groups_ = speedups(configurations(rows));
     for (const Measurement& row : rows) {
       if (row.metric.starts_with(kPrefix)) cases_.push_back(make_case(row, rows));

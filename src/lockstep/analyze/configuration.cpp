@@ -3,41 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdlib>
 #include <tuple>
+
+#include "lockstep/record/measurement_columns.h"
 
 namespace lockstep::analyze {
 namespace {
 
 using record::Measurement;
 
-bool is_bookkeeping(const std::string& name) {
-  // "format", "workers_from" and "basis" say how an importer came to a figure, not what was run.
-  constexpr std::array<std::string_view, 19> kNames{
-      "study",      "run",        "repeat",       "epoch",        "warm_up",
-      "unreliable", "parameters", "seed",         "series",       "source",
-      "file",       "timestamp",  "cell",         "comment",      "threads_per_worker",
-      "basis",      "format",     "workers_from", kContainsWarmUp};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
-}
-
 std::string variant_of(const Measurement& row, const std::set<std::string>& distinguishing) {
   std::string text;
-  for (const auto& [name, value] : row.notes) {
-    if (value.empty() || distinguishing.count(name) == 0) continue;
+  for (const auto& [name, value] : record::settings_of(row)) {
+    if (distinguishing.count(name) == 0) continue;
     text += (text.empty() ? "" : ", ") + name + "=" + value;
   }
   return text;
-}
-
-/// A positive number that stands in a note.
-std::optional<std::int64_t> count_in_note(const Measurement& row, const char* name) {
-  const auto note = row.notes.find(name);
-  if (note == row.notes.end()) return std::nullopt;
-  const long long count = std::strtoll(note->second.c_str(), nullptr, 10);
-  return count > 0 ? std::optional<std::int64_t>(count) : std::nullopt;
 }
 
 auto key_of(const Configuration& c) {
@@ -60,7 +42,7 @@ Configuration configuration_of(const Measurement& row,
   c.dataset = row.dataset;
   c.device = row.device;
   c.variant = variant_of(row, distinguishing);
-  c.threads_per_worker = count_in_note(row, "threads_per_worker");
+  c.threads_per_worker = row.threads_per_worker;
   c.nodes = row.nodes;
   c.workers = row.workers;
   c.batch_per_worker = row.batch_per_worker;
@@ -70,10 +52,10 @@ Configuration configuration_of(const Measurement& row,
   c.gave_batch_per_worker = row.batch_per_worker.has_value();
   c.gave_global_batch = row.global_batch.has_value();
   if (c.workers && c.batch_per_worker && !c.global_batch) {
-    c.global_batch = *c.workers * *c.batch_per_worker;
+    c.global_batch = std::llround(static_cast<double>(*c.workers) * *c.batch_per_worker);
   }
   if (c.workers && c.global_batch && !c.batch_per_worker && *c.global_batch % *c.workers == 0) {
-    c.batch_per_worker = *c.global_batch / *c.workers;
+    c.batch_per_worker = static_cast<double>(*c.global_batch / *c.workers);
   }
   return c;
 }
@@ -110,7 +92,7 @@ void settle(Configuration& c, const std::string& metric, const Collected& collec
 
 std::optional<std::int64_t> parameters_of(const Measurement& row) {
   if (row.metric == "parameters") return std::llround(row.value);
-  return count_in_note(row, "parameters");
+  return row.parameters;
 }
 
 }  // namespace
@@ -119,14 +101,14 @@ std::string_view origin_name(Origin origin) {
   return origin == Origin::kMeasured ? "measured" : "derived";
 }
 
-std::set<std::string> distinguishing_notes(std::span<const Measurement> rows) {
+std::set<std::string> distinguishing_settings(std::span<const Measurement> rows) {
   std::map<std::string, std::set<std::string>> values;
   std::map<std::string, std::size_t> present;
   std::size_t count = 0;
   for (const Measurement& row : rows) {
     if (row.metric == "parameters") continue;
     ++count;
-    for (const auto& [name, value] : row.notes) {
+    for (const auto& [name, value] : record::settings_of(row)) {
       values[name].insert(value);
       ++present[name];
     }
@@ -134,7 +116,8 @@ std::set<std::string> distinguishing_notes(std::span<const Measurement> rows) {
   std::set<std::string> names;
   for (const auto& [name, seen] : values) {
     const bool differs = seen.size() > 1 || present[name] < count;
-    if (differs && !is_bookkeeping(name)) names.insert(name);
+    // Threads have a field of the configuration; the label stays short.
+    if (differs && name != "threads_per_worker") names.insert(name);
   }
   return names;
 }
@@ -160,14 +143,14 @@ std::string Configuration::label() const {
   std::string text =
       workers ? fmt::format("{} {}", *workers, device.empty() ? "workers" : device) : device;
   if (!variant.empty()) text += fmt::format(" ({})", variant);
-  if (batch_per_worker) text += fmt::format(", b = {}", *batch_per_worker);
+  if (batch_per_worker) text += fmt::format(", b = {}", record::batch_text(*batch_per_worker));
   if (global_batch) text += fmt::format(", B = {}", *global_batch);
   return text;
 }
 
 std::vector<Configuration> configurations(std::span<const Measurement> rows) {
   using Key = decltype(key_of(std::declval<Configuration>()));
-  const std::set<std::string> distinguishing = distinguishing_notes(rows);
+  const std::set<std::string> distinguishing = distinguishing_settings(rows);
   std::map<Key, Configuration> grouped;
   std::map<Key, std::map<std::string, Collected>> collected;
   std::map<std::string, std::int64_t> parameters;
@@ -177,17 +160,14 @@ std::vector<Configuration> configurations(std::span<const Measurement> rows) {
     Configuration started = configuration_of(row, distinguishing);
     const Key key = key_of(started);
     Configuration& c = grouped.try_emplace(key, std::move(started)).first->second;
-    c.unreliable |= row.notes.count("unreliable") > 0;
-    c.contains_warm_up |= row.notes.count(std::string(kContainsWarmUp)) > 0;
+    c.unreliable |= !row.unreliable.empty();
+    c.contains_warm_up |= row.contains_warm_up;
     Collected& metric = collected[key][row.metric];
-    if (row.notes.count("warm_up") > 0) continue;
-    const auto epoch = row.notes.find("epoch");
-    if (epoch == row.notes.end()) {
-      metric.plain.push_back(row.value);
+    if (row.warm_up) continue;
+    if (row.epoch) {
+      metric.by_run[row.run][static_cast<int>(*row.epoch)] = row.value;
     } else {
-      const auto run = row.notes.find("run");
-      metric.by_run[run == row.notes.end() ? "" : run->second][std::atoi(epoch->second.c_str())] =
-          row.value;
+      metric.plain.push_back(row.value);
     }
   }
   std::vector<Configuration> result;

@@ -15,9 +15,6 @@
 
 namespace lockstep::analyze {
 
-/// Note of a time that has its warm-up in it, because nothing was measured after that.
-inline constexpr std::string_view kContainsWarmUp = "contains_warm_up";
-
 /// Measured, or computed from measurements by a stated formula.
 enum class Origin { kMeasured, kDerived };
 
@@ -30,13 +27,13 @@ struct Configuration {
   std::string model;
   std::string dataset;
   std::string device;
-  /// Notes that set this configuration apart from others: "cpus=16", "strategy=blocking".
+  /// Settings that set this configuration apart from others: "cpus=16", "strategy=blocking".
   std::string variant;
   std::optional<std::int64_t> nodes;
-  std::optional<std::int64_t> workers;           ///< N
-  std::optional<std::int64_t> batch_per_worker;  ///< b; B/N where only B was given
-  std::optional<std::int64_t> global_batch;      ///< B; N b where only b was given
-  std::optional<std::int64_t> examples;          ///< per epoch
+  std::optional<std::int64_t> workers;       ///< N
+  std::optional<double> batch_per_worker;    ///< b; B/N where only B was given
+  std::optional<std::int64_t> global_batch;  ///< B; N b where only b was given
+  std::optional<std::int64_t> examples;      ///< per epoch
   std::optional<std::int64_t> epochs;
   bool gave_batch_per_worker = false;
   bool gave_global_batch = false;
@@ -47,7 +44,7 @@ struct Configuration {
 
   /// Values by metric, without those of warm-up epochs. Of a curve the last epoch's.
   std::map<std::string, std::vector<double>> values;
-  /// Values by epoch, where the source told the epoch: metric -> epoch -> mean over repeats.
+  /// Values by epoch, where the source gives the epoch: metric -> epoch -> mean over repeats.
   std::map<std::string, std::map<int, double>> curves;
 
   /// Median of a metric; nothing when it was not measured or is not finite.
@@ -60,15 +57,14 @@ struct Configuration {
 };
 
 /// Groups rows into configurations, in order of model, data set, device, variant, B, b, N. Metrics
-/// that begin with reported_ are left out (see audit.h). A row with the metric `parameters` tells
-/// the size of its model, whatever else it names.
+/// that begin with reported_ are left out (see audit.h). A row with the metric `parameters` gives
+/// the size of its model for all configurations of that model.
 std::vector<Configuration> configurations(std::span<const record::Measurement> rows);
 
-/// Notes that tell configurations apart: their value differs between rows, and they do not just say
-/// which run a row is of (run, epoch, repeat, seed, ...).
-std::set<std::string> distinguishing_notes(std::span<const record::Measurement> rows);
+/// Settings beyond the table's own columns whose value differs between rows, by column name.
+std::set<std::string> distinguishing_settings(std::span<const record::Measurement> rows);
 
-/// What one row says about its configuration, without values.
+/// The configuration of one row, without values.
 Configuration configuration_of(const record::Measurement& row,
                                const std::set<std::string>& distinguishing);
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/record/measurement.h"
+#include "lockstep/record/measurement_columns.h"
 
 namespace lockstep::analyze {
 
@@ -28,13 +28,13 @@ class MeasurementRows {
   MeasurementRows& at_local(std::int64_t workers, std::int64_t batch, const std::string& metric,
                             double value) {
     record::Measurement row = start(workers, metric, value);
-    row.batch_per_worker = batch;
+    row.batch_per_worker = static_cast<double>(batch);
     rows.push_back(row);
     return *this;
   }
-  /// Adds a note to the last row.
+  /// Sets any column of the last row.
   MeasurementRows& note(const std::string& name, const std::string& value) {
-    rows.back().notes[name] = value;
+    record::set_column(rows.back(), name, value);
     return *this;
   }
 

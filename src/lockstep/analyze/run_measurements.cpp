@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "lockstep/analyze/configuration.h"
-
 namespace lockstep::analyze {
 namespace {
 
@@ -14,26 +12,26 @@ record::Measurement configuration(const record::RunSpec& spec, const RunIdentity
   row.device = spec.device;
   row.nodes = spec.nodes;
   row.workers = spec.workers;
-  row.batch_per_worker = spec.batch_per_worker;
+  row.batch_per_worker = static_cast<double>(spec.batch_per_worker);
   row.global_batch = spec.global_batch();
   if (spec.data.train_examples > 0) row.examples = spec.data.train_examples;
-  // With a limit on steps the epochs asked for say nothing of the run.
+  // With a limit on steps the run may end before the epochs that were asked for.
   if (spec.max_steps == 0) row.epochs = spec.epochs;
-  row.notes["run"] = std::to_string(identity.run);
-  row.notes["strategy"] = spec.strategy;
+  row.run = std::to_string(identity.run);
+  row.strategy = spec.strategy;
   if (spec.accumulate > 1) row.notes["accumulate"] = std::to_string(spec.accumulate);
   if (spec.average_every > 0) row.notes["average_every"] = std::to_string(spec.average_every);
   if (spec.wire != "fp32") row.notes["wire"] = spec.wire;
   if (spec.sync_batch_norm) row.notes["sync_bn"] = "yes";
   if (!spec.optimizer.empty()) row.notes["optimizer"] = spec.optimizer;
   if (spec.lr_scale != "none") row.notes["lr_scale"] = spec.lr_scale;
-  row.notes["threads_per_worker"] = std::to_string(spec.threads_per_worker);
-  if (spec.parameters > 0) row.notes["parameters"] = std::to_string(spec.parameters);
+  if (spec.threads_per_worker > 0) row.threads_per_worker = spec.threads_per_worker;
+  if (spec.parameters > 0) row.parameters = spec.parameters;
   if (!identity.study.empty()) {
-    row.notes["study"] = identity.study;
-    row.notes["repeat"] = std::to_string(identity.repeat);
+    row.study = identity.study;
+    row.repeat = identity.repeat;
   }
-  if (spec.oversubscribed) row.notes["unreliable"] = "oversubscribed";
+  if (spec.oversubscribed) row.unreliable = "oversubscribed";
   return row;
 }
 
@@ -50,9 +48,9 @@ class Rows {
     row.metric = metric;
     row.value = value;
     row.unit = unit;
-    if (epoch > 0) row.notes["epoch"] = std::to_string(epoch);
-    if (warm_up == WarmUp::kIsOne) row.notes["warm_up"] = "yes";
-    if (warm_up == WarmUp::kContained) row.notes[std::string(kContainsWarmUp)] = "yes";
+    if (epoch > 0) row.epoch = epoch;
+    row.warm_up = warm_up == WarmUp::kIsOne;
+    row.contains_warm_up = warm_up == WarmUp::kContained;
     rows_.push_back(std::move(row));
   }
 

@@ -46,11 +46,11 @@ TEST(RunMeasurements, CarryConfigurationAndMarkTheWarmUpEpoch) {
   ASSERT_EQ(times.size(), 2u);
   EXPECT_EQ(times[0].global_batch, 256);
   EXPECT_EQ(times[0].examples, 60'000);
-  EXPECT_EQ(times[0].notes.at("warm_up"), "yes");
-  EXPECT_EQ(times[1].notes.count("warm_up"), 0u);
-  EXPECT_EQ(times[1].notes.at("epoch"), "2");
-  EXPECT_EQ(times[1].notes.at("run"), "7");
-  EXPECT_EQ(times[1].notes.at("repeat"), "2");
+  EXPECT_EQ(times[0].warm_up, true);
+  EXPECT_EQ(times[1].warm_up, false);
+  EXPECT_EQ(times[1].epoch, 2);
+  EXPECT_EQ(times[1].run, "7");
+  EXPECT_EQ(times[1].repeat, 2);
   EXPECT_EQ(of_metric(rows, "val_accuracy").size(), 2u);
   EXPECT_TRUE(of_metric(rows, "val_loss").empty());
   EXPECT_DOUBLE_EQ(of_metric(rows, "total_time").at(0).value, 11);
@@ -75,7 +75,7 @@ TEST(RunMeasurements, TheRateOfARunOfFewStepsLeavesOutItsFirstSteps) {
 TEST(RunMeasurements, ASingleEpochIsNoWarmUp) {
   const std::vector epochs{epoch(1, 6)};
   const auto rows = measurements_of(started(), epochs, std::nullopt, {});
-  EXPECT_EQ(of_metric(rows, "epoch_time").at(0).notes.count("warm_up"), 0u);
+  EXPECT_EQ(of_metric(rows, "epoch_time").at(0).warm_up, false);
 }
 
 TEST(RunMeasurements, AnUnfinishedRunHasNoTotalAndACutEpochNoEpochTime) {
@@ -115,7 +115,7 @@ TEST(RunMeasurements, SyntheticDataAndOversubscriptionAreLabelled) {
   const std::vector epochs{epoch(1, 6)};
   const auto rows = measurements_of(start, epochs, std::nullopt, {});
   EXPECT_EQ(rows.at(0).dataset, "fashion-mnist (synthetic)");
-  EXPECT_EQ(rows.at(0).notes.at("unreliable"), "oversubscribed");
+  EXPECT_EQ(rows.at(0).unreliable, "oversubscribed");
 }
 
 }  // namespace

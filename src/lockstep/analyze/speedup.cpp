@@ -30,7 +30,7 @@ auto group_key(const Configuration& c) {
 
 /// Points that lie on a series of two counts or more when this batch is held fixed.
 std::size_t points_in_series(std::span<const Configuration> members, Scaling scaling) {
-  std::map<std::int64_t, std::set<std::int64_t>> counts;
+  std::map<double, std::set<std::int64_t>> counts;
   for (const Configuration& c : members) {
     const auto batch = fixed_batch(c, scaling);
     if (batch && c.workers) counts[*batch].insert(*c.workers);
@@ -149,7 +149,7 @@ SpeedupGroup make_group(std::span<const Configuration> members, TimeBasis basis,
   }
   const auto place = [&](const SpeedupPoint& point) {
     const Configuration& c = point.configuration;
-    return std::tuple(group.scaling ? fixed_batch(c, *group.scaling) : c.global_batch, c.workers);
+    return std::tuple(fixed_batch(c, group.scaling.value_or(Scaling::kStrong)), c.workers);
   };
   std::stable_sort(group.points.begin(), group.points.end(),
                    [&](const auto& a, const auto& b) { return place(a) < place(b); });
@@ -187,17 +187,6 @@ void refuse_across_devices(std::vector<SpeedupGroup>& groups) {
 }
 
 }  // namespace
-
-std::string_view scaling_name(Scaling scaling) {
-  return scaling == Scaling::kStrong ? "strong" : "weak";
-}
-
-Scaling scaling_from_name(std::string_view name) {
-  if (name == "strong") return Scaling::kStrong;
-  if (name == "weak") return Scaling::kWeak;
-  throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a kind of scaling", name),
-              "choose strong (global batch fixed) or weak (batch per worker fixed)");
-}
 
 std::string metric_of(TimeBasis basis) {
   constexpr std::array<const char*, 4> kNames{"epoch_time", "throughput", "step_time",

@@ -10,11 +10,7 @@
 namespace lockstep::analyze {
 
 /// kStrong: B fixed, b = B/N. kWeak: b fixed, B grows with N.
-enum class Scaling { kStrong, kWeak };
-
-std::string_view scaling_name(Scaling scaling);
-/// "strong", "weak"; throws kUsage for other text.
-Scaling scaling_from_name(std::string_view name);
+using record::Scaling;
 
 /// The measured figure that times are taken from; all points of a group use the same one.
 enum class TimeBasis { kEpochTime, kThroughput, kStepTime, kTotalTime };

@@ -1,4 +1,5 @@
 #include "lockstep/analyze/speedup_series.h"
+#include "lockstep/record/measurement_columns.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -43,9 +44,9 @@ bool take_batch_as_said(SpeedupGroup& group, const SpeedupOptions& options) {
   return true;
 }
 
-std::map<std::int64_t, Series> series_by_batch(SpeedupGroup& group, const SpeedupOptions& options) {
+std::map<double, Series> series_by_batch(SpeedupGroup& group, const SpeedupOptions& options) {
   const bool as_said = take_batch_as_said(group, options);
-  std::map<std::int64_t, Series> series;
+  std::map<double, Series> series;
   for (SpeedupPoint& point : group.points) {
     auto batch = fixed_batch(point.configuration, *group.scaling);
     if (as_said) batch = 0;
@@ -61,7 +62,7 @@ std::map<std::int64_t, Series> series_by_batch(SpeedupGroup& group, const Speedu
 }
 
 /// The smallest worker count that every series of two points or more has; else of most series.
-std::optional<std::int64_t> common_baseline(const std::map<std::int64_t, Series>& series) {
+std::optional<std::int64_t> common_baseline(const std::map<double, Series>& series) {
   std::map<std::int64_t, int> lowest;
   for (const auto& [batch, points] : series) {
     if (points.size() > 1) ++lowest[*points.front()->configuration.workers];
@@ -85,7 +86,7 @@ SpeedupPoint* baseline_for(const Series& points, const SpeedupPoint& point, std:
   return found;
 }
 
-void compare_series(SpeedupGroup& group, std::int64_t batch, const Series& points) {
+void compare_series(SpeedupGroup& group, double batch, const Series& points) {
   const char* name = *group.scaling == Scaling::kStrong ? "B" : "b";
   for (SpeedupPoint* point : points) {
     SpeedupPoint* baseline = baseline_for(points, *point, *group.baseline_workers);
@@ -94,7 +95,8 @@ void compare_series(SpeedupGroup& group, std::int64_t batch, const Series& point
       group.refusals.push_back(fmt::format(
           "{} = {} has no run on {} worker(s): its speedups would have another baseline "
           "({}) than the rest and are left out",
-          name, batch, *group.baseline_workers, *points.front()->configuration.workers));
+          name, record::batch_text(batch), *group.baseline_workers,
+          *points.front()->configuration.workers));
       return;
     }
     baseline->baseline = true;
@@ -133,8 +135,9 @@ void remark_on_threads(SpeedupGroup& group) {
 
 }  // namespace
 
-std::optional<std::int64_t> fixed_batch(const Configuration& c, Scaling scaling) {
-  return scaling == Scaling::kStrong ? c.global_batch : c.batch_per_worker;
+std::optional<double> fixed_batch(const Configuration& c, Scaling scaling) {
+  if (scaling == Scaling::kWeak) return c.batch_per_worker;
+  return c.global_batch ? std::optional(static_cast<double>(*c.global_batch)) : std::nullopt;
 }
 
 std::optional<std::string> unlike(const Configuration& baseline, const Configuration& other,
@@ -156,8 +159,8 @@ std::optional<std::string> unlike(const Configuration& baseline, const Configura
   const auto b = fixed_batch(other, scaling);
   if (a && b && *a != *b) {
     return fmt::format("different {} ({} and {})",
-                       scaling == Scaling::kStrong ? "global batches" : "batches per worker", *a,
-                       *b);
+                       scaling == Scaling::kStrong ? "global batches" : "batches per worker",
+                       record::batch_text(*a), record::batch_text(*b));
   }
   return std::nullopt;
 }
@@ -170,9 +173,9 @@ void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
   if (!several_counts) return;
   if (!group.scaling) {
     group.refusals.push_back(
-        "no speedups: the table gives neither batch_per_worker nor global_batch, so it cannot be "
-        "told whether the global batch or the batch per worker was held fixed; --scaling strong or "
-        "weak says it");
+        "no speedups: the table gives neither batch_per_worker nor global_batch, so whether "
+        "the global batch or the batch per worker was fixed cannot be determined; state it with "
+        "--scaling strong or --scaling weak");
     return;
   }
   const auto series = series_by_batch(group, options);

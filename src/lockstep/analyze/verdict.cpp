@@ -9,8 +9,10 @@
 #include <set>
 #include <tuple>
 
+#include "lockstep/analyze/speedup_series.h"
 #include "lockstep/analyze/verdict_parts.h"
 #include "lockstep/base/units.h"
+#include "lockstep/record/measurement_columns.h"
 
 namespace lockstep::analyze {
 namespace {
@@ -25,8 +27,8 @@ std::string place(const std::string& device, std::optional<std::int64_t> workers
 /// worker count: workers of one host share its memory.
 void judge_memory(std::span<const Configuration> configurations, std::vector<Finding>& findings) {
   struct Limits {
-    std::int64_t largest = 0;
-    std::int64_t failed = 0;
+    double largest = 0;
+    double failed = 0;
   };
   std::map<std::tuple<std::string, std::string, std::optional<std::int64_t>>, Limits> limits;
   for (const Configuration& c : configurations) {
@@ -43,11 +45,11 @@ void judge_memory(std::span<const Configuration> configurations, std::vector<Fin
     if (limit.failed == 0) continue;
     findings.push_back(
         {Topic::kMemory,
-         fmt::format("{}: b = {} ran out of memory on {}{}.", std::get<0>(key), limit.failed,
-                     place(std::get<1>(key), std::get<2>(key)),
-                     limit.largest > 0
-                         ? fmt::format("; the largest that was run is b = {}", limit.largest)
-                         : "")});
+         fmt::format("{}: b = {} ran out of memory on {}{}.", std::get<0>(key),
+                     record::batch_text(limit.failed), place(std::get<1>(key), std::get<2>(key)),
+                     limit.largest > 0 ? fmt::format("; the largest that was run is b = {}",
+                                                     record::batch_text(limit.largest))
+                                       : "")});
   }
 }
 
@@ -128,8 +130,9 @@ std::string figure_text(const SpeedupPoint& point, TimeBasis basis) {
 std::string batch_text(const SpeedupPoint& point, const SpeedupGroup& group) {
   const Configuration& c = point.configuration;
   const bool strong = group.scaling == Scaling::kStrong;
-  const auto batch = strong ? c.global_batch : c.batch_per_worker;
-  return batch ? fmt::format("{} = {}", strong ? "B" : "b", *batch) : "batch unknown";
+  const std::optional<double> batch = fixed_batch(c, strong ? Scaling::kStrong : Scaling::kWeak);
+  return batch ? fmt::format("{} = {}", strong ? "B" : "b", record::batch_text(*batch))
+               : "batch unknown";
 }
 
 std::string devices_text(const Configuration& c) {

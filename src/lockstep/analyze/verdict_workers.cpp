@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "lockstep/analyze/speedup_series.h"
 #include "lockstep/analyze/verdict_parts.h"
 
 namespace lockstep::analyze {
@@ -91,12 +92,10 @@ std::size_t paying_index(const PointSeries& series, TimeBasis basis) {
 }
 
 std::vector<PointSeries> series_of(const SpeedupGroup& group) {
-  std::map<std::int64_t, PointSeries> series;
+  std::map<double, PointSeries> series;
   for (const SpeedupPoint& point : group.points) {
     if (!point.speedup || !group.scaling) continue;
-    const auto batch = *group.scaling == Scaling::kStrong ? point.configuration.global_batch
-                                                          : point.configuration.batch_per_worker;
-    series[batch.value_or(0)].push_back(&point);
+    series[fixed_batch(point.configuration, *group.scaling).value_or(0)].push_back(&point);
   }
   std::vector<PointSeries> result;
   for (auto& [batch, points] : series) {

@@ -16,6 +16,7 @@
 #include "lockstep/base/csv.h"
 #include "lockstep/base/error.h"
 #include "lockstep/import/model/measurement_units.h"
+#include "lockstep/record/measurement_columns.h"
 
 namespace lockstep::import {
 namespace {
@@ -115,8 +116,7 @@ class TableReader {
   /// The column of the table that a name stands for; notes keep their own name.
   std::string column_for(const std::string& field) {
     const std::string name = lower(trimmed(field));
-    const auto& known = record::measurement_columns();
-    if (std::find(known.begin(), known.end(), name) != known.end()) return name;
+    if (record::find_column(name) != nullptr) return name;
     const auto synonym = std::find_if(kSynonyms.begin(), kSynonyms.end(),
                                       [&](const Synonym& entry) { return entry.name == name; });
     if (synonym != kSynonyms.end()) {
@@ -156,41 +156,15 @@ class TableReader {
   }
 
   void set_field(record::Measurement& row, const std::string& column, const std::string& text) {
-    if (column == "model") {
-      row.model = text;
-    } else if (column == "dataset") {
-      row.dataset = text;
-    } else if (column == "device") {
-      row.device = text;
-    } else if (column == "metric") {
-      row.metric = text;
-    } else if (column == "unit") {
-      row.unit = text;
-    } else if (auto* number = number_field(row, column)) {
-      *number = positive_integer(column, text);
-    } else if (!column.empty()) {
-      row.notes[column] = text;
-    }
-  }
-
-  static std::optional<std::int64_t>* number_field(record::Measurement& row,
-                                                   const std::string& column) {
-    if (column == "nodes") return &row.nodes;
-    if (column == "workers") return &row.workers;
-    if (column == "batch_per_worker") return &row.batch_per_worker;
-    if (column == "global_batch") return &row.global_batch;
-    if (column == "examples") return &row.examples;
-    if (column == "epochs") return &row.epochs;
-    return nullptr;
-  }
-
-  std::int64_t positive_integer(const std::string& column, const std::string& text) const {
-    const double value = number(column, text);
-    if (value < 1 || value != std::floor(value) || value > 9e15) {
-      fail(fmt::format("{}: {} '{}' is not a whole number above zero", place(), column, text),
+    if (column.empty()) return;
+    const record::MeasurementColumn* known = record::find_column(column);
+    const bool needed = known != nullptr && known->role == record::ColumnRole::kAlways;
+    if (!needed) {
+      record::set_column(row, column, text);
+    } else if (!known->set(row, text)) {
+      fail(fmt::format("{}: {} '{}' is not {}", place(), column, text, known->wants),
            "leave the field empty where it is unknown");
     }
-    return static_cast<std::int64_t>(value);
   }
 
   double number(const std::string& what, const std::string& text) const {

@@ -28,12 +28,14 @@ class Rows {
     base_.device = run.device.value.value_or("");
     base_.nodes = run.nodes.value;
     base_.workers = run.workers.value;
-    base_.batch_per_worker = run.batch_per_worker.value;
+    if (run.batch_per_worker) {
+      base_.batch_per_worker = static_cast<double>(*run.batch_per_worker);
+    }
     base_.global_batch = run.global_batch.value;
     base_.examples = run.examples.value;
     base_.epochs = run.epochs_planned.value;
     base_.notes["format"] = run.format;
-    if (!run.label.empty()) base_.notes["run"] = run.label;
+    base_.run = run.label;
     if (run.workers) base_.notes["workers_from"] = provenance_name(run.workers.from);
   }
 
@@ -50,7 +52,7 @@ class Rows {
   void add_finite(const char* metric, double value, int epoch) {
     if (!std::isfinite(value)) return;
     record::Measurement& row = add(metric, value, "");
-    if (epoch > 0) row.notes["epoch"] = std::to_string(epoch);
+    if (epoch > 0) row.epoch = epoch;
   }
 
   void outcome(const record::EpochResult& result) {
@@ -72,8 +74,8 @@ void epoch_rows(const ImportedRun& run, Rows& rows) {
     const record::EpochResult& epoch = run.epochs[i];
     const bool warm_up = i == 0 && run.epochs.size() > 1;
     const auto mark = [&](record::Measurement& row) {
-      row.notes["epoch"] = std::to_string(epoch.epoch);
-      if (warm_up) row.notes["warm_up"] = "yes";
+      row.epoch = epoch.epoch;
+      row.warm_up = warm_up;
     };
     if (epoch.train_s > 0)
       mark(rows.add("epoch_time", epoch.train_s, "s", note_of(run, "epoch_time")));
@@ -130,8 +132,8 @@ void link_rows(const ImportedRun& run, Rows& rows) {
     for (const auto& [metric, value, unit] :
          {std::tuple{"collective_time", point.time_s, "s"}, {"busbw", point.busbw / 1e9, "GB/s"}}) {
       record::Measurement& row = rows.add(metric, value, unit);
-      row.notes["bytes"] = std::to_string(point.bytes);
-      row.notes["collective"] = run.collective;
+      row.bytes = static_cast<std::int64_t>(point.bytes);
+      row.collective = run.collective;
       if (point.in_place) row.notes["in_place"] = "yes";
     }
   }

@@ -48,7 +48,7 @@ double global_batch_of(const TableSeries& table, double workers) {
   if (table.scaling == Scaling::kStrong && table.global_batch) {
     return static_cast<double>(*table.global_batch);
   }
-  return static_cast<double>(table.batch_per_worker.value_or(0)) * workers;
+  return table.batch_per_worker.value_or(0) * workers;
 }
 
 enum class TimeOf { kTarget, kTotal, kEpoch };

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "lockstep/base/error.h"
+#include "lockstep/record/measurement_columns.h"
 
 namespace lockstep::predict {
 namespace {
@@ -53,7 +54,7 @@ bool two_batches(const std::vector<BatchTime>& times) {
 /// What a series is called but for its batch: series that share it differ in the batch alone.
 std::string name_at(const TableSeries& table, const std::string& batch) {
   std::string name = table.name;
-  const std::string own = fmt::format("b {}", table.batch_per_worker.value_or(0));
+  const std::string own = "b " + record::batch_text(table.batch_per_worker.value_or(0));
   const std::size_t at = name.find(own);
   return at == std::string::npos ? name + ", " + batch : name.replace(at, own.size(), batch);
 }
@@ -66,7 +67,7 @@ std::optional<TableSeries> derived(const std::vector<TableSeries>& measured,
   double smallest = 1e300;
   double largest = 0;
   for (const TableSeries& table : measured) {
-    const auto batch = static_cast<double>(*table.batch_per_worker);
+    const double batch = *table.batch_per_worker;
     smallest = std::min(smallest, batch);
     largest = std::max(largest, batch);
     // A rate in steps x workers for step times, in examples or epochs otherwise.
@@ -89,7 +90,7 @@ std::optional<TableSeries> derived(const std::vector<TableSeries>& measured,
   if (points.empty()) return std::nullopt;
   TableSeries result = measured.front();
   result.name = name_at(result, fmt::format("b {} (derived)", batch_per_worker));
-  result.batch_per_worker = batch_per_worker;
+  result.batch_per_worker = wanted;
   result.global_batch.reset();
   result.derived = true;
   // Those of another batch.
@@ -119,7 +120,7 @@ std::vector<TableSeries> series_at_batch(const std::vector<TableSeries>& measure
   }
   if (result.empty()) {
     throw Error(ErrorKind::kData,
-                fmt::format("a batch of {} per worker cannot be told from what was measured",
+                fmt::format("a batch of {} per worker cannot be derived from what was measured",
                             batch_per_worker),
                 "measure two batches per worker at the same number of workers");
   }

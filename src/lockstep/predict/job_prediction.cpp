@@ -18,12 +18,12 @@ void add_throughput(JobPrediction& job, const TableSeries& table,
       break;
     case Metric::kStepTime: {
       const bool strong = table.scaling == Scaling::kStrong;
-      const auto batch = strong ? table.global_batch : table.batch_per_worker;
+      const std::optional<double> batch = fixed_batch(table);
       if (!batch) {
         job.unknowns.push_back("throughput: the table gives no batch to go with the step time");
         break;
       }
-      const double per_step = static_cast<double>(*batch) * (strong ? 1 : job.scaling.workers);
+      const double per_step = *batch * (strong ? 1 : job.scaling.workers);
       job.throughput = mapped(job.metric, [&](double x) { return per_step / x; });
       break;
     }
@@ -80,7 +80,7 @@ std::optional<StepParts> parts_of(const JobPrediction& job, const TableSeries& t
     return std::nullopt;
   }
   const MeasuredPhases& last = table.phases.back();
-  const double batch = static_cast<double>(*table.batch_per_worker) * job.scaling.workers;
+  const double batch = *table.batch_per_worker * job.scaling.workers;
   StepParts parts;
   parts.step_s = mapped(*job.throughput, [&](double rate) { return batch / rate; });
   parts.compute_s = last.compute_s;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lockstep/record/scaling.h"
+
 namespace lockstep::predict {
 
 /// What a scaling series measures. All are turned into a rate (work per second), in which perfect
@@ -15,11 +17,10 @@ std::string_view metric_name(Metric metric);
 /// Nothing for metrics that do not scale with the number of workers (losses, accuracies).
 std::optional<Metric> metric_from_name(std::string_view name);
 
-/// Whether the batch per worker (weak) or the global batch (strong) stays fixed as workers grow.
-enum class Scaling { kWeak, kStrong };
+using record::Scaling;
 
 /// Work per second behind a measured value. With weak scaling a step is as much work as there are
-/// workers; with strong scaling it is one global batch whatever their number.
+/// workers; with strong scaling it is one global batch for any number of them.
 double rate_of(Metric metric, Scaling scaling, double workers, double value);
 /// The inverse: the value of the metric at a rate.
 double value_of(Metric metric, Scaling scaling, double workers, double rate);

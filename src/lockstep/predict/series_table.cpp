@@ -10,6 +10,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/statistics.h"
 #include "lockstep/predict/host_boundary.h"
+#include "lockstep/record/measurement_columns.h"
 
 namespace lockstep::predict {
 namespace {
@@ -20,25 +21,21 @@ std::string number_or_empty(const std::optional<std::int64_t>& value) {
   return value ? std::to_string(*value) : "";
 }
 
-std::string note(const Measurement& row, const std::string& column) {
-  const auto found = row.notes.find(column);
-  return found == row.notes.end() ? "" : found->second;
-}
-
 /// What two rows share when only their number of workers differs.
 std::string key_of(const Measurement& row, const std::string& series_column) {
-  if (!series_column.empty()) return note(row, series_column) + '\x1f' + row.metric;
+  if (!series_column.empty()) return record::column_text(row, series_column) + '\x1f' + row.metric;
   std::string key = row.model + '\x1f' + row.dataset + '\x1f' + row.device + '\x1f' + row.metric +
                     '\x1f' + row.unit + '\x1f' + number_or_empty(row.epochs) + '\x1f';
   // The batch that stays fixed: per worker where it is given, else global.
-  key += row.batch_per_worker ? "b" + std::to_string(*row.batch_per_worker)
+  key += row.batch_per_worker ? "b" + record::batch_text(*row.batch_per_worker)
                               : "B" + number_or_empty(row.global_batch);
-  for (const auto& [name, text] : row.notes) key += '\x1f' + name + '=' + text;
+  key += '\x1f' + row.source + '\x1f' + row.series;
+  for (const auto& [name, text] : record::settings_of(row)) key += '\x1f' + name + '=' + text;
   return key;
 }
 
 std::string name_of(const Measurement& row, const std::string& series_column) {
-  if (!series_column.empty()) return note(row, series_column);
+  if (!series_column.empty()) return record::column_text(row, series_column);
   std::string name;
   const auto add = [&](const std::string& text) {
     if (!text.empty()) name += (name.empty() ? "" : ", ") + text;
@@ -47,26 +44,24 @@ std::string name_of(const Measurement& row, const std::string& series_column) {
   add(row.dataset);
   add(row.device);
   if (row.batch_per_worker) {
-    add("b " + std::to_string(*row.batch_per_worker));
+    add("b " + record::batch_text(*row.batch_per_worker));
   } else if (row.global_batch) {
     add("B " + std::to_string(*row.global_batch));
   }
-  for (const auto& [column, text] : row.notes) {
-    if (column == "threads_per_worker") {
-      add(text + (text == "1" ? " thread" : " threads"));
-    } else if (column != "series" && column != "study" && column != "line") {
-      add(text);
-    }
+  add(row.source);
+  for (const auto& [column, text] : record::settings_of(row)) {
+    const bool threads = column == "threads_per_worker";
+    add(threads ? text + (text == "1" ? " thread" : " threads") : text);
   }
   return name.empty() ? "all rows" : name;
 }
 
 /// Says what stays fixed: a `scaling` column, else whichever batch does not change with workers.
 Scaling scaling_of(const std::vector<const Measurement*>& rows) {
-  const std::string stated = note(*rows.front(), "scaling");
-  if (stated == "strong") return Scaling::kStrong;
-  if (stated == "weak") return Scaling::kWeak;
-  std::set<std::int64_t> per_worker;
+  if (const auto stated = rows.front()->scaling; stated && *stated != Scaling::kMixed) {
+    return *stated;
+  }
+  std::set<double> per_worker;
   std::set<std::int64_t> global;
   for (const Measurement* row : rows) {
     if (row->batch_per_worker) per_worker.insert(*row->batch_per_worker);
@@ -77,8 +72,7 @@ Scaling scaling_of(const std::vector<const Measurement*>& rows) {
 }
 
 bool scaling_told(const std::vector<const Measurement*>& rows) {
-  const std::string stated = note(*rows.front(), "scaling");
-  return stated == "strong" || stated == "weak" ||
+  return rows.front()->scaling.has_value() ||
          std::any_of(rows.begin(), rows.end(), [](const Measurement* row) {
            return row->batch_per_worker || row->global_batch;
          });
@@ -120,8 +114,8 @@ TableSeries make_table_series(const std::vector<const Measurement*>& rows,
   table.global_batch = first.global_batch;
   table.examples = first.examples;
   table.epochs = first.epochs;
-  table.source = note(first, "source");
-  table.notes = first.notes;
+  table.source = first.source;
+  table.settings = record::settings_of(first);
   std::vector<ScalingPoint> points;
   for (const Measurement* row : rows) {
     const auto workers = static_cast<double>(*row->workers);
@@ -198,6 +192,12 @@ bool is_phase(const std::string& metric) {
 
 }  // namespace
 
+std::optional<double> fixed_batch(const TableSeries& table) {
+  if (table.scaling == Scaling::kWeak) return table.batch_per_worker;
+  if (!table.global_batch) return std::nullopt;
+  return static_cast<double>(*table.global_batch);
+}
+
 std::optional<double> epoch_seconds(const TableSeries& table, double workers, double rate,
                                     const std::optional<std::int64_t>& examples) {
   const double value = value_of(table.metric, table.scaling, workers, rate);
@@ -209,9 +209,9 @@ std::optional<double> epoch_seconds(const TableSeries& table, double workers, do
       return examples ? std::optional(count / value) : std::nullopt;
     case Metric::kStepTime: {
       const bool strong = table.scaling == Scaling::kStrong;
-      const auto batch = strong ? table.global_batch : table.batch_per_worker;
+      const std::optional<double> batch = fixed_batch(table);
       if (!batch || !examples) return std::nullopt;
-      return value * count / (static_cast<double>(*batch) * (strong ? 1 : workers));
+      return value * count / (*batch * (strong ? 1 : workers));
     }
     case Metric::kTotalTime:
       return std::nullopt;
@@ -247,7 +247,7 @@ std::vector<TableSeries> series_of(const std::vector<Measurement>& rows,
           row.value);
     }
     if (!row.workers || !metric_from_name(row.metric)) continue;
-    if (!series_column.empty() && row.notes.count(series_column) == 0) {
+    if (!series_column.empty() && record::column_text(row, series_column).empty()) {
       throw Error(ErrorKind::kData, fmt::format("the table has no column '{}'", series_column),
                   "name a column of the table after --series-column, or leave it out");
     }

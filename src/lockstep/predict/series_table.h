@@ -30,26 +30,29 @@ struct TableSeries {
   std::string model;
   std::string device;
   ScalingSeries series;
-  std::optional<std::int64_t> batch_per_worker;
+  std::optional<double> batch_per_worker;
   std::optional<std::int64_t> global_batch;
   std::optional<std::int64_t> examples;
   std::optional<std::int64_t> epochs;
   /// No run had this batch: the values at measured counts are derived from other batches.
   bool derived = false;
-  std::string source;                        ///< the table's `source` column, for grouping
-  std::map<std::string, std::string> notes;  ///< columns beyond the known ones, as in its first row
-  std::vector<WholeRun> whole_runs;          ///< see most_direct()
-  std::vector<MeasuredPhases> phases;        ///< ascending counts; empty where none were measured
+  std::string source;                           ///< the table's `source` column, for grouping
+  std::map<std::string, std::string> settings;  ///< see record::settings_of(), of its first row
+  std::vector<WholeRun> whole_runs;             ///< see most_direct()
+  std::vector<MeasuredPhases> phases;  ///< ascending counts; empty where none were measured
   /// What whole runs take beyond their epochs recurs with each (validation), not once (start-up).
   bool overhead_grows = false;
 };
+
+/// B with strong scaling, b with weak scaling; nothing when the table does not give it.
+std::optional<double> fixed_batch(const TableSeries& table);
 
 /// Seconds of one pass over the data at a rate of the series; nothing when the table does not say
 /// how many examples that is.
 std::optional<double> epoch_seconds(const TableSeries& table, double workers, double rate,
                                     const std::optional<std::int64_t>& examples);
 
-/// Groups rows into series. With `series_column` (a column beyond the known ones) the rows of one
+/// Groups rows into series. With `series_column` the rows of one
 /// value of it and one metric form a series; without, those that agree in all but workers, nodes
 /// and value. Rows without workers or whose metric does not scale are left out. In order of first
 /// appearance. Throws kData when the column is absent or nothing is left.

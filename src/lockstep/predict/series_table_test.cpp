@@ -37,8 +37,8 @@ TEST(SeriesTable, GroupsRowsThatDifferOnlyInWorkers) {
 
 TEST(SeriesTable, ASeriesColumnNamesTheSeries) {
   std::vector<record::Measurement> rows{row(1, 10), row(2, 6), row(1, 9)};
-  rows[0].notes["series"] = rows[1].notes["series"] = "s1";
-  rows[2].notes["series"] = "s2";
+  rows[0].series = rows[1].series = "s1";
+  rows[2].series = "s2";
   const auto table = series_of(rows, "series");
   ASSERT_EQ(table.size(), 2u);
   EXPECT_EQ(table[0].name, "s1");

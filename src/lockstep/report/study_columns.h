@@ -58,14 +58,14 @@ void add_configuration_columns(TableBuilder<Row>& builder,
   builder
       .column({"device", "", "device", Align::kLeft, ""},
               [of](const Row& row) { return Cell(of(row).device); })
-      .column({"setting", "", "setting", Align::kLeft, "notes that tell configurations apart"},
+      .column({"setting", "", "setting", Align::kLeft, "settings that tell configurations apart"},
               [of](const Row& row) { return Cell(of(row).variant); })
       .column({"epochs", "", "epochs", Align::kRight, "epochs of the run"},
               [of](const Row& row) { return count(of(row).epochs); })
       .column({"N", "", "workers", Align::kRight, "workers, one device each"},
               [of](const Row& row) { return count(of(row).workers); })
       .column({"b", "", "batch_per_worker", Align::kRight, "batch per worker"},
-              [of](const Row& row) { return count(of(row).batch_per_worker); })
+              [of](const Row& row) { return batch_cell(of(row).batch_per_worker); })
       .column({"B", "", "global_batch", Align::kRight, "global batch"},
               [of](const Row& row) { return count(of(row).global_batch); });
 }

@@ -45,7 +45,7 @@ std::string speedup_terms(const std::vector<SpeedupRow>& rows) {
   if (baselines.empty() || !first.scaling) return "";
   const bool strong = *first.scaling == Scaling::kStrong;
   return fmt::format(
-      "; {} scaling ({}); baseline {} at the same {}", analyze::scaling_name(*first.scaling),
+      "; {} scaling ({}); baseline {} at the same {}", record::scaling_name(*first.scaling),
       strong ? "B fixed, b = B/N" : "b fixed, B = N b",
       baselines.size() == 1 ? fmt::format("T({})", *baselines.begin()) : "T(N0), N0 in its column",
       strong ? "B" : "b");

@@ -6,6 +6,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
+#include "lockstep/record/measurement_columns.h"
 #include "lockstep/report/render.h"
 #include "lockstep/report/text_width.h"
 
@@ -33,6 +34,12 @@ Cell count(std::int64_t value) {
 
 Cell count(const std::optional<std::int64_t>& value) {
   return value ? count(*value) : Cell{};
+}
+
+Cell batch_cell(const std::optional<double>& value) {
+  if (!value) return {};
+  if (*value == std::floor(*value)) return count(static_cast<std::int64_t>(*value));
+  return {record::batch_text(*value), *value};
 }
 
 Format format_from_name(std::string_view name) {

@@ -33,6 +33,8 @@ Cell significant(double value);
 /// A whole number, digits grouped for people: 50,000.
 Cell count(std::int64_t value);
 Cell count(const std::optional<std::int64_t>& value);
+/// A batch per worker, which may be a fraction.
+Cell batch_cell(const std::optional<double>& value);
 
 struct Column {
   std::string header{};  ///< for people: "epoch time"

@@ -1,8 +1,10 @@
 #include "lockstep/store/imports.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lockstep/record/measurement_columns.h"
 #include "lockstep/store/connection.h"
 #include "lockstep/store/run_rows.h"
 
@@ -28,11 +30,21 @@ std::string configuration_text(const record::Measurement& row) {
   if (!row.device.empty()) out["device"] = row.device;
   put(out, "nodes", row.nodes);
   put(out, "workers", row.workers);
-  put(out, "batch_per_worker", row.batch_per_worker);
+  if (const auto batch = row.batch_per_worker) {
+    // Whole batches as integers, as earlier versions wrote and read them.
+    const bool whole = *batch == std::floor(*batch);
+    out["batch_per_worker"] = whole ? json(static_cast<std::int64_t>(*batch)) : json(*batch);
+  }
   put(out, "global_batch", row.global_batch);
   put(out, "examples", row.examples);
   put(out, "epochs", row.epochs);
-  if (!row.notes.empty()) out["notes"] = row.notes;
+  // Further columns stand among the notes, as text: stores of earlier versions have the same form.
+  std::map<std::string, std::string> notes = row.notes;
+  for (const record::MeasurementColumn& column : record::measurement_columns()) {
+    if (column.role == record::ColumnRole::kAlways) continue;
+    if (std::string text = column.text(row); !text.empty()) notes[std::string(column.name)] = text;
+  }
+  if (!notes.empty()) out["notes"] = notes;
   if (row.line != 0) out["line"] = row.line;
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -53,10 +65,12 @@ record::Measurement measurement(const Statement& row) {
     take(in, "global_batch", out.global_batch);
     take(in, "examples", out.examples);
     take(in, "epochs", out.epochs);
-    out.notes = in.value("notes", out.notes);
+    for (const auto& [name, text] : in.value("notes", std::map<std::string, std::string>{})) {
+      if (!text.empty()) record::set_column(out, name, text);
+    }
     out.line = in.value("line", out.line);
   }
-  out.notes["run"] = std::to_string(row.integer(0));
+  out.run = std::to_string(row.integer(0));
   return out;
 }
 

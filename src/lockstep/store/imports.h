@@ -58,8 +58,8 @@ void update_facts(const std::string& store_path, std::int64_t id,
 /// Where a run came from; nothing for a run of our own.
 std::optional<ImportSource> import_source(const std::string& store_path, std::int64_t run);
 
-/// The rows of imported runs, as they were added, with the note "run"; those of `ids`, or of all
-/// when it is empty. Runs of our own have none here.
+/// The rows of imported runs, as they were added, with `run` set to their id; those of `ids`, or of
+/// all when it is empty. Runs of our own have none here.
 std::vector<record::Measurement> imported_measurements(const std::string& store_path,
                                                        std::span<const std::int64_t> ids = {});
 

@@ -22,7 +22,7 @@ ImportedRecord record_of(const std::string& digest, const std::string& part = ""
   row.metric = "epoch_time";
   row.value = 4;
   row.unit = "s";
-  row.notes["epoch"] = "1";
+  row.epoch = 1;
   run.measurements = {row};
   return run;
 }
@@ -87,8 +87,8 @@ TEST_F(StoreTest, MeasurementsComeBackAsTheyWere) {
   EXPECT_EQ(rows[0].workers, 4);
   EXPECT_FALSE(rows[0].global_batch);
   EXPECT_EQ(rows[0].value, 4);
-  EXPECT_EQ(rows[0].notes.at("epoch"), "1");
-  EXPECT_EQ(rows[0].notes.at("run"), std::to_string(added[0].run));
+  EXPECT_EQ(rows[0].epoch, 1);
+  EXPECT_EQ(rows[0].run, std::to_string(added[0].run));
   const std::int64_t other[] = {added[0].run + 1};
   EXPECT_TRUE(imported_measurements(path(), other).empty());
 }

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "lockstep/analyze/configuration.h"
 #include "lockstep/import/run_record.h"
 #include "lockstep/import/run_settings.h"
 #include "lockstep/measure/machine.h"
@@ -156,7 +155,7 @@ void CommandRecord::complete(const CommandEnd& end, const import::ImportedFile& 
   if (run.epochs.size() == 1) {
     for (record::Measurement& row : out.measurements) {
       const bool timed = row.metric == "epoch_time" || row.metric == "throughput";
-      if (timed) row.notes[std::string(analyze::kContainsWarmUp)] = "yes";
+      if (timed) row.contains_warm_up = true;
     }
   }
   store::complete_import(context_.store_path, sink_.run_id(), out);

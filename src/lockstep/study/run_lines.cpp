@@ -15,7 +15,7 @@ namespace {
 std::optional<double> median_of(const std::vector<record::Measurement>& rows, const char* metric) {
   std::vector<double> values;
   for (const record::Measurement& row : rows) {
-    if (row.metric == metric && !row.notes.contains("warm_up")) values.push_back(row.value);
+    if (row.metric == metric && !row.warm_up) values.push_back(row.value);
   }
   if (values.empty()) return std::nullopt;
   return median(values);

@@ -59,17 +59,14 @@ void add_calibrations(LineChart& chart, const PageSource& source) {
 void add_imported(LineChart& chart, const PageSource& source) {
   std::map<std::string, Series> lines;
   for (const record::Measurement& row : source.rows) {
-    if (row.metric != "busbw") continue;
-    const auto bytes = row.notes.find("bytes");
-    if (bytes == row.notes.end()) continue;
-    const auto kind = row.notes.find("collective");
+    if (row.metric != "busbw" || !row.bytes) continue;
     const std::string name =
-        fmt::format("{}{}{}", kind == row.notes.end() ? "collective" : kind->second,
+        fmt::format("{}{}{}", row.collective.empty() ? "collective" : row.collective,
                     row.workers ? fmt::format(", {} workers", *row.workers) : "",
                     row.device.empty() ? "" : ", " + row.device);
     Series& line = lines[name];
     line.name = name;
-    const double x = std::strtod(bytes->second.c_str(), nullptr);
+    const auto x = static_cast<double>(*row.bytes);
     if (x > 0 && row.value > 0) line.points.push_back({x, row.value, {}, {}, ""});
   }
   for (auto& [name, line] : lines) {

@@ -27,7 +27,7 @@ std::optional<double> peak_memory(const PageContext& context, const Configuratio
     const record::RunSpec& spec = digest.run.started.spec;
     if (!digest.run.ended || digest.run.ended->peak_memory_bytes <= 0) continue;
     if (spec.recipe != c.model || spec.device != c.device || spec.workers != c.workers ||
-        spec.batch_per_worker != c.batch_per_worker) {
+        static_cast<double>(spec.batch_per_worker) != c.batch_per_worker) {
       continue;
     }
     most = std::max(most.value_or(0), static_cast<double>(digest.run.ended->peak_memory_bytes));
@@ -81,7 +81,7 @@ LineChart ladder_lines(const std::vector<Rung>& rungs, bool memory) {
                    : Axis{"throughput", "examples/s", Scale::kLinear, true};
   std::map<std::string, Series> lines;
   for (const Rung& rung : rungs) {
-    const auto x = static_cast<double>(*rung.configuration.batch_per_worker);
+    const double x = *rung.configuration.batch_per_worker;
     if (rung.out_of_memory) {
       chart.marks.push_back({'x', x, fmt::format("b = {:g}: out of memory", x)});
       continue;

@@ -19,7 +19,7 @@ bool is_of(const analyze::Configuration& c, const TableSeries& series, const Can
                                  : c.batch_per_worker == series.batch_per_worker;
   return same_batch && c.model == series.model && c.device == series.device &&
          static_cast<double>(c.workers.value_or(0)) == one.workers &&
-         !contradicts(series.notes, c.variant);
+         !contradicts(series.settings, c.variant);
 }
 
 /// The mean of several settings of the candidate.

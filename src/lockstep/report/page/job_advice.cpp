@@ -116,7 +116,7 @@ std::optional<double> room_of(const PageSource& source, const std::string& model
 std::set<std::string> differing_notes(const std::vector<TableSeries>& series) {
   std::map<std::string, std::set<std::string>> values;
   for (const TableSeries& one : series) {
-    for (const auto& [name, value] : one.notes) values[name].insert(value);
+    for (const auto& [name, value] : one.settings) values[name].insert(value);
   }
   std::set<std::string> names;
   for (const auto& [name, different] : values) {

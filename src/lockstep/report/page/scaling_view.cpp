@@ -144,7 +144,7 @@ bool same_series(const predict::TableSeries& series, const SpeedupGroup& group,
   const analyze::Configuration& c = points.front()->configuration;
   const bool strong = group.scaling == Scaling::kStrong;
   return series.model == group.model && series.device == group.device &&
-         !contradicts(series.notes, group.variant) &&
+         !contradicts(series.settings, group.variant) &&
          (series.scaling == predict::Scaling::kStrong) == strong &&
          (strong ? series.global_batch == c.global_batch
                  : series.batch_per_worker == c.batch_per_worker);

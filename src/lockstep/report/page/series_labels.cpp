@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <map>
 
+#include "lockstep/record/measurement_columns.h"
+
 namespace lockstep::report {
 namespace {
 
-std::string batch_part(bool strong, const std::optional<std::int64_t>& local,
+std::string batch_part(bool strong, const std::optional<double>& local,
                        const std::optional<std::int64_t>& global) {
   if (strong && global) return fmt::format("B = {}", *global);
-  if (!strong && local) return fmt::format("b = {}", *local);
+  if (!strong && local) return "b = " + record::batch_text(*local);
   if (global) return fmt::format("B = {}", *global);
-  if (local) return fmt::format("b = {}", *local);
+  if (local) return "b = " + record::batch_text(*local);
   return "";
 }
 
@@ -29,7 +31,7 @@ std::string joined(const LabelParts& parts) {
 
 LabelParts label_parts(const predict::TableSeries& series, const std::set<std::string>& told) {
   std::string setting;
-  for (const auto& [name, value] : series.notes) {
+  for (const auto& [name, value] : series.settings) {
     if (told.count(name) != 0) setting += (setting.empty() ? "" : ", ") + name + "=" + value;
   }
   return {series.device, setting,
