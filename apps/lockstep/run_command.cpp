@@ -28,7 +28,7 @@ struct RunRequest {
   bool watch = true;
 };
 
-void check(const RunRequest& request, const std::vector<std::string>& words) {
+void check_run(const RunRequest& request, const std::vector<std::string>& words) {
   if (words.empty()) {
     throw Error(ErrorKind::kUsage, "lockstep run needs a command",
                 "write it after --: lockstep run -n 2 -- torchrun --nproc-per-node {workers} "
@@ -85,7 +85,7 @@ int exit_code_of(const study::CommandOutcome& outcome) {
   return outcome.status.signal != 0 ? 128 + outcome.status.signal : outcome.status.code;
 }
 
-void print_json(Console& console, const study::CommandOutcome& outcome) {
+void print_run_json(Console& console, const study::CommandOutcome& outcome) {
   nlohmann::json out{{"run", outcome.run},
                      {"status", status_text(outcome)},
                      {"exit_code", exit_code_of(outcome)},
@@ -98,8 +98,8 @@ void print_json(Console& console, const study::CommandOutcome& outcome) {
   console.out(out.dump(2));
 }
 
-void print_text(Console& console, const std::string& store_path,
-                const study::CommandOutcome& outcome) {
+void print_run_text(Console& console, const std::string& store_path,
+                    const study::CommandOutcome& outcome) {
   std::string text =
       fmt::format("run {} in {}: {} after {}", outcome.run, store_path, status_text(outcome),
                   format_seconds(Seconds(outcome.end.seconds)));
@@ -116,8 +116,8 @@ void print_text(Console& console, const std::string& store_path,
   }
 }
 
-void run(const RunRequest& request, const GlobalOptions& global) {
-  check(request, global.after_dashes);
+void run_once(const RunRequest& request, const GlobalOptions& global) {
+  check_run(request, global.after_dashes);
   std::signal(SIGPIPE, SIG_IGN);
   const SystemClock clock;
   Console console(clock);
@@ -145,9 +145,9 @@ void run(const RunRequest& request, const GlobalOptions& global) {
                            }
                          });
   if (global.json) {
-    print_json(console, outcome);
+    print_run_json(console, outcome);
   } else {
-    print_text(console, global.store_path, outcome);
+    print_run_text(console, global.store_path, outcome);
   }
   if (const int code = exit_code_of(outcome); code != 0) throw CommandExit{code};
 }
@@ -191,7 +191,7 @@ void add_run_command(CLI::App& app, const GlobalOptions& global) {
   command.add_flag_callback(
       "--no-watch", [request] { request->watch = false; },
       "Do not measure PyTorch processes from inside");
-  set_action(command, [request, &global] { run(*request, global); });
+  set_action(command, [request, &global] { run_once(*request, global); });
 }
 
 }  // namespace lockstep::cli

@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kLongestFirstLine = 64 * 1024;
 
 /// The run that was started at the same nanosecond, if the store has it.
-std::optional<std::int64_t> known_run(const std::string& store_path,
-                                      const record::RunStarted& started) {
+std::optional<std::int64_t> stored_run(const std::string& store_path,
+                                       const record::RunStarted& started) {
   std::error_code ignored;
   if (!std::filesystem::exists(store_path, ignored)) return std::nullopt;
   for (const RunSummary& run : Store(store_path).runs()) {
@@ -67,7 +67,7 @@ StoredRecord store_run_record(const std::string& path, const std::string& store_
     }
     if (!event) continue;
     if (const auto* started = std::get_if<record::RunStarted>(&*event); started && !writer) {
-      if (const auto known = known_run(store_path, *started)) return {*known, false, true};
+      if (const auto known = stored_run(store_path, *started)) return {*known, false, true};
       writer.emplace(store_path, label_of(study, started->spec));
     }
     if (!writer) continue;

@@ -23,7 +23,8 @@ nlohmann::json ask(const Clock& clock) {
   }
 }
 
-void check(const std::vector<std::string>& known, const std::string& name, const char* what) {
+void require_known(const std::vector<std::string>& known, const std::string& name,
+                   const char* what) {
   if (known.empty() || name.empty()) return;
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
   throw Error(ErrorKind::kUsage, fmt::format("there is no {} '{}'", what, name),
@@ -43,8 +44,8 @@ void check_names(const std::vector<StudyRequest>& parts, const Clock& clock) {
   const auto schedules = answer.value("schedules", std::vector<std::string>{});
   for (const StudyRequest& part : parts) {
     if (part.is_foreign()) continue;
-    check(recipes, part.train.spec.recipe, "recipe");
-    check(schedules, part.train.spec.schedule, "learning-rate schedule");
+    require_known(recipes, part.train.spec.recipe, "recipe");
+    require_known(schedules, part.train.spec.schedule, "learning-rate schedule");
   }
 }
 
