@@ -137,6 +137,7 @@ void CommandRecord::complete(const CommandEnd& end, const import::ImportedFile& 
     run.total_s = end.seconds;
     run.notes["total_time"] = "whole run: duration of the command, start-up included";
   }
+  if (started_.spec.queue_wait_s >= 0) run.queue_wait_s = started_.spec.queue_wait_s;
   import::RunRecord record = import::to_record(run, output_.path().string());
   store::ImportedRecord out;
   // Two runs may write the same text.
