@@ -192,7 +192,7 @@ std::string described(const Advice& advice, const Candidate& one) {
                      hours ? " device-hours" : "");
 }
 
-void explain(Advice& advice, const AdviceQuestion& question) {
+void explain_choice(Advice& advice, const AdviceQuestion& question) {
   const Candidate& chosen = advice.candidates[advice.chosen];
   if (!advice.feasible) {
     advice.why.push_back(
@@ -384,7 +384,7 @@ Advice advise(const AdviceQuestion& question) {
   });
   if (run != order.end()) advice.best_measured = *run;
   advice.feasible = feasible(advice.candidates[advice.chosen]);
-  explain(advice, question);
+  explain_choice(advice, question);
   say_what_would_change(advice, question);
   add_caveats(advice, question);
   advice.next = find_next(question, advice);

@@ -12,11 +12,11 @@
 namespace lockstep::study {
 namespace {
 
-constexpr Seconds kAnswerTimeout{60};
+constexpr Seconds kNamesTimeout{60};
 
 nlohmann::json ask(const Clock& clock) {
   try {
-    return nlohmann::json::parse(launch::worker_answer({"names"}, kAnswerTimeout, clock), nullptr,
+    return nlohmann::json::parse(launch::worker_answer({"names"}, kNamesTimeout, clock), nullptr,
                                  false);
   } catch (const Error&) {
     return {};

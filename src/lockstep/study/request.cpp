@@ -16,14 +16,14 @@
 namespace lockstep::study {
 namespace {
 
-constexpr std::int64_t kMostWorkers = 65'536;
+constexpr std::int64_t kMostStudyWorkers = 65'536;
 constexpr std::int64_t kLargestBatch = 1 << 24;
 constexpr int kMostEpochs = 1'000'000;
 constexpr int kStepsOfARung = 3;
 
 std::vector<int> worker_counts(const StudyRequest& request) {
   std::vector<int> counts;
-  for (const std::int64_t count : parse_counts(request.workers, "--workers", kMostWorkers)) {
+  for (const std::int64_t count : parse_counts(request.workers, "--workers", kMostStudyWorkers)) {
     counts.push_back(static_cast<int>(count));
   }
   return counts;
@@ -224,7 +224,7 @@ Sweep sweep_of(const StudyRequest& request) {
   }
   if (!request.global_batch.empty()) {
     sweep.global_batches =
-        parse_counts(request.global_batch, "--global-batch", kLargestBatch * kMostWorkers);
+        parse_counts(request.global_batch, "--global-batch", kLargestBatch * kMostStudyWorkers);
   }
   sweep.strategies = {""};
   if (!request.is_foreign()) sweep.strategies = parse_names(request.strategy, "--strategy");

@@ -13,7 +13,7 @@
 namespace lockstep::study {
 namespace {
 
-using Phase = launch::JobState::Phase;
+using JobPhase = launch::JobState::Phase;
 
 /// Where the ranks of a job are watched from. It stays when the process of the study is lost.
 std::string watch_folder(const launch::JobFiles& files) {
@@ -42,12 +42,12 @@ class CommandJob final : public WatchedJob {
   ExecutedRun collect(const launch::JobState& state) override {
     output_.scan();
     CommandEnd end;
-    end.clean = state.phase == Phase::kEnded && state.exit_code == 0;
+    end.clean = state.phase == JobPhase::kEnded && state.exit_code == 0;
     const std::int64_t now = context_.clock.wall();
     const std::int64_t began = state.started_wall_ns != 0 ? state.started_wall_ns : now;
     const std::int64_t ended = state.ended_wall_ns != 0 ? state.ended_wall_ns : now;
     end.seconds = static_cast<double>(std::max<std::int64_t>(0, ended - began)) * 1e-9;
-    end.problem = state.phase == Phase::kLost
+    end.problem = state.phase == JobPhase::kLost
                       ? fmt::format("the job ended as {}", state.word)
                       : fmt::format("the command ended with exit code {}", state.exit_code);
     if (!output_.last_line().empty()) end.problem += "; its last line: " + output_.last_line();

@@ -12,7 +12,7 @@ namespace lockstep::study {
 namespace {
 
 namespace fs = std::filesystem;
-using Phase = launch::JobState::Phase;
+using JobPhase = launch::JobState::Phase;
 
 constexpr int kLookMs = 1000;
 
@@ -98,7 +98,7 @@ ExecutedRun SlurmExecutor::run(const PlannedRun& planned, const store::RunLabel&
   const std::unique_ptr<WatchedJob> job = jobs_->watch(planned, label, files, prefix);
   while (true) {
     const launch::JobState state = queue_.state(*ticket, files);
-    if (state.phase == Phase::kEnded || state.phase == Phase::kLost) {
+    if (state.phase == JobPhase::kEnded || state.phase == JobPhase::kLost) {
       context_.console.clear_status();
       ExecutedRun executed = job->collect(state);
       submitted_.erase(files.stem);
@@ -111,7 +111,7 @@ ExecutedRun SlurmExecutor::run(const PlannedRun& planned, const store::RunLabel&
     }
     if (!job->show()) {
       context_.console.set_status(prefix +
-                                  (state.phase == Phase::kWaiting
+                                  (state.phase == JobPhase::kWaiting
                                        ? "waiting in the queue " + in_brackets(state.reason)
                                        : "starting"));
     }

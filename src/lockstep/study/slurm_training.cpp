@@ -15,7 +15,7 @@
 namespace lockstep::study {
 namespace {
 
-using Phase = launch::JobState::Phase;
+using JobPhase = launch::JobState::Phase;
 
 /// Follows the record that a job writes, for the status line.
 class RecordTail {
@@ -116,10 +116,10 @@ ExecutedRun TrainingJob::collect(const launch::JobState& state) {
     }
   }
   const bool done = ended && ended->status == record::RunStatus::kDone && state.exit_code == 0 &&
-                    state.phase == Phase::kEnded && problem.empty();
+                    state.phase == JobPhase::kEnded && problem.empty();
   if (!done && problem.empty()) {
-    problem = state.phase == Phase::kLost ? fmt::format("the job ended as {}", state.word)
-                                          : last_line(files_.log());
+    problem = state.phase == JobPhase::kLost ? fmt::format("the job ended as {}", state.word)
+                                             : last_line(files_.log());
     if (problem.empty()) problem = fmt::format("the job ended with exit code {}", state.exit_code);
     store.write(record::WorkerError{0, "worker", problem, "its log is " + files_.log()});
   }
