@@ -212,7 +212,11 @@ ExecutedRun CommandRecord::finish(const CommandEnd& end) {
   }
   const import::ImportedFile file = read_output();
   watch::WatchedRun watched;
-  if (!end.records.empty()) watched = watch::merge_ranks(watch::read_run_records(end.records));
+  if (!end.records.empty()) {
+    watch::RunRecords records = watch::read_run_records(end.records);
+    // Of a program without PyTorch nothing was to be expected.
+    if (records.torch_imported) watched = watch::merge_ranks(std::move(records));
+  }
   has_figures_ = file.format != kWallTime || !watched.steps.empty();
   if (!has_figures_ && output_.out_of_memory()) {
     return fail(end, RunEnd::kOutOfMemory, "the command ran out of memory");
