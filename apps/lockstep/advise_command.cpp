@@ -11,14 +11,14 @@
 #include "command.h"
 #include "host_capacity.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/quantities.h"
+#include "lockstep/base/terminal.h"
 #include "lockstep/base/units.h"
 #include "lockstep/predict/advice.h"
 #include "lockstep/report/page/choice_quality.h"
 #include "measured_series.h"
 #include "predict_output.h"
-#include "quantities.h"
 #include "target_epochs.h"
-#include "terminal.h"
 
 namespace lockstep::cli {
 namespace {

@@ -7,11 +7,11 @@
 
 #include "command.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/output_file.h"
+#include "lockstep/base/terminal.h"
 #include "lockstep/import/measurements_table.h"
 #include "lockstep/report/study_tables.h"
-#include "output_file.h"
 #include "stored_measurements.h"
-#include "terminal.h"
 
 namespace lockstep::cli {
 namespace {

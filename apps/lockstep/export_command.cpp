@@ -8,13 +8,13 @@
 
 #include "command.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/output_file.h"
 #include "lockstep/import/scan/event_file.h"
 #include "lockstep/import/scan/trace_file.h"
 #include "lockstep/report/measurements_csv.h"
 #include "lockstep/report/run_export.h"
 #include "lockstep/store/imports.h"
 #include "lockstep/store/store.h"
-#include "output_file.h"
 
 namespace lockstep::cli {
 namespace {

@@ -7,16 +7,20 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
-#include "import_paths.h"
-#include "import_store.h"
-#include "import_summary.h"
 #include "lockstep/base/error.h"
+#include "lockstep/import/import_paths.h"
+#include "lockstep/import/import_store.h"
+#include "lockstep/import/import_summary.h"
 #include "lockstep/import/merge_ranks.h"
 #include "lockstep/import/run_record.h"
-#include "record_import.h"
+#include "lockstep/store/record_import.h"
 
 namespace lockstep::cli {
 namespace {
+
+using import::FileOutcome;
+using import::ImportPath;
+using import::ImportTotals;
 
 struct ImportRequest {
   std::vector<std::string> paths;
@@ -29,19 +33,19 @@ struct ImportRequest {
   bool replace = false;
 };
 
-import::ImportOptions reader_options(const ImportRequest& request){import::ImportOptions options;
-options.format = request.format;
-options.pattern = request.pattern;
-for (const std::string& setting : request.settings) {
-  const std::size_t equals = setting.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw Error(ErrorKind::kUsage, fmt::format("--set {} is not NAME=VALUE", setting),
-                "write --set workers=4");
+auto reader_options(const ImportRequest& request) {
+  std::map<std::string, std::string> facts;
+  for (const std::string& setting : request.settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw Error(ErrorKind::kUsage, fmt::format("--set {} is not NAME=VALUE", setting),
+                  "write --set workers=4");
+    }
+    facts[setting.substr(0, equals)] = setting.substr(equals + 1);
   }
-  options.settings[setting.substr(0, equals)] = setting.substr(equals + 1);
+  return import::ImportOptions{
+      .format = request.format, .pattern = request.pattern, .settings = std::move(facts)};
 }
-return options;
-}  // namespace
 
 void print_formats(const import::Registry& registry, bool json) {
   if (json) {
@@ -107,15 +111,16 @@ void name_after_study(const std::string& study, std::vector<FileOutcome>& outcom
 
 void print_outcomes(const GlobalOptions& global, const ImportRequest& request,
                     const std::vector<FileOutcome>& outcomes) {
-  const ImportTotals totals = import_totals(outcomes);
+  const ImportTotals totals = import::import_totals(outcomes);
   if (global.json) {
     nlohmann::json out{
         {"added", totals.added}, {"known", totals.known}, {"files", nlohmann::json::array()}};
-    for (const FileOutcome& outcome : outcomes) out["files"].push_back(summary_json(outcome));
+    for (const FileOutcome& outcome : outcomes)
+      out["files"].push_back(import::summary_json(outcome));
     fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
-  for (const FileOutcome& outcome : outcomes) fmt::print("{}", summary_text(outcome));
+  for (const FileOutcome& outcome : outcomes) fmt::print("{}", import::summary_text(outcome));
   if (request.dry_run) {
     fmt::print("nothing stored (--dry-run)\n");
   } else {
@@ -158,12 +163,13 @@ void report_failures(const std::vector<ImportPath>& paths,
 void import_own_records(const GlobalOptions& global, const ImportRequest& request,
                         std::vector<ImportPath>& paths) {
   std::erase_if(paths, [&](const ImportPath& path) {
-    if (!request.format.empty() || !is_run_record(path.path)) return false;
+    if (!request.format.empty() || !store::is_run_record(path.path)) return false;
     if (request.dry_run) {
       console_line(global, fmt::format("{}: the record of a lockstep run", path.path));
       return true;
     }
-    const StoredRecord stored = store_run_record(path.path, global.store_path, request.study);
+    const store::StoredRecord stored =
+        store::store_run_record(path.path, global.store_path, request.study);
     console_line(global, fmt::format("{}: {} {} in {}{}", path.path,
                                      stored.fresh ? "stored as run" : "known already as run",
                                      stored.run, global.store_path,
@@ -181,7 +187,7 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
   if (request.paths.empty()) {
     throw Error(ErrorKind::kUsage, "lockstep import needs a file", "see lockstep import --help");
   }
-  std::vector<ImportPath> paths = expand_paths(request.paths);
+  std::vector<ImportPath> paths = import::expand_paths(request.paths);
   import_own_records(global, request, paths);
   if (paths.empty()) return;
   std::vector<FileOutcome> outcomes = read_all(importer, paths);
@@ -189,12 +195,13 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
     require_workers(outcomes);
     name_after_study(request.study, outcomes);
   }
-  if (!request.dry_run) store_outcomes(global.store_path, request.study, request.replace, outcomes);
+  if (!request.dry_run)
+    import::store_outcomes(global.store_path, request.study, request.replace, outcomes);
   print_outcomes(global, request, outcomes);
   report_failures(paths, outcomes);
 }
 
-}  // namespace lockstep::cli
+}  // namespace
 
 void add_import_command(CLI::App& app, const GlobalOptions& global) {
   const auto request = std::make_shared<ImportRequest>();

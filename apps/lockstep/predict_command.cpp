@@ -9,13 +9,13 @@
 
 #include "command.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/terminal.h"
 #include "lockstep/predict/batch_transfer.h"
 #include "measured_series.h"
 #include "predict_device.h"
 #include "predict_epochs.h"
 #include "predict_output.h"
 #include "predict_phases.h"
-#include "terminal.h"
 
 namespace lockstep::cli {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "command_fixture.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/quantities.h"
 #include "lockstep/record/event.h"
 #include "lockstep/store/calibrations.h"
 #include "lockstep/store/run_writer.h"
-#include "quantities.h"
 
 namespace lockstep::cli {
 namespace {

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/terminal.h"
 #include "lockstep/predict/roofline.h"
 #include "lockstep/store/calibrations.h"
 #include "predict_output.h"
-#include "terminal.h"
 
 namespace lockstep::cli {
 namespace {

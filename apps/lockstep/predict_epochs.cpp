@@ -7,10 +7,10 @@
 #include <set>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/terminal.h"
 #include "lockstep/base/units.h"
 #include "lockstep/predict/job_prediction.h"
 #include "predict_output.h"
-#include "terminal.h"
 
 namespace lockstep::cli {
 namespace {

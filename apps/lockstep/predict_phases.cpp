@@ -10,6 +10,7 @@
 
 #include "lockstep/base/csv.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/quantities.h"
 #include "lockstep/base/statistics.h"
 #include "lockstep/base/units.h"
 #include "lockstep/predict/contention.h"
@@ -18,7 +19,6 @@
 #include "lockstep/store/calibrations.h"
 #include "lockstep/store/store.h"
 #include "predict_output.h"
-#include "quantities.h"
 
 namespace lockstep::cli {
 namespace {

@@ -9,16 +9,16 @@
 #include "calibrated_links.h"
 #include "command.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/output_file.h"
+#include "lockstep/base/quantities.h"
+#include "lockstep/base/terminal.h"
 #include "lockstep/base/units.h"
 #include "lockstep/import/measurements_table.h"
 #include "lockstep/report/measurements_csv.h"
 #include "lockstep/report/page/html.h"
 #include "lockstep/report/study_report.h"
-#include "output_file.h"
 #include "page_source.h"
-#include "quantities.h"
 #include "stored_measurements.h"
-#include "terminal.h"
 
 namespace lockstep::cli {
 namespace {

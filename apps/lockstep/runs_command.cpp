@@ -10,11 +10,11 @@
 
 #include "command.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/output_file.h"
+#include "lockstep/base/terminal.h"
 #include "lockstep/report/run_export.h"
 #include "lockstep/report/run_tables.h"
-#include "output_file.h"
 #include "stored_measurements.h"
-#include "terminal.h"
 #include "time_table.h"
 
 namespace lockstep::cli {

@@ -11,9 +11,9 @@
 
 #include "calibrated_links.h"
 #include "command.h"
-#include "import_store.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/loopback.h"
+#include "lockstep/import/import_store.h"
 #include "lockstep/launch/signal_inbox.h"
 #include "lockstep/report/page/html.h"
 #include "lockstep/serve/server.h"
@@ -60,7 +60,7 @@ serve::Site site_of(const std::string& store_path) {
         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
   site.import_file = [store_path](const std::string& name, const std::string& path) {
-    return import_sent_file(store_path, name, path)
+    return import::import_sent_file(store_path, name, path)
         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
   return site;

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/base/quantities.h"
 #include "lockstep/predict/time_to_accuracy.h"
 #include "lockstep/record/measurement.h"
-#include "quantities.h"
 
 namespace lockstep::cli {
 

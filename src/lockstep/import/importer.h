@@ -16,6 +16,7 @@ struct ImportOptions {
   std::string format;                           ///< name of a reader
   std::string pattern;                          ///< for the pattern reader; empty = none
   std::map<std::string, std::string> settings;  ///< facts of `--set`, by name
+  bool use_file_name = true;  ///< false: the name was made up here and states no facts
 };
 
 /// What one file gave.

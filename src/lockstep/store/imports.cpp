@@ -87,12 +87,8 @@ KnownRun known_run(Database& database, const ImportSource& source) {
   return {find.integer(0), std::string(find.text(1))};
 }
 
-std::int64_t add(Database& database, const ImportedRecord& run, Statement& steps) {
-  const std::int64_t id = insert_run(database, run.label, run.started);
-  for (const record::EpochResult& epoch : run.epochs) insert_epoch(database, id, epoch);
-  insert_steps(steps, id, run.steps);
-  for (const record::WorkerError& error : run.errors) insert_error(database, id, error);
-  end_run(database, id, run.ended);
+/// Source and figures of the run.
+void insert_import(Database& database, std::int64_t id, const ImportedRecord& run) {
   const ImportSource& source = run.source;
   Statement insert = database.prepare(
       "INSERT INTO imports(run_id, digest, part, path, format, facts) VALUES(?,?,?,?,?,?)");
@@ -106,6 +102,15 @@ std::int64_t add(Database& database, const ImportedRecord& run, Statement& steps
     row.bind(1, id).bind(2, position++).bind(3, measured.metric).bind(4, measured.value);
     row.bind(5, measured.unit).bind(6, configuration_text(measured)).execute();
   }
+}
+
+std::int64_t add(Database& database, const ImportedRecord& run, Statement& steps) {
+  const std::int64_t id = insert_run(database, run.label, run.started);
+  for (const record::EpochResult& epoch : run.epochs) insert_epoch(database, id, epoch);
+  insert_steps(steps, id, run.steps);
+  for (const record::WorkerError& error : run.errors) insert_error(database, id, error);
+  end_run(database, id, run.ended);
+  insert_import(database, id, run);
   return id;
 }
 
@@ -132,6 +137,25 @@ std::vector<AddedImport> add_imports(const std::string& store_path,
   }
   transaction.commit();
   return added;
+}
+
+void complete_import(const std::string& store_path, std::int64_t id, const ImportedRecord& run) {
+  Database database = open_for_writing(store_path);
+  Transaction transaction(database);
+  update_run(database, id, run.started);
+  for (const record::EpochResult& epoch : run.epochs) insert_epoch(database, id, epoch);
+  Statement steps = database.prepare(kInsertStep);
+  insert_steps(steps, id, run.steps);
+  insert_import(database, id, run);
+  transaction.commit();
+}
+
+void update_facts(const std::string& store_path, std::int64_t id,
+                  const record::RunStarted& started) {
+  Database database = open_for_writing(store_path);
+  Transaction transaction(database);
+  update_run(database, id, started);
+  transaction.commit();
 }
 
 std::optional<ImportSource> import_source(const std::string& store_path, std::int64_t run) {

@@ -45,6 +45,16 @@ struct AddedImport {
 std::vector<AddedImport> add_imports(const std::string& store_path,
                                      std::span<const ImportedRecord> runs, bool replace = false);
 
+/// Completes a run that a RunWriter began and that somebody's program trained: `run.started`
+/// replaces its facts, its label stays, and epochs, steps, source and measurements are added, all
+/// or none. The writer ends the run afterwards. Throws kData as RunWriter does.
+void complete_import(const std::string& store_path, std::int64_t id, const ImportedRecord& run);
+
+/// Replaces the facts of a run that a RunWriter began: what was learnt of it later. Throws kData as
+/// RunWriter does.
+void update_facts(const std::string& store_path, std::int64_t id,
+                  const record::RunStarted& started);
+
 /// Where a run came from; nothing for a run of our own.
 std::optional<ImportSource> import_source(const std::string& store_path, std::int64_t run);
 

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "lockstep/import/importer.h"
+#include "lockstep/store/imports.h"
+
+namespace lockstep::import {
+
+/// A file, what became of its runs, or why there is none.
+struct FileOutcome {
+  ImportedFile file;
+  std::vector<store::AddedImport> stored;  ///< one a run; run 0 = not stored
+  std::string error;                       ///< empty when it was read
+  std::string hint;
+};
+
+/// What was found, for people: a line a file, a line or two a run, what is missing once.
+std::string summary_text(const FileOutcome& outcome);
+
+/// The same and all figures, for programs.
+nlohmann::json summary_json(const FileOutcome& outcome);
+
+}  // namespace lockstep::import
