@@ -7,10 +7,10 @@
 
 #include "command.h"
 #include "lockstep/base/error.h"
+#include "lockstep/collect/stored_runs.h"
 #include "lockstep/import/measurements_table.h"
 #include "lockstep/report/study_tables.h"
 #include "output_file.h"
-#include "stored_measurements.h"
 #include "terminal.h"
 
 namespace lockstep::cli {
@@ -29,7 +29,7 @@ std::vector<record::Measurement> audited_rows(const GlobalOptions& global,
                                               const AuditCommandOptions& options) {
   if (options.table.empty()) {
     store::Store store(global.store_path);
-    return stored_measurements(store, options.study).rows;
+    return collect::measured_runs(store, {options.study, {}}).rows;
   }
   if (!options.study.empty()) {
     throw Error(ErrorKind::kUsage, "--study is of the store, and a table was named",

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "run_digests.h"
+#include "lockstep/collect/run_digests.h"
 
 namespace lockstep::cli {
 
@@ -26,7 +26,7 @@ void StoreSink::write(const record::Event& event) {
   }
   if (!std::holds_alternative<record::RunEnded>(event) || failure_) return;
   try {
-    keep_digest(path_, writer_.run_id());
+    collect::keep_digest(path_, writer_.run_id());
   } catch (const Error&) {
     // Nothing is lost: whoever looks at the run reads its steps.
   }

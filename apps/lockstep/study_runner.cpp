@@ -11,10 +11,10 @@
 
 #include "calibrated_links.h"
 #include "lockstep/base/error.h"
+#include "lockstep/collect/stored_runs.h"
 #include "lockstep/report/study_report.h"
 #include "lockstep/store/study_outlook.h"
 #include "lockstep/store/writer_lock.h"
-#include "stored_measurements.h"
 #include "study_lines.h"
 #include "terminal.h"
 
@@ -173,7 +173,7 @@ std::string StudyRunner::line(std::size_t at, const std::string& status) {
   RunFigures figures;
   if (standings_[at].standing == Standing::kDone) {
     store::Store store(global_.store_path);
-    figures = run_figures(run_rows(store, store.load(standings_[at].run).summary));
+    figures = run_figures(collect::run_rows(store, standings_[at].run));
   }
   return run_line(at + 1, runs_.size(), plan_[at], figures, status);
 }
@@ -242,12 +242,11 @@ void StudyRunner::show_report() {
         "them too (--name keeps studies apart)",
         options_.name, others));
   }
-  const StoredMeasurements measured = stored_measurements(store, options_.name);
   const auto format = global_.json ? report::Format::kJson : report::Format::kText;
   report::StudyOptions options;
   use_calibrated_links(global_.store_path, options_.name, options);
-  report::StudyReport study = report::study_report(measured.rows, options);
-  if (auto table = report::delays_table(measured.delays)) study.tables.push_back(std::move(*table));
+  const report::StudyReport study =
+      report::study_report(collect::measured_runs(store, {options_.name, {}}), options);
   console_.out((global_.json ? "" : "\n") +
                report::render_study(study, format, {.width = terminal_width()}));
 }

@@ -22,14 +22,18 @@ const std::map<std::string, Modules>& allowed_edges() {
       {"record", {"base"}},
       // lockstep
       {"store", {"base", "record"}},
-      {"predict", {"base", "record"}},
       {"analyze", {"base", "record"}},
+      {"predict", {"base", "record", "analyze"}},
+      {"advise", {"base", "record", "analyze", "predict"}},
+      {"collect", {"base", "record", "store", "analyze"}},
       {"launch", {"base", "record"}},
       {"watch", {"base", "record", "measure"}},
-      {"report", {"base", "record", "store", "predict", "analyze"}},
+      {"report", {"base", "record", "store", "predict", "analyze", "advise", "collect"}},
       {"import", {"base", "record", "store", "predict", "analyze"}},
-      {"study", {"base", "record", "store", "predict", "analyze", "launch", "report"}},
-      {"serve", {"base", "record", "store", "predict", "analyze", "launch", "report"}},
+      {"study",
+       {"base", "record", "store", "predict", "analyze", "advise", "collect", "launch", "report"}},
+      {"serve",
+       {"base", "record", "store", "predict", "analyze", "advise", "collect", "launch", "report"}},
       // lockstep-worker
       {"measure", {"base", "record"}},
       {"comm", {"base", "record", "measure"}},
@@ -46,8 +50,8 @@ const std::map<std::string, Modules>& allowed_edges() {
 const std::map<std::string, Modules>& allowed_in_programs() {
   static const std::map<std::string, Modules> kPrograms{
       {"lockstep",
-       {"base", "record", "measure", "store", "predict", "analyze", "launch", "report", "import",
-        "study", "serve", "watch"}},
+       {"base", "record", "measure", "store", "predict", "analyze", "advise", "collect", "launch",
+        "report", "import", "study", "serve", "watch"}},
       {"lockstep-worker", {"base", "record", "measure", "comm", "data", "nets", "train"}},
       {"lockstep-sim", {"base", "record", "simulate"}},
   };

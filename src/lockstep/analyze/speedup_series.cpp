@@ -135,11 +135,6 @@ void remark_on_threads(SpeedupGroup& group) {
 
 }  // namespace
 
-std::optional<double> fixed_batch(const Configuration& c, Scaling scaling) {
-  if (scaling == Scaling::kWeak) return c.batch_per_worker;
-  return c.global_batch ? std::optional(static_cast<double>(*c.global_batch)) : std::nullopt;
-}
-
 std::optional<std::string> unlike(const Configuration& baseline, const Configuration& other,
                                   Scaling scaling) {
   const auto differ = [](const char* what, const std::string& a, const std::string& b) {

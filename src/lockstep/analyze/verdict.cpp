@@ -105,8 +105,8 @@ void judge_missing(std::span<const Configuration> configurations,
 }  // namespace
 
 std::string_view topic_name(Topic topic) {
-  constexpr std::array<std::string_view, 6> kNames{"workers", "device",  "limit",
-                                                   "memory",  "quality", "missing"};
+  constexpr std::array<std::string_view, 7> kNames{"decision", "workers", "device", "limit",
+                                                   "memory",   "quality", "missing"};
   return kNames[static_cast<std::size_t>(topic)];
 }
 

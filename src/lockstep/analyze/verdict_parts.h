@@ -24,6 +24,9 @@ std::map<ModelKey, std::vector<const SpeedupGroup*>> by_model(std::span<const Sp
 using PointSeries = std::vector<const SpeedupPoint*>;
 std::vector<PointSeries> series_of(const SpeedupGroup& group);
 
+/// The series that a point of a group belongs to.
+SeriesKey series_key(const SpeedupGroup& group, const SpeedupPoint& point);
+
 /// The largest count of the series up to which every step pays, as an index into it.
 std::size_t paying_index(const PointSeries& series, TimeBasis basis);
 

@@ -92,6 +92,15 @@ Table empty_table() {
 
 }  // namespace
 
+std::vector<RunDelays> delays_of(std::span<const collect::RunDigest> runs) {
+  std::vector<RunDelays> delays;
+  for (const collect::RunDigest& digest : runs) {
+    if (digest.run.summary.imported) continue;
+    delays.emplace_back(digest.run.summary.spec, digest.breakdown.slowest);
+  }
+  return delays;
+}
+
 std::optional<Table> delays_table(std::span<const RunDelays> runs) {
   const bool any = std::any_of(runs.begin(), runs.end(), [](const RunDelays& run) {
     return run.queue_wait_s >= 0 || is_slow(run);

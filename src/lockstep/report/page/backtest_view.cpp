@@ -96,9 +96,9 @@ View backtest_view(const PageContext& context) {
   View view{"backtest", "Prediction against measurement",
             "A backtest needs a series of two worker counts or more: the largest is predicted from "
             "the others."};
-  const auto held_out = predict::hold_out_largest(predict::learning_series(context.source.series),
+  const auto held_out = predict::hold_out_largest(predict::learning_series(context.series),
                                                   predict::shipped_prior(), false);
-  const std::vector<Trial> trials = trials_of(context.source.series, held_out);
+  const std::vector<Trial> trials = trials_of(context.series, held_out);
   if (trials.empty()) return view;
   const predict::Backtest result = predict::summarize_backtest(held_out);
   view.add({"backtest",

@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "lockstep/report/page/series_labels.h"
 #include "lockstep/report/page/views.h"
 #include "lockstep/report/study_columns.h"
 
@@ -41,13 +40,13 @@ std::map<std::string, std::vector<Rung>> ladders(const PageContext& context) {
     for (const analyze::SpeedupPoint& point : group.points) {
       const Configuration& c = point.configuration;
       if (!c.batch_per_worker || !c.workers || !point.examples_per_s) continue;
-      jobs[job_name(c.model, c.dataset)].push_back(
+      jobs[analyze::job_name(c.model, c.dataset)].push_back(
           {c, point.examples_per_s, peak_memory(context, c), false});
     }
   }
   for (const Configuration& c : context.configurations) {
     if (!c.batch_per_worker || c.value("out_of_memory").value_or(0) <= 0) continue;
-    jobs[job_name(c.model, c.dataset)].push_back({c, {}, {}, true});
+    jobs[analyze::job_name(c.model, c.dataset)].push_back({c, {}, {}, true});
   }
   return jobs;
 }

@@ -6,7 +6,6 @@
 #include "lockstep/analyze/communication.h"
 #include "lockstep/base/units.h"
 #include "lockstep/report/delays_table.h"
-#include "lockstep/report/page/series_labels.h"
 #include "lockstep/report/page/views.h"
 #include "lockstep/report/study_tables.h"
 
@@ -129,7 +128,8 @@ View time_view(const PageContext& context) {
   std::map<std::pair<std::string, bool>, std::vector<TimeSplit>> kinds;
   for (const analyze::SpeedupGroup& group : context.groups) {
     for (TimeSplit& split : analyze::time_splits(group)) {
-      kinds[{job_name(group.model, group.dataset), !split.per_step}].push_back(std::move(split));
+      kinds[{analyze::job_name(group.model, group.dataset), !split.per_step}].push_back(
+          std::move(split));
     }
   }
   std::size_t at = 0;

@@ -1,10 +1,10 @@
-#include "lockstep/report/page/digest_text.h"
+#include "lockstep/collect/digest_text.h"
 
 #include <gtest/gtest.h>
 
 #include "lockstep/base/rng.h"
 
-namespace lockstep::report {
+namespace lockstep::collect {
 namespace {
 
 RunDigest digest_of_made_up_steps(int workers) {
@@ -59,4 +59,4 @@ TEST(DigestText, LeavesTheDigestAsItIsWhenTheTextIsNone) {
 }
 
 }  // namespace
-}  // namespace lockstep::report
+}  // namespace lockstep::collect

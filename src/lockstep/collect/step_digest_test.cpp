@@ -1,11 +1,11 @@
-#include "lockstep/report/page/step_digest.h"
+#include "lockstep/collect/step_digest.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-namespace lockstep::report {
+namespace lockstep::collect {
 namespace {
 
 using record::Phase;
@@ -96,4 +96,4 @@ TEST(StepDigest, OfNoStepsIsEmpty) {
 }
 
 }  // namespace
-}  // namespace lockstep::report
+}  // namespace lockstep::collect

@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "lockstep/report/page/page.h"
+#include "lockstep/collect/run_digest.h"
 
-namespace lockstep::report {
+namespace lockstep::collect {
 
 /// Names the text of digest_text(); changes whenever the text or what it is computed from does.
 inline constexpr std::string_view kDigestForm = "page-steps-1";
@@ -17,4 +17,4 @@ std::string digest_text(const RunDigest& digest);
 /// and nothing changed, for any other text.
 bool read_digest(const std::string& text, RunDigest& digest);
 
-}  // namespace lockstep::report
+}  // namespace lockstep::collect

@@ -1,8 +1,8 @@
-#include "lockstep/report/page/digest_text.h"
+#include "lockstep/collect/digest_text.h"
 
 #include <nlohmann/json.hpp>
 
-namespace lockstep::report {
+namespace lockstep::collect {
 namespace {
 
 using analyze::RankBreakdown;
@@ -121,4 +121,4 @@ bool read_digest(const std::string& text, RunDigest& digest) {
   }
 }
 
-}  // namespace lockstep::report
+}  // namespace lockstep::collect

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/report/page/page.h"
+#include "lockstep/collect/run_digest.h"
 #include "lockstep/store/store.h"
 
-namespace lockstep::cli {
+namespace lockstep::collect {
 
 /// Sums up the steps of a run that is done and keeps that in the store, where they are many: its
 /// page then opens without reading them. Throws kData as the store does.
@@ -24,11 +24,10 @@ class RunDigests {
  public:
   /// In the order of `runs`. Reads every step of each run that it does not know yet, several runs
   /// at a time. Throws kData as the store does.
-  std::vector<report::RunDigest> of(const std::string& store_path,
-                                    std::span<const store::RunSummary> runs);
+  std::vector<RunDigest> of(const std::string& store_path, std::span<const store::RunSummary> runs);
 
  private:
-  using Digest = std::shared_ptr<const report::RunDigest>;
+  using Digest = std::shared_ptr<const RunDigest>;
   /// What tells a run from one of the same number in a store that took the place of the old one.
   struct Identity {
     std::int64_t id = 0;
@@ -47,4 +46,4 @@ class RunDigests {
   std::map<Identity, Digest> kept_;
 };
 
-}  // namespace lockstep::cli
+}  // namespace lockstep::collect

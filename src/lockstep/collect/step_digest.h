@@ -5,7 +5,7 @@
 
 #include "lockstep/record/step_times.h"
 
-namespace lockstep::report {
+namespace lockstep::collect {
 
 /// Steps that follow each other, summed up. A step lasts as long as its slowest rank, so the
 /// shortest and the longest are those of real steps: thinning loses no outlier.
@@ -58,4 +58,4 @@ class StepDigestBuilder {
   double slowest_s_ = 0;
 };
 
-}  // namespace lockstep::report
+}  // namespace lockstep::collect

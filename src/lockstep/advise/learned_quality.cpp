@@ -1,36 +1,28 @@
-#include "lockstep/report/page/choice_quality.h"
+#include "lockstep/advise/learned_quality.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "lockstep/report/page/series_labels.h"
+#include "lockstep/analyze/series.h"
 
-namespace lockstep::report {
+namespace lockstep::advise {
 namespace {
 
-using predict::Candidate;
 using predict::TableSeries;
 
-bool is_of(const analyze::Configuration& c, const TableSeries& series, const Candidate& one) {
-  const bool strong = series.scaling == predict::Scaling::kStrong;
-  const bool same_batch = strong ? c.global_batch == series.global_batch
-                                 : c.batch_per_worker == series.batch_per_worker;
-  return same_batch && c.model == series.model && c.device == series.device &&
-         static_cast<double>(c.workers.value_or(0)) == one.workers &&
-         !contradicts(series.settings, c.variant);
-}
-
-/// The mean of several settings of the candidate.
+/// The mean over the configurations of the series at this count, which may differ in threads.
 std::optional<double> quality_of(const TableSeries& series, const Candidate& one,
-                                 const std::vector<analyze::QualityPoint>& points,
+                                 std::span<const analyze::QualityPoint> points,
                                  const std::string& metric) {
   double sum = 0;
   int count = 0;
   for (const analyze::QualityPoint& point : points) {
+    const analyze::Configuration& c = point.configuration;
     const analyze::QualityFigure* figure = point.figure(metric);
-    if (figure == nullptr || !is_of(point.configuration, series, one)) continue;
+    if (figure == nullptr || static_cast<double>(c.workers.value_or(0)) != one.workers) continue;
+    if (analyze::series_key(c, series.key.scaling) != series.key) continue;
     sum += figure->last;
     ++count;
   }
@@ -39,11 +31,11 @@ std::optional<double> quality_of(const TableSeries& series, const Candidate& one
 
 }  // namespace
 
-std::optional<double> ChoiceQuality::of(std::size_t candidate) const {
+std::optional<double> LearnedQuality::of(std::size_t candidate) const {
   return candidate < learned.size() ? learned[candidate] : std::nullopt;
 }
 
-std::optional<std::size_t> ChoiceQuality::best(const std::vector<std::size_t>& candidates) const {
+std::optional<std::size_t> LearnedQuality::best(const std::vector<std::size_t>& candidates) const {
   const double sign = analyze::higher_is_better(metric) ? 1 : -1;
   std::optional<std::size_t> found;
   for (const std::size_t i : candidates) {
@@ -53,24 +45,24 @@ std::optional<std::size_t> ChoiceQuality::best(const std::vector<std::size_t>& c
   return found;
 }
 
-std::optional<std::size_t> ChoiceQuality::best() const {
+std::optional<std::size_t> LearnedQuality::best() const {
   std::vector<std::size_t> all(learned.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   return best(all);
 }
 
-bool ChoiceQuality::less(std::size_t candidate, std::size_t than) const {
+bool LearnedQuality::less(std::size_t candidate, std::size_t than) const {
   const std::optional<double> value = of(candidate);
   const std::optional<double> other = of(than);
   return value && other && !analyze::quality_held(metric, *value, *other);
 }
 
-std::string ChoiceQuality::text(std::size_t candidate) const {
+std::string LearnedQuality::text(std::size_t candidate) const {
   const std::optional<double> value = of(candidate);
   return value ? fmt::format("{} {:.4g}", analyze::quality_name(metric), *value) : "";
 }
 
-std::optional<std::size_t> sign_of_less(const ChoiceQuality& quality,
+std::optional<std::size_t> sign_of_less(const LearnedQuality& quality,
                                         const std::vector<Candidate>& candidates, std::size_t at,
                                         std::size_t than) {
   if (quality.less(at, than)) return at;
@@ -82,15 +74,15 @@ std::optional<std::size_t> sign_of_less(const ChoiceQuality& quality,
   return std::nullopt;
 }
 
-ChoiceQuality choice_quality(const std::vector<TableSeries>& series,
-                             const std::vector<Candidate>& candidates,
-                             const std::vector<analyze::QualityPoint>& points) {
+LearnedQuality learned_quality(const std::vector<TableSeries>& series,
+                               const std::vector<Candidate>& candidates,
+                               std::span<const analyze::QualityPoint> points) {
   const bool same_epochs = std::all_of(series.begin(), series.end(), [&](const TableSeries& one) {
     return one.epochs == series.front().epochs;
   });
   if (!same_epochs) return {};
   for (const char* metric : {"val_accuracy", "val_loss"}) {
-    ChoiceQuality quality{metric, {}};
+    LearnedQuality quality{metric, {}};
     for (const Candidate& one : candidates) {
       quality.learned.push_back(quality_of(series[one.series], one, points, metric));
     }
@@ -99,4 +91,4 @@ ChoiceQuality choice_quality(const std::vector<TableSeries>& series,
   return {};
 }
 
-}  // namespace lockstep::report
+}  // namespace lockstep::advise

@@ -1,4 +1,4 @@
-#include "lockstep/report/page/step_digest.h"
+#include "lockstep/collect/step_digest.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "lockstep/analyze/step_breakdown.h"
 #include "lockstep/base/statistics.h"
 
-namespace lockstep::report {
+namespace lockstep::collect {
 namespace {
 
 using record::Phase;
@@ -108,4 +108,4 @@ StepDigest StepDigestBuilder::finish() {
   return std::move(digest_);
 }
 
-}  // namespace lockstep::report
+}  // namespace lockstep::collect

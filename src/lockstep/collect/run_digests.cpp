@@ -1,4 +1,4 @@
-#include "run_digests.h"
+#include "lockstep/collect/run_digests.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,20 +8,20 @@
 
 #include "lockstep/analyze/step_breakdown.h"
 #include "lockstep/base/error.h"
-#include "lockstep/report/page/digest_text.h"
+#include "lockstep/collect/digest_text.h"
 #include "lockstep/store/step_digests.h"
 
-namespace lockstep::cli {
+namespace lockstep::collect {
 namespace {
 
 /// Below that many reading them again is no slower than reading what was kept.
 constexpr std::int64_t kRowsWorthKeeping = 20'000;
 
-void read_steps(store::Store& store, report::RunDigest& digest) {
+void read_steps(store::Store& store, RunDigest& digest) {
   const std::int64_t id = digest.run.summary.id;
   const int workers = digest.run.started.spec.workers;
   analyze::StepBreakdownBuilder breakdown(workers);
-  report::StepDigestBuilder steps(digest.run.steps, workers);
+  StepDigestBuilder steps(digest.run.steps, workers);
   record::StepBlock block;
   block.steps.resize(1);
   store.visit_steps(id, [&](const record::StepTimes& step) {
@@ -33,10 +33,9 @@ void read_steps(store::Store& store, report::RunDigest& digest) {
   digest.steps = steps.finish();
 }
 
-report::RunDigest digest_of(store::Store& store, std::int64_t id) {
-  report::RunDigest digest;
-  if (const auto kept = store.step_digest(id, report::kDigestForm);
-      kept && report::read_digest(*kept, digest)) {
+RunDigest digest_of(store::Store& store, std::int64_t id) {
+  RunDigest digest;
+  if (const auto kept = store.step_digest(id, kDigestForm); kept && read_digest(*kept, digest)) {
     digest.run = store.load(id, store::Store::Steps::kNotCounted);
     return digest;
   }
@@ -46,7 +45,7 @@ report::RunDigest digest_of(store::Store& store, std::int64_t id) {
     return digest;
   }
   try {
-    store::keep_step_digest(store.path(), id, report::kDigestForm, report::digest_text(digest));
+    store::keep_step_digest(store.path(), id, kDigestForm, digest_text(digest));
   } catch (const Error&) {
     // A store that may only be read; the next page reads all steps again.
   }
@@ -79,10 +78,10 @@ void RunDigests::keep(const store::RunSummary& run, Digest digest) {
   kept_[identity_of(run)] = std::move(digest);
 }
 
-std::vector<report::RunDigest> RunDigests::of(const std::string& store_path,
-                                              std::span<const store::RunSummary> runs) {
+std::vector<RunDigest> RunDigests::of(const std::string& store_path,
+                                      std::span<const store::RunSummary> runs) {
   constexpr std::size_t kMostThreads = 4;
-  std::vector<report::RunDigest> digests(runs.size());
+  std::vector<RunDigest> digests(runs.size());
   std::vector<std::size_t> unread;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (const Digest known = find(runs[i])) {
@@ -99,7 +98,7 @@ std::vector<report::RunDigest> RunDigests::of(const std::string& store_path,
     for (std::size_t at = next++; at < unread.size(); at = next++) {
       const std::size_t i = unread[at];
       digests[i] = digest_of(store, runs[i].id);
-      keep(runs[i], std::make_shared<const report::RunDigest>(digests[i]));
+      keep(runs[i], std::make_shared<const RunDigest>(digests[i]));
     }
   };
   const std::size_t threads =
@@ -114,4 +113,4 @@ std::vector<report::RunDigest> RunDigests::of(const std::string& store_path,
   return digests;
 }
 
-}  // namespace lockstep::cli
+}  // namespace lockstep::collect
