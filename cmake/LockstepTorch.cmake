@@ -38,8 +38,6 @@ target_compile_options(lockstep_torch INTERFACE ${LOCKSTEP_TORCH_FLAGS})
 # them; header-only, either fmt works.
 target_compile_definitions(lockstep_torch INTERFACE FMT_HEADER_ONLY=1)
 
-option(LOCKSTEP_JOIN_TORCH_SOURCES "Compile several torch sources as one: faster from scratch" ON)
-
 # Every torch source includes torch/torch.h: 15-29 s each without this, once with it.
 file(WRITE ${CMAKE_BINARY_DIR}/torch_pch.cpp.in "\n")
 configure_file(${CMAKE_BINARY_DIR}/torch_pch.cpp.in ${CMAKE_BINARY_DIR}/torch_pch.cpp COPYONLY)
@@ -51,11 +49,4 @@ target_precompile_headers(lockstep_torch_pch PRIVATE <torch/torch.h>)
 function(lockstep_use_torch target)
   target_link_libraries(${target} PUBLIC lockstep_torch)
   target_precompile_headers(${target} REUSE_FROM lockstep_torch_pch)
-endfunction()
-
-# Half of what is left is templates of torch, the same in every source: a few sources joined in one
-# unit compile them once. So names in anonymous namespaces are unique within such a target.
-function(lockstep_join_torch_sources target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${LOCKSTEP_JOIN_TORCH_SOURCES}
-                                             UNITY_BUILD_BATCH_SIZE 6)
 endfunction()

@@ -23,8 +23,8 @@
 namespace lockstep::cli {
 namespace {
 
-constexpr Seconds kAnswerTimeout{120};
-constexpr std::int64_t kMostWorkers = 256;
+constexpr Seconds kBenchTimeout{120};
+constexpr std::int64_t kMostBenchWorkers = 256;
 
 struct BenchOptions {
   std::string workers;
@@ -47,13 +47,13 @@ std::vector<std::string> backends_to_try(const BenchOptions& options, const Cloc
   if (!options.backends.empty()) return study::parse_names(options.backends, "--backend");
   // Between hosts; hosts with several workers each are for --backend hierarchical.
   if (!options.launcher.local()) return {"tcp", "gloo"};
-  return nlohmann::json::parse(worker_answer({"probe"}, kAnswerTimeout, clock))
+  return nlohmann::json::parse(worker_answer({"probe"}, kBenchTimeout, clock))
       .value("backends", std::vector<std::string>{});
 }
 
 std::vector<std::int64_t> counts_to_try(const std::string& given, const char* option,
                                         std::int64_t least) {
-  if (!given.empty()) return study::parse_counts(given, option, kMostWorkers);
+  if (!given.empty()) return study::parse_counts(given, option, kMostBenchWorkers);
   const auto cores = static_cast<std::int64_t>(measure::usable_cores().size());
   std::vector<std::int64_t> counts;
   for (std::int64_t count = least; count <= cores; count *= 2) counts.push_back(count);
@@ -127,7 +127,7 @@ void bench_device(const GlobalOptions& global, const BenchOptions& options) {
     const auto answer =
         nlohmann::json::parse(worker_answer({"device", fmt::format("--threads={}", threads),
                                              fmt::format("--seconds={}", options.seconds)},
-                                            kAnswerTimeout, clock));
+                                            kBenchTimeout, clock));
     record::DeviceCalibration device;
     device.machine = machine;
     device.device = answer.value("device", "cpu");

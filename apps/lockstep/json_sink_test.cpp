@@ -6,15 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "lockstep/base/steered_clock.h"
+
 namespace lockstep::cli {
 namespace {
-
-class SteeredClock final : public Clock {
- public:
-  Nanoseconds monotonic() const override { return now; }
-  Nanoseconds wall() const override { return now; }
-  Nanoseconds now = 0;
-};
 
 /// What a sink printed of a synthetic run of 2 epochs of 100 steps, 10 ms each, and no validation.
 std::vector<nlohmann::json> lines_of_a_run() {

@@ -22,7 +22,7 @@ nlohmann::json ask(const Clock& clock) {
   }
 }
 
-void check(const std::vector<std::string>& known, const std::string& name, const char* what) {
+void check_name(const std::vector<std::string>& known, const std::string& name, const char* what) {
   if (known.empty() || name.empty()) return;
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
   throw Error(ErrorKind::kUsage, fmt::format("there is no {} '{}'", what, name),
@@ -42,8 +42,8 @@ void check_names(const std::vector<StudyRequest>& parts, const Clock& clock) {
   const auto schedules = answer.value("schedules", std::vector<std::string>{});
   for (const StudyRequest& part : parts) {
     if (part.is_foreign()) continue;
-    check(recipes, part.train.spec.recipe, "recipe");
-    check(schedules, part.train.spec.schedule, "learning-rate schedule");
+    check_name(recipes, part.train.spec.recipe, "recipe");
+    check_name(schedules, part.train.spec.schedule, "learning-rate schedule");
   }
 }
 

@@ -14,7 +14,7 @@
 namespace lockstep::cli {
 namespace {
 
-struct Outcome : CommandOutcome {
+struct PredictOutcome : CommandOutcome {
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
 
@@ -26,7 +26,7 @@ class PredictCommand : public CommandTest {
     return path;
   }
 
-  Outcome run(const std::string& words) const {
+  PredictOutcome run(const std::string& words) const {
     return {CommandTest::run(words, {&add_predict_command, &add_advise_command})};
   }
 };
@@ -51,7 +51,7 @@ constexpr const char* kTransfer =
     "transfer,v100,32,30607,30,8,epochs_to_stable,25,epochs\n";
 
 TEST_F(PredictCommand, HoldsOutTheLargestCountOfEachSeriesAsOneJsonObjectALine) {
-  const Outcome outcome = run("predict --json --hold-out largest --from " + table(kSweep));
+  const PredictOutcome outcome = run("predict --json --hold-out largest --from " + table(kSweep));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   std::istringstream lines(outcome.out);
   int count = 0;
@@ -69,7 +69,7 @@ TEST_F(PredictCommand, HoldsOutTheLargestCountOfEachSeriesAsOneJsonObjectALine) 
 }
 
 TEST_F(PredictCommand, PredictsTimesSpeedupAndWhatIsNotKnown) {
-  const Outcome outcome =
+  const PredictOutcome outcome =
       run("predict --json --workers 16 --device v100 --from " + table(kTransfer));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto json = outcome.json();
@@ -83,14 +83,15 @@ TEST_F(PredictCommand, PredictsTimesSpeedupAndWhatIsNotKnown) {
 }
 
 TEST_F(PredictCommand, TextNamesIntervalAndReason) {
-  const Outcome outcome = run("predict --workers 16 --device v100 --from " + table(kTransfer));
+  const PredictOutcome outcome =
+      run("predict --workers 16 --device v100 --from " + table(kTransfer));
   EXPECT_EQ(outcome.code, 0);
   EXPECT_NE(outcome.out.find(" to "), std::string::npos);
   EXPECT_NE(outcome.out.find("hosts"), std::string::npos);
 }
 
 TEST_F(PredictCommand, CarriesTimesToAnotherDevice) {
-  const Outcome outcome =
+  const PredictOutcome outcome =
       run("predict --json --device t4 --measured v100 --network dcgan --batch 256");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NEAR(outcome.json().at("time_ratio").at("value"), 2.746, 0.2746);
@@ -99,7 +100,7 @@ TEST_F(PredictCommand, CarriesTimesToAnotherDevice) {
 }
 
 TEST_F(PredictCommand, BacktestPrintsErrorsBesideTheClassics) {
-  const Outcome outcome = run("predict --json --backtest " + table(kSweep));
+  const PredictOutcome outcome = run("predict --json --backtest " + table(kSweep));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto json = outcome.json().at("shipped_prior");
   EXPECT_EQ(json.at("series"), 2);
@@ -112,14 +113,14 @@ TEST_F(PredictCommand, ErrorsSayWhatIsMissing) {
   EXPECT_EQ(run("predict --from " + table(kSweep)).code, 2);
   EXPECT_EQ(run("predict --workers 4 --from /nonexistent.csv").code, 4);
   EXPECT_EQ(run("predict --workers 4 --series-column absent --from " + table(kSweep)).code, 4);
-  const Outcome losses = run("predict --workers 4 --from " +
-                             table("model,workers,metric,value\nnet,1,val_loss,0.5\n"));
+  const PredictOutcome losses = run("predict --workers 4 --from " +
+                                    table("model,workers,metric,value\nnet,1,val_loss,0.5\n"));
   EXPECT_EQ(losses.code, 4);
   EXPECT_NE(losses.err.find("hint:"), std::string::npos);
 }
 
 TEST_F(PredictCommand, AdviceNamesChoiceReasonsAndNextRun) {
-  const Outcome outcome =
+  const PredictOutcome outcome =
       run("advise --json --deadline 1h --price t4=0.35/h,v100=2.48/h --max-workers 8 --from " +
           table(kTransfer));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
@@ -134,7 +135,7 @@ TEST_F(PredictCommand, AdviceNamesChoiceReasonsAndNextRun) {
 TEST_F(PredictCommand, AdviceComparesOneJobOnly) {
   const std::string both =
       table(std::string(kTransfer) + "fruit,t4,32,1000,30,1,epoch_time,20,s\n");
-  const Outcome outcome = run("advise --json --from " + both);
+  const PredictOutcome outcome = run("advise --json --from " + both);
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.err.find("--model"), std::string::npos);
   EXPECT_EQ(run("advise --json --model fruit --from " + both).code, 0);
@@ -142,7 +143,7 @@ TEST_F(PredictCommand, AdviceComparesOneJobOnly) {
 }
 
 TEST_F(PredictCommand, AdviceToATargetCountsTheEpochsThatLargerBatchesNeed) {
-  const Outcome outcome =
+  const PredictOutcome outcome =
       run("advise --json --target val_accuracy=0.65 --max-workers 8 --from " + table(kTransfer));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.json().at("time"), "to the target");
@@ -153,13 +154,13 @@ TEST_F(PredictCommand, ATargetThatNoRunReachedIsNamedWithTheBestThatWas) {
   const std::string path =
       table(std::string(kTransfer) + "transfer,t4,32,30607,30,2,val_accuracy,0.6888,\n");
   EXPECT_EQ(run("advise --json --target val_accuracy=0.65 --from " + path).code, 0);
-  const Outcome outcome = run("advise --json --target val_accuracy=0.99 --from " + path);
+  const PredictOutcome outcome = run("advise --json --target val_accuracy=0.99 --from " + path);
   EXPECT_EQ(outcome.code, 4);
   EXPECT_NE(outcome.err.find("the best was 0.6888"), std::string::npos) << outcome.err;
 }
 
 TEST_F(PredictCommand, AStudyOfTheStoreAndATableAreNotAskedForAtOnce) {
-  const Outcome outcome = run("predict --workers 4 --study s --from " + table(kSweep));
+  const PredictOutcome outcome = run("predict --workers 4 --study s --from " + table(kSweep));
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.err.find("--study"), std::string::npos);
 }
@@ -200,15 +201,15 @@ TEST_F(PredictCommand, KnowsProcessorsThatWereCalibrated) {
   const auto at = [&](const std::string& measured) {
     return run("--json predict --device t4 --network fashion --batch 128 --measured " + measured);
   };
-  const Outcome most = at("cpu");
+  const PredictOutcome most = at("cpu");
   ASSERT_EQ(most.code, 0) << most.err;
   EXPECT_EQ(most.json()["measured_device"], "cpu:2");
   EXPECT_LT(most.json()["time_ratio"]["value"], 0.2);
-  const Outcome one = at("box:1");
+  const PredictOutcome one = at("box:1");
   ASSERT_EQ(one.code, 0) << one.err;
   EXPECT_NEAR(one.json()["time_ratio"]["value"].get<double>(),
               most.json()["time_ratio"]["value"].get<double>() / 2, 1e-9);
-  const Outcome none = at("cpu:7");
+  const PredictOutcome none = at("cpu:7");
   EXPECT_EQ(none.code, 2);
   EXPECT_NE(none.err.find("lockstep bench device"), std::string::npos);
 }
@@ -243,7 +244,7 @@ void add_run_of_two_cores(const std::string& store, int workers, double epoch_s,
 TEST_F(PredictCommand, AdviceOnRunsStaysWithinTheirHostsUnlessToldOtherwise) {
   add_run_of_two_cores(store(), 1, 10);
   add_run_of_two_cores(store(), 2, 5.2);
-  const auto most_considered = [](const Outcome& outcome) {
+  const auto most_considered = [](const PredictOutcome& outcome) {
     const nlohmann::json advice = outcome.json();
     double most = 0;
     for (const auto& one : advice["candidates"]) {
@@ -251,11 +252,11 @@ TEST_F(PredictCommand, AdviceOnRunsStaysWithinTheirHostsUnlessToldOtherwise) {
     }
     return most;
   };
-  const Outcome usual = run("--json advise");
+  const PredictOutcome usual = run("--json advise");
   ASSERT_EQ(usual.code, 0) << usual.err;
   EXPECT_EQ(most_considered(usual), 2);
   EXPECT_NE(usual.out.find("as many as the hosts of these runs hold"), std::string::npos);
-  const Outcome more = run("--json advise --max-workers 8");
+  const PredictOutcome more = run("--json advise --max-workers 8");
   ASSERT_EQ(more.code, 0) << more.err;
   EXPECT_EQ(most_considered(more), 8);
 }
@@ -263,7 +264,7 @@ TEST_F(PredictCommand, AdviceOnRunsStaysWithinTheirHostsUnlessToldOtherwise) {
 TEST_F(PredictCommand, SaysWhatTheChoiceCostInAccuracyWhereNoTargetWasAskedFor) {
   add_run_of_two_cores(store(), 1, 10, 32, 0.91);
   add_run_of_two_cores(store(), 1, 4, 512, 0.81);
-  const Outcome outcome = run("--json advise");
+  const PredictOutcome outcome = run("--json advise");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const std::string notes = outcome.json()["notes"].dump();
   EXPECT_NE(notes.find("b 512, overlap, 1 thread ended with validation accuracy 0.81"),
@@ -273,7 +274,7 @@ TEST_F(PredictCommand, SaysWhatTheChoiceCostInAccuracyWhereNoTargetWasAskedFor) 
             std::string::npos)
       << notes;
   // With a target the epochs to it count, and there is nothing to warn of.
-  const Outcome target = run("--json advise --target val_accuracy=0.9");
+  const PredictOutcome target = run("--json advise --target val_accuracy=0.9");
   ASSERT_EQ(target.code, 0) << target.err;
   EXPECT_EQ(target.json()["notes"].dump().find("ended with validation"), std::string::npos);
 }
@@ -284,7 +285,7 @@ TEST_F(PredictCommand, DoesNotAdviseABatchWhoseRunsMissedTheTarget) {
   add_run_of_two_cores(store(), 2, 6, 32, 0.905);
   add_run_of_two_cores(store(), 1, 8, 512, 0.85);
   add_run_of_two_cores(store(), 2, 4, 512, 0.81);
-  const Outcome outcome = run("--json advise --target val_accuracy=0.9");
+  const PredictOutcome outcome = run("--json advise --target val_accuracy=0.9");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const nlohmann::json advice = outcome.json();
   EXPECT_EQ(advice["candidates"].size(), 2u);

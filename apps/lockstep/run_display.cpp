@@ -18,7 +18,7 @@ constexpr Nanoseconds kLineInterval = 10'000'000'000;
 /// Part of a run from which on its warm-up is worth a line.
 constexpr double kVisibleWarmUp = 0.002;
 /// Others' load per core from which on a run is visibly slower.
-constexpr double kDisturbingLoad = 0.25;
+constexpr double kLoadWorthAWarning = 0.25;
 
 std::string plural(std::int64_t count, const std::string& word) {
   return fmt::format("{} {}{}", format_count(count), word, count == 1 ? "" : "s");
@@ -79,7 +79,7 @@ std::vector<std::string> timing_warnings(const record::RunStarted& started) {
         "{} x {} on {}: timings are unreliable", plural(started.spec.workers, "worker"),
         plural(started.spec.threads_per_worker, "thread"), plural(machine.cores, "core")));
   }
-  if (machine.cores > 0 && machine.load > kDisturbingLoad * machine.cores) {
+  if (machine.cores > 0 && machine.load > kLoadWorthAWarning * machine.cores) {
     warnings.push_back(
         fmt::format("the load average was {:.2f} on {} when the run began: other programs slow it "
                     "down; see lockstep doctor",

@@ -2,15 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "lockstep/base/steered_clock.h"
+
 namespace lockstep::cli {
 namespace {
-
-class SteeredClock final : public Clock {
- public:
-  Nanoseconds monotonic() const override { return now; }
-  Nanoseconds wall() const override { return now; }
-  Nanoseconds now = 0;
-};
 
 /// A synthetic run: 4 epochs of 500 steps of 128 examples, 10 ms each after 25 of 50 ms, 0.3 s of
 /// validation an epoch. News comes every 10 steps.

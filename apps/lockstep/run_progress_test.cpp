@@ -2,15 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "lockstep/base/steered_clock.h"
+
 namespace lockstep::cli {
 namespace {
-
-class SteeredClock final : public Clock {
- public:
-  Nanoseconds monotonic() const override { return now; }
-  Nanoseconds wall() const override { return now; }
-  Nanoseconds now = 0;
-};
 
 record::RunStarted run_of(int epochs, std::int64_t steps_per_epoch, std::int64_t max_steps = 0) {
   record::RunStarted started;

@@ -106,7 +106,7 @@ void delete_runs(const GlobalOptions& global, RunsOptions& options) {
   }
 }
 
-void export_run(const GlobalOptions& global, const RunsOptions& options) {
+void export_as_lines(const GlobalOptions& global, const RunsOptions& options) {
   store::Store store(global.store_path);
   const std::int64_t id = options.ids.front();
   const store::StoredRun run = store.load(id);
@@ -182,7 +182,7 @@ void add_runs_command(CLI::App& app, const GlobalOptions& global) {
       ->type_name("FILE");
   set_action(exported, [&global, options] {
     require_export_format(options->format);
-    export_run(global, *options);
+    export_as_lines(global, *options);
   });
 }
 

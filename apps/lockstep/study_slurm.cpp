@@ -17,7 +17,7 @@ namespace lockstep::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Phase = launch::JobState::Phase;
+using JobPhase = launch::JobState::Phase;
 
 constexpr int kLookMs = 1000;
 
@@ -184,7 +184,7 @@ ExecutedRun StudySlurm::run(const study::PlannedRun& planned, const store::RunLa
   RecordTail tail(files.record(), clock_);
   while (true) {
     const launch::JobState state = queue_.state(*ticket, files);
-    if (state.phase == Phase::kEnded || state.phase == Phase::kLost) {
+    if (state.phase == JobPhase::kEnded || state.phase == JobPhase::kLost) {
       console_.clear_status();
       ExecutedRun executed = collect(files, state, label, request_of(request_, planned));
       submitted_.erase(files.stem);
@@ -198,7 +198,7 @@ ExecutedRun StudySlurm::run(const study::PlannedRun& planned, const store::RunLa
     const std::string bar = tail.bar();
     console_.set_status(fmt::format("{}job {}: {}", progress, ticket->id,
                                     !bar.empty() ? bar
-                                    : state.phase == Phase::kWaiting
+                                    : state.phase == JobPhase::kWaiting
                                         ? "waiting in the queue " + in_brackets(state.reason)
                                         : "starting"));
     pollfd wanted{signals_.fd(), POLLIN, 0};
@@ -260,10 +260,10 @@ ExecutedRun StudySlurm::collect(const launch::JobFiles& files, const launch::Job
     }
   }
   const bool done = ended && ended->status == record::RunStatus::kDone && state.exit_code == 0 &&
-                    state.phase == Phase::kEnded && problem.empty();
+                    state.phase == JobPhase::kEnded && problem.empty();
   if (!done && problem.empty()) {
-    problem = state.phase == Phase::kLost ? fmt::format("the job ended as {}", state.word)
-                                          : last_line(files.log());
+    problem = state.phase == JobPhase::kLost ? fmt::format("the job ended as {}", state.word)
+                                             : last_line(files.log());
     if (problem.empty()) problem = fmt::format("the job ended with exit code {}", state.exit_code);
     store.write(record::WorkerError{0, "worker", problem, "its log is " + files.log()});
   }

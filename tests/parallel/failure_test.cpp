@@ -4,6 +4,7 @@
 #include <fstream>
 #include <thread>
 
+#include "eventually.h"
 #include "parallel_run.h"
 
 namespace lockstep {
@@ -24,16 +25,6 @@ std::vector<pid_t> children_of(pid_t parent) {
 }
 
 namespace {
-
-template <class Condition>
-bool eventually(Condition&& holds) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
 
 /// The rank of a worker process, from its environment.
 int rank_of(pid_t pid) {

@@ -69,13 +69,13 @@ class Recipes : public ParallelRun {
   }
 };
 
-struct Case {
+struct RecipeCase {
   std::string recipe;
   int batch;  ///< of each of two workers
   std::vector<std::string> more;
 };
 
-class EveryRecipe : public Recipes, public ::testing::WithParamInterface<Case> {
+class EveryRecipe : public Recipes, public ::testing::WithParamInterface<RecipeCase> {
  protected:
   launch::ProcessSpec with(int workers, std::vector<std::string> more) const {
     more.insert(more.end(), GetParam().more.begin(), GetParam().more.end());
@@ -138,27 +138,29 @@ TEST_P(RecipeThatDoesNotSeeThePart, TwoWorkersEqualOneWithTwiceTheBatch) {
   EXPECT_LT(std::sqrt(difference / size), 1e-5);
 }
 
-std::string case_name(const ::testing::TestParamInfo<Case>& info) {
+std::string case_name(const ::testing::TestParamInfo<RecipeCase>& info) {
   return info.param.recipe + std::to_string(info.index);
 }
 
-const Case kSteering{"steering", 8, {}};
-const Case kTransfer{"transfer", 4, {"--backbone", model("features.pt"), "--image-size", "32"}};
-const Case kFineTuned{"transfer",
-                      4,
-                      {"--backbone", model("features.pt"), "--image-size", "32", "--fine-tune",
-                       "--rotate", "10", "--zoom", "0.1", "--flip", "0.5"}};
+const RecipeCase kSteering{"steering", 8, {}};
+const RecipeCase kTransfer{
+    "transfer", 4, {"--backbone", model("features.pt"), "--image-size", "32"}};
+const RecipeCase kFineTuned{"transfer",
+                            4,
+                            {"--backbone", model("features.pt"), "--image-size", "32",
+                             "--fine-tune", "--rotate", "10", "--zoom", "0.1", "--flip", "0.5"}};
 
 INSTANTIATE_TEST_SUITE_P(
     All, EveryRecipe,
     ::testing::Values(kSteering, kTransfer, kFineTuned,
-                      Case{"script", 8, {"--model", model("small_net.pt")}},
-                      Case{"script", 8, {"--model", model("small_regression.pt"), "--loss", "mse"}},
-                      Case{"gan", 2, {}}),
+                      RecipeCase{"script", 8, {"--model", model("small_net.pt")}},
+                      RecipeCase{
+                          "script", 8, {"--model", model("small_regression.pt"), "--loss", "mse"}},
+                      RecipeCase{"gan", 2, {}}),
     case_name);
 INSTANTIATE_TEST_SUITE_P(All, RecipeThatDoesNotSeeThePart,
                          ::testing::Values(kSteering, kTransfer, kFineTuned,
-                                           Case{"gan", 2, {"--sync-bn"}}),
+                                           RecipeCase{"gan", 2, {"--sync-bn"}}),
                          case_name);
 
 TEST_F(Recipes, TransferLearnsTwoClassesOnRealFiles) {

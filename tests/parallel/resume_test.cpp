@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "eventually.h"
 #include "parallel_run.h"
 
 namespace lockstep {
@@ -15,16 +16,6 @@ bool exists_with_ending(const std::string& folder, const std::string& ending) {
     if (entry.path().string().ends_with(ending)) return true;
   }
   return false;
-}
-
-template <class Condition>
-bool eventually(Condition&& holds) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }
-  return true;
 }
 
 class Resume : public ParallelRun {

@@ -25,17 +25,17 @@ std::uint32_t length_at(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-[[noreturn]] void fail() {
+[[noreturn]] void fail_frame() {
   throw Error(ErrorKind::kPeer, "a rank sent a frame that makes no sense");
 }
 
 std::vector<std::string> split_fields(std::string_view body) {
   std::vector<std::string> fields;
   while (!body.empty()) {
-    if (body.size() < 4) fail();
+    if (body.size() < 4) fail_frame();
     const std::uint32_t length = length_at(body, 0);
     body.remove_prefix(4);
-    if (length > body.size()) fail();
+    if (length > body.size()) fail_frame();
     fields.emplace_back(body.substr(0, length));
     body.remove_prefix(length);
   }
@@ -90,7 +90,7 @@ bool FrameStream::receive() {
 std::optional<Frame> FrameStream::next() {
   if (received_.size() < kHeader) return std::nullopt;
   const std::uint32_t length = length_at(received_, 0);
-  if (length > kLargest) fail();
+  if (length > kLargest) fail_frame();
   if (received_.size() < kHeader + length) return std::nullopt;
   Frame frame;
   frame.type = static_cast<FrameType>(received_[4]);

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 using Key = std::array<std::byte, 32>;
 
-[[noreturn]] void fail(const fs::path& path, const std::string& problem) {
+[[noreturn]] void fail_secret(const fs::path& path, const std::string& problem) {
   throw Error(ErrorKind::kEnvironment,
               fmt::format("there is no secret for this run: {}: {}", path.string(), problem),
               "set LOCKSTEP_SECRET to the same random text on every rank");
@@ -29,7 +29,7 @@ using Key = std::array<std::byte, 32>;
 fs::path secret_path(const GetEnvironment& get) {
   if (const char* folder = get("XDG_CONFIG_HOME")) return fs::path(folder) / "lockstep" / "secret";
   if (const char* home = get("HOME")) return fs::path(home) / ".config" / "lockstep" / "secret";
-  fail("secret", "neither HOME nor XDG_CONFIG_HOME is set");
+  fail_secret("secret", "neither HOME nor XDG_CONFIG_HOME is set");
 }
 
 /// Ranks of several hosts may come here at once: link() lets exactly one of their files win.
@@ -41,25 +41,25 @@ void make_secret(const fs::path& path) {
   // A name of its own; containers may share host names and process ids.
   std::string fresh = path.string() + ".XXXXXX";
   const int fd = ::mkostemp(fresh.data(), O_CLOEXEC);
-  if (fd < 0) fail(fresh, std::strerror(errno));
+  if (fd < 0) fail_secret(fresh, std::strerror(errno));
   const bool whole = ::write(fd, key.data(), key.size()) == static_cast<ssize_t>(key.size());
   ::close(fd);
   const bool linked = whole && (::link(fresh.c_str(), path.c_str()) == 0 || errno == EEXIST);
   const int problem = errno;
   ::unlink(fresh.c_str());
-  if (!linked) fail(path, std::strerror(problem));
+  if (!linked) fail_secret(path, std::strerror(problem));
 }
 
 Key read_secret(const fs::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) fail(path, std::strerror(errno));
+  if (fd < 0) fail_secret(path, std::strerror(errno));
   Key key{};
   struct stat facts {};
   const bool known = ::fstat(fd, &facts) == 0;
   const bool whole = ::read(fd, key.data(), key.size()) == static_cast<ssize_t>(key.size());
   ::close(fd);
-  if (known && (facts.st_mode & 077) != 0) fail(path, "others can read it (chmod 600)");
-  if (!whole) fail(path, "it is too short; delete it");
+  if (known && (facts.st_mode & 077) != 0) fail_secret(path, "others can read it (chmod 600)");
+  if (!whole) fail_secret(path, "it is too short; delete it");
   return key;
 }
 

@@ -26,7 +26,7 @@ constexpr int kClockProbes = 8;
 
 using Time = std::chrono::steady_clock::time_point;
 
-Time now() {
+Time now_steady() {
   return std::chrono::steady_clock::now();
 }
 
@@ -36,7 +36,7 @@ Socket find_coordinator(const MembershipOptions& options) {
   std::string last = "there is no port to try";
   std::string hint;
   auto pause = kShortestPause;
-  while (now() < deadline) {
+  while (now_steady() < deadline) {
     for (const int port : options.ports) {
       try {
         return introduce({options.host, port}, options.secret,
@@ -70,7 +70,7 @@ class Membership::Line {
         stream_(find_coordinator(options_)),
         wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     address_ = stream_.socket().local().host;
-    heard_ = now();
+    heard_ = now_steady();
     thread_ = std::thread([this] { run(); });
     send({FrameType::kPut, {fmt::format("host/{}", options_.rank), options_.host_name}});
   }
@@ -134,18 +134,20 @@ class Membership::Line {
   }
 
   void run() {
-    Time looked = now();
+    Time looked = now_steady();
     while (true) {
       pollfd wanted[] = {{wake_, POLLIN, 0}, {stream_.socket().fd(), POLLIN, 0}};
       ::poll(wanted, lost_ ? 1 : 2, kTickMs);
       std::uint64_t ignored = 0;
       [[maybe_unused]] const auto got = ::read(wake_, &ignored, sizeof ignored);
-      if (now() - looked > options_.silence / 2) heard_ = now();  // it was this process that slept
-      looked = now();
+      if (now_steady() - looked > options_.silence / 2)
+        heard_ = now_steady();  // it was this process that slept
+      looked = now_steady();
       if (!lost_) exchange();
       const std::lock_guard lock(mutex_);
       if (closing_ && (outbox_.empty() || lost_)) return;
-      if (trouble_ && !left_ && options_.grace.count() > 0 && now() > exit_at_) end_process();
+      if (trouble_ && !left_ && options_.grace.count() > 0 && now_steady() > exit_at_)
+        end_process();
     }
   }
 
@@ -156,7 +158,7 @@ class Membership::Line {
       while (auto frame = stream_.next()) take(*frame);
       if (!open) {
         lose("rank 0, which keeps the run together, is gone");
-      } else if (now() - heard_ > options_.silence) {
+      } else if (now_steady() - heard_ > options_.silence) {
         lose(
             fmt::format("rank 0, which keeps the run together, hangs: nothing was heard of it "
                         "for {}",
@@ -173,7 +175,7 @@ class Membership::Line {
       const std::lock_guard lock(mutex_);
       frames.swap(outbox_);
     }
-    if (now() > beat_at_) {
+    if (now_steady() > beat_at_) {
       frames.push_back({FrameType::kBeat, {}});
       beat_at_ = after(Seconds(1));
     }
@@ -183,7 +185,7 @@ class Membership::Line {
   }
 
   void take(const Frame& frame) {
-    heard_ = now();
+    heard_ = now_steady();
     if (frame.type == FrameType::kValue) {
       const std::lock_guard lock(mutex_);
       values_[frame.field(0)] = frame.field(1);

@@ -42,7 +42,7 @@ bool is_numeric(const std::string& text) {
          ::inet_pton(AF_INET6, text.c_str(), &six) == 1;
 }
 
-std::string resolve(const std::string& host) {
+std::string resolve_name(const std::string& host) {
   addrinfo wanted{};
   wanted.ai_family = AF_UNSPEC;
   wanted.ai_socktype = SOCK_STREAM;
@@ -69,7 +69,7 @@ std::string slurm_address(const std::string& node) {
   const std::size_t at = output.find("NodeAddr=");
   if (at == std::string::npos) return "";
   const std::size_t begin = at + std::strlen("NodeAddr=");
-  return resolve(output.substr(begin, output.find_first_of(" \n", begin) - begin));
+  return resolve_name(output.substr(begin, output.find_first_of(" \n", begin) - begin));
 }
 
 std::string link_text(const char* path) {
@@ -103,7 +103,7 @@ std::string interface_address(const std::string& interface_or_address) {
 }
 
 std::string host_address(const std::string& host) {
-  if (std::string address = resolve(host); !address.empty()) return address;
+  if (std::string address = resolve_name(host); !address.empty()) return address;
   if (std::string address = slurm_address(host); !address.empty()) return address;
   throw Error(ErrorKind::kEnvironment,
               fmt::format("host {}, on which the ranks are to meet, has no address", host),

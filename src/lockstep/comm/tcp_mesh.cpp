@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kLookMs = 100;
 constexpr std::chrono::milliseconds kPause{50};
-constexpr Seconds kTryTime{5};
+constexpr Seconds kConnectTryTime{5};
 
 bool still_open(ssize_t moved) {
   return moved > 0 || (moved < 0 && (errno == EAGAIN || errno == EINTR));
@@ -43,7 +43,7 @@ void TcpMesh::connect() {
     while (!socket) {
       try {
         socket = introduce(there, options_.secret, {Purpose::kData, options_.rank, options_.size},
-                           std::min(deadline, after(kTryTime)));
+                           std::min(deadline, after(kConnectTryTime)));
       } catch (const Error& problem) {
         membership_.check();
         if (std::chrono::steady_clock::now() > deadline) {

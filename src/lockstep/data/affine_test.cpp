@@ -7,18 +7,14 @@
 #include <numbers>
 
 #include "lockstep/base/error.h"
+#include "lockstep/data/random_pixels.h"
 
 namespace lockstep::data {
 namespace {
 
-std::vector<std::uint8_t> random_pixels(const ImageShape& shape, Rng& rng) {
-  std::vector<std::uint8_t> pixels(shape.values());
-  for (auto& pixel : pixels) pixel = static_cast<std::uint8_t>(rng.next());
-  return pixels;
-}
-
 /// One pixel by the definition: undo the move, the turn and zoom about the centre, the mirror.
-double reference(const AffineOptions& o, const ImageView& image, Rng rng, int c, int y, int x) {
+double affine_reference(const AffineOptions& o, const ImageView& image, Rng rng, int c, int y,
+                        int x) {
   const auto even = [&](double range) { return (2 * rng.uniform() - 1) * range; };
   const double angle = even(o.rotation) * std::numbers::pi / 180, factor = 1 + even(o.zoom);
   const double move_x = even(o.shift_x) * o.input.width, move_y = even(o.shift_y) * o.input.height;
@@ -45,7 +41,7 @@ double reference(const AffineOptions& o, const ImageView& image, Rng rng, int c,
   return (value / 255 - o.normalisation.mean[k]) / o.normalisation.deviation[k];
 }
 
-AffineOptions random_options(Rng& rng) {
+AffineOptions random_affine(Rng& rng) {
   AffineOptions o;
   o.input = {1 + static_cast<int>(rng.below(4)), 1 + static_cast<int>(rng.below(30)),
              1 + static_cast<int>(rng.below(40))};
@@ -67,7 +63,7 @@ TEST(Affine, EqualsItsDefinition) {
   Rng rng(1);
   TransformScratch scratch;
   for (int trial = 0; trial < 200; ++trial) {
-    const AffineOptions o = random_options(rng);
+    const AffineOptions o = random_affine(rng);
     const auto pixels = random_pixels(o.input, rng);
     const ImageView view{pixels.data(), o.input,
                          rng.below(2) == 0 ? PixelOrder::kPlanar : PixelOrder::kInterleaved};
@@ -82,7 +78,8 @@ TEST(Affine, EqualsItsDefinition) {
                              : (y * o.input.width + x) * o.input.channels + c;
           // Coordinates are floats: 1e-5 of a pixel off, times a jump of up to 1 / 0.5 between
           // neighbours.
-          ASSERT_NEAR(out[static_cast<std::size_t>(at)], reference(o, view, key, c, y, x), 1e-4)
+          ASSERT_NEAR(out[static_cast<std::size_t>(at)], affine_reference(o, view, key, c, y, x),
+                      1e-4)
               << trial;
         }
       }

@@ -18,12 +18,12 @@ namespace fs = std::filesystem;
 
 constexpr ImageShape kShape{3, 32, 32};
 constexpr int kClasses = 10;
-constexpr const char* kHint =
+constexpr const char* kCifarHint =
     "name the folder of the CIFAR-10 binary version (data_batch_1.bin ... test_batch.bin) with "
     "--data DIR, or use --data synthetic";
 
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw Error(ErrorKind::kData, fmt::format("{}: {}", path, what), kHint);
+[[noreturn]] void fail_cifar(const std::string& path, const std::string& what) {
+  throw Error(ErrorKind::kData, fmt::format("{}: {}", path, what), kCifarHint);
 }
 
 bool is_training_file(const std::string& name) {
@@ -43,7 +43,7 @@ std::vector<std::string> binary_files(const std::string& folder,
     if (path.extension() == ".bin" && wanted(path.filename().string()))
       paths.push_back(path.string());
   }
-  if (error) fail(folder, "cannot be listed: " + error.message());
+  if (error) fail_cifar(folder, "cannot be listed: " + error.message());
   std::sort(paths.begin(), paths.end());
   return paths;
 }
@@ -54,17 +54,18 @@ std::shared_ptr<const Dataset> map_files(const std::vector<std::string>& paths, 
   std::vector<const std::uint8_t*> images;
   std::vector<std::uint8_t> labels;
   for (const std::string& path : paths) {
-    const auto bytes = files->emplace_back(path, kHint).bytes();
+    const auto bytes = files->emplace_back(path, kCifarHint).bytes();
     if (bytes.size() % record != 0) {
-      fail(path,
-           fmt::format("ends at byte {}, inside the record that begins at byte {} (a record has "
-                       "{} bytes)",
-                       bytes.size(), bytes.size() / record * record, record));
+      fail_cifar(
+          path,
+          fmt::format("ends at byte {}, inside the record that begins at byte {} (a record has "
+                      "{} bytes)",
+                      bytes.size(), bytes.size() / record * record, record));
     }
     for (std::size_t at = 0; at < bytes.size(); at += record) {
       if (bytes[at] >= kClasses) {
-        fail(path,
-             fmt::format("the label at byte {} is {}, above {}", at, bytes[at], kClasses - 1));
+        fail_cifar(
+            path, fmt::format("the label at byte {} is {}, above {}", at, bytes[at], kClasses - 1));
       }
       labels.push_back(bytes[at]);
       images.push_back(bytes.data() + at + 1);
@@ -79,8 +80,9 @@ std::shared_ptr<const Dataset> map_files(const std::vector<std::string>& paths, 
 DataSplit load_cifar10(const std::string& folder) {
   const auto train = binary_files(folder, is_training_file);
   const auto test = binary_files(folder, is_test_file);
-  if (train.empty()) fail(folder, "holds no training file: no data_batch_*.bin, no *train*.bin");
-  if (test.empty()) fail(folder, "holds no test file: no test_batch.bin, no *test*.bin");
+  if (train.empty())
+    fail_cifar(folder, "holds no training file: no data_batch_*.bin, no *train*.bin");
+  if (test.empty()) fail_cifar(folder, "holds no test file: no test_batch.bin, no *test*.bin");
   DatasetInfo info;
   info.name = "cifar10";
   info.path = folder;

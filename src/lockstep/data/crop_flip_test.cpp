@@ -7,19 +7,14 @@
 #include <vector>
 
 #include "lockstep/base/error.h"
+#include "lockstep/data/random_pixels.h"
 
 namespace lockstep::data {
 namespace {
 
-std::vector<std::uint8_t> random_pixels(const ImageShape& shape, Rng& rng) {
-  std::vector<std::uint8_t> pixels(shape.values());
-  for (auto& pixel : pixels) pixel = static_cast<std::uint8_t>(rng.below(256));
-  return pixels;
-}
-
 /// The same in the plainest way: pad, cut, mirror, divide, normalise, one value at a time.
-std::vector<float> reference(const CropFlipOptions& o, const std::vector<std::uint8_t>& pixels,
-                             Rng rng) {
+std::vector<float> crop_reference(const CropFlipOptions& o, const std::vector<std::uint8_t>& pixels,
+                                  Rng rng) {
   int top = o.padding, left = o.padding;
   if (o.padding > 0) {
     top = static_cast<int>(rng.below(static_cast<std::uint64_t>(2 * o.padding + 1)));
@@ -47,7 +42,7 @@ std::vector<float> reference(const CropFlipOptions& o, const std::vector<std::ui
   return out;
 }
 
-CropFlipOptions random_options(Rng& rng) {
+CropFlipOptions random_crop(Rng& rng) {
   CropFlipOptions o;
   o.input = {1 + static_cast<int>(rng.below(4)), 1 + static_cast<int>(rng.below(40)),
              1 + static_cast<int>(rng.below(70))};
@@ -65,13 +60,13 @@ TEST(CropFlip, EqualsThePlainReference) {
   Rng rng(1);
   TransformScratch scratch;
   for (int trial = 0; trial < 500; ++trial) {
-    const CropFlipOptions options = random_options(rng);
+    const CropFlipOptions options = random_crop(rng);
     const auto pixels = random_pixels(options.input, rng);
     const auto transform = make_crop_flip(options);
     std::vector<float> out(options.input.values(), -1e9F);
     const Rng key = augmentation_rng(5, 1, trial);
     transform->apply({pixels.data(), options.input, PixelOrder::kPlanar}, key, out.data(), scratch);
-    const auto expected = reference(options, pixels, key);
+    const auto expected = crop_reference(options, pixels, key);
     // Values reach 10 in size; a product and a sum in float err by a few units in the last place.
     for (std::size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out[i], expected[i], 5e-6) << trial;
   }

@@ -16,13 +16,13 @@ namespace {
 
 constexpr std::uint32_t kImagesMagic = 0x00000803;  // unsigned bytes, three dimensions
 constexpr std::uint32_t kLabelsMagic = 0x00000801;  // unsigned bytes, one dimension
-constexpr std::uint32_t kLargestSide = 16'384;
-constexpr const char* kHint =
+constexpr std::uint32_t kLargestIdxSide = 16'384;
+constexpr const char* kIdxHint =
     "for Fashion-MNIST install the Debian package dataset-fashion-mnist; otherwise name the folder "
     "with --data DIR, or use --data synthetic";
 
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw Error(ErrorKind::kData, fmt::format("{}: {}", path, what), kHint);
+[[noreturn]] void fail_idx(const std::string& path, const std::string& what) {
+  throw Error(ErrorKind::kData, fmt::format("{}: {}", path, what), kIdxHint);
 }
 
 std::uint32_t read_word(InflatingFile& file, const char* what) {
@@ -34,20 +34,20 @@ std::uint32_t read_word(InflatingFile& file, const char* what) {
 void expect_magic(InflatingFile& file, std::uint32_t expected, const char* what) {
   const std::uint32_t magic = read_word(file, "its magic number");
   if (magic != expected) {
-    fail(file.path(),
-         fmt::format("the magic number at byte 0 is 0x{:08x}, not 0x{:08x}: not an IDX "
-                     "file of {}",
-                     magic, expected, what));
+    fail_idx(file.path(),
+             fmt::format("the magic number at byte 0 is 0x{:08x}, not 0x{:08x}: not an IDX "
+                         "file of {}",
+                         magic, expected, what));
   }
 }
 
 /// The rest of the file, which must be exactly `size` bytes.
 std::vector<std::uint8_t> read_rest(InflatingFile& file, std::uint64_t size, const char* what) {
   if (size > file.size_limit()) {
-    fail(file.path(),
-         fmt::format("its header states {} bytes of {} from byte {}, more than the file "
-                     "can hold: it is truncated, or the header is damaged",
-                     size, what, file.offset()));
+    fail_idx(file.path(),
+             fmt::format("its header states {} bytes of {} from byte {}, more than the file "
+                         "can hold: it is truncated, or the header is damaged",
+                         size, what, file.offset()));
   }
   std::vector<std::uint8_t> bytes(size);
   file.read(bytes.data(), bytes.size(), what);
@@ -63,14 +63,14 @@ struct Images {
 };
 
 Images read_images(const std::string& path) {
-  InflatingFile file(path, kHint);
+  InflatingFile file(path, kIdxHint);
   expect_magic(file, kImagesMagic, "images");
   const std::uint32_t count = read_word(file, "the number of images");
   const std::uint32_t height = read_word(file, "the height of the images");
   const std::uint32_t width = read_word(file, "the width of the images");
-  if (count == 0) fail(path, "holds no images (the count at byte 4 is 0)");
-  if (height == 0 || width == 0 || height > kLargestSide || width > kLargestSide) {
-    fail(path, fmt::format("the image size at byte 8 is {} x {}", height, width));
+  if (count == 0) fail_idx(path, "holds no images (the count at byte 4 is 0)");
+  if (height == 0 || width == 0 || height > kLargestIdxSide || width > kLargestIdxSide) {
+    fail_idx(path, fmt::format("the image size at byte 8 is {} x {}", height, width));
   }
   const ImageShape shape{1, static_cast<int>(height), static_cast<int>(width)};
   return {path, shape, read_rest(file, std::uint64_t{count} * shape.values(), "pixels")};
@@ -78,14 +78,14 @@ Images read_images(const std::string& path) {
 
 std::vector<std::uint8_t> read_labels(const std::string& path, int classes) {
   constexpr std::size_t kHeader = 8;
-  InflatingFile file(path, kHint);
+  InflatingFile file(path, kIdxHint);
   expect_magic(file, kLabelsMagic, "labels");
   const std::uint32_t count = read_word(file, "the number of labels");
   auto labels = read_rest(file, count, "labels");
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] >= classes) {
-      fail(path, fmt::format("the label at byte {} is {}, above {}", kHeader + i, labels[i],
-                             classes - 1));
+      fail_idx(path, fmt::format("the label at byte {} is {}, above {}", kHeader + i, labels[i],
+                                 classes - 1));
     }
   }
   return labels;
@@ -97,7 +97,7 @@ std::string find_file(const std::string& folder, const std::string& stem) {
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) return path;
   if (std::filesystem::exists(path + ".gz", ignored)) return path + ".gz";
-  fail(path, "there is no such file, nor one with .gz");
+  fail_idx(path, "there is no such file, nor one with .gz");
 }
 
 std::shared_ptr<const Dataset> read_part(const std::string& folder, const std::string& part,
@@ -106,8 +106,8 @@ std::shared_ptr<const Dataset> read_part(const std::string& folder, const std::s
   const std::string labels_path = find_file(folder, part + "-labels-idx1-ubyte");
   auto labels = read_labels(labels_path, info.classes);
   if (images.count() != labels.size()) {
-    fail(labels_path, fmt::format("holds {} labels, but {} holds {} images", labels.size(),
-                                  images.path, images.count()));
+    fail_idx(labels_path, fmt::format("holds {} labels, but {} holds {} images", labels.size(),
+                                      images.path, images.count()));
   }
   info.shape = images.shape;
   const auto pixels = std::make_shared<std::vector<std::uint8_t>>(std::move(images.pixels));
@@ -129,8 +129,8 @@ DataSplit load_idx_dataset(const std::string& folder, const std::string& name, i
   const DataSplit split{read_part(folder, "train", info), read_part(folder, "t10k", info)};
   const ImageShape train = split.train->info().shape, test = split.validation->info().shape;
   if (train != test) {
-    fail(folder, fmt::format("the training images are {} x {}, the t10k images {} x {}",
-                             train.height, train.width, test.height, test.width));
+    fail_idx(folder, fmt::format("the training images are {} x {}, the t10k images {} x {}",
+                                 train.height, train.width, test.height, test.width));
   }
   return split;
 }

@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& path, const std::string& what,
-                       const std::string& hint = "") {
+[[noreturn]] void fail_folder(const std::string& path, const std::string& what,
+                              const std::string& hint = "") {
   throw Error(ErrorKind::kData, fmt::format("{}: {}", path, what), hint);
 }
 
@@ -32,7 +32,7 @@ std::vector<std::string> folders_in(const fs::path& folder) {
       names.push_back(it->path().filename().string());
     }
   }
-  if (error) fail(folder.string(), "cannot be listed: " + error.message());
+  if (error) fail_folder(folder.string(), "cannot be listed: " + error.message());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -50,12 +50,12 @@ std::vector<fs::path> files_below(const fs::path& folder) {
       files.push_back(it->path());
     }
   }
-  if (error) fail(folder.string(), "cannot be listed: " + error.message());
+  if (error) fail_folder(folder.string(), "cannot be listed: " + error.message());
   std::sort(files.begin(), files.end());
   return files;
 }
 
-struct Part {
+struct LabelledFiles {
   std::vector<FileEntry> train;
   std::vector<FileEntry> validation;
 };
@@ -76,7 +76,7 @@ class Scan {
       if (reason.empty()) {
         entries.push_back({path.string(), label});
       } else if (options_.files.strict) {
-        fail(path.string(), reason, "without --strict such files are skipped");
+        fail_folder(path.string(), reason, "without --strict such files are skipped");
       } else {
         report.skipped.push_back({path.string(), reason});
       }
@@ -95,8 +95,8 @@ class Scan {
     return all;
   }
 
-  Part split(std::vector<FileEntry> entries) const {
-    Part part;
+  LabelledFiles split(std::vector<FileEntry> entries) const {
+    LabelledFiles part;
     for (FileEntry& entry : entries) {
       const std::string inside = fs::path(entry.path).lexically_relative(root_).generic_string();
       const bool held_back = stable_fraction(inside) < options_.validation;
@@ -121,7 +121,7 @@ std::string validation_folder(const std::vector<std::string>& names) {
 void expect_known_classes(const fs::path& folder, const std::vector<std::string>& known) {
   for (const std::string& name : folders_in(folder)) {
     if (!std::binary_search(known.begin(), known.end(), name)) {
-      fail((folder / name).string(), "is a class that the training images do not have");
+      fail_folder((folder / name).string(), "is a class that the training images do not have");
     }
   }
 }
@@ -158,7 +158,7 @@ ImageFolder load_image_folder(const std::string& folder, const ImageFolderOption
   DatasetInfo info;
   info.name = fs::weakly_canonical(root).filename().string();
   info.path = folder;
-  Part part;
+  LabelledFiles part;
   const auto below = folders_in(root);
   const std::string held_back = validation_folder(below);
   if (!options.classes) {
@@ -180,7 +180,8 @@ ImageFolder load_image_folder(const std::string& folder, const ImageFolderOption
   if (options.classes) info.classes = static_cast<int>(info.class_names.size());
   const bool wants_validation = !held_back.empty() || options.validation > 0;
   if (!part.train.empty() && part.validation.empty() && wants_validation) {
-    fail(folder, "no image is left for validation", "give a larger --validation, or a val/ folder");
+    fail_folder(folder, "no image is left for validation",
+                "give a larger --validation, or a val/ folder");
   }
   ImageFolder result;
   result.split.train = std::make_shared<FileDataset>(info, std::move(part.train), options.files);

@@ -12,7 +12,7 @@
 namespace lockstep::data {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
+[[noreturn]] void fail_jpeg(const std::string& what) {
   throw Error(ErrorKind::kData, "damaged JPEG: " + what);
 }
 
@@ -40,7 +40,7 @@ struct Outline {
 
 void read_frame(std::span<const std::uint8_t> file, std::size_t at, Outline& outline) {
   if (at + 10 > file.size())
-    fail(fmt::format("it ends at byte {}, inside its header", file.size()));
+    fail_jpeg(fmt::format("it ends at byte {}, inside its header", file.size()));
   const int precision = file[at + 4], components = file[at + 9];
   if (!is_decodable(file[at + 1]) || precision != 8 ||
       (components != 1 && components != 3 && components != 4)) {
@@ -57,7 +57,7 @@ Outline read_outline(std::span<const std::uint8_t> file) {
   Outline outline;
   std::size_t at = 2;
   while (at + 4 <= file.size()) {
-    if (file[at] != 0xff) fail(fmt::format("no marker at byte {}", at));
+    if (file[at] != 0xff) fail_jpeg(fmt::format("no marker at byte {}", at));
     const std::uint8_t marker = file[at + 1];
     if (marker == 0xff) {  // fill byte
       ++at;
@@ -68,16 +68,16 @@ Outline read_outline(std::span<const std::uint8_t> file) {
       continue;
     }
     const std::size_t length = std::size_t{file[at + 2]} << 8 | file[at + 3];
-    if (length < 2) fail(fmt::format("a segment of length {} at byte {}", length, at));
+    if (length < 2) fail_jpeg(fmt::format("a segment of length {} at byte {}", length, at));
     if (is_frame(marker)) read_frame(file, at, outline);
     at += 2 + length;
     if (marker == kStartOfScan) {
-      if (outline.height < 1 || outline.width < 1) fail("it has no pixels");
+      if (outline.height < 1 || outline.width < 1) fail_jpeg("it has no pixels");
       outline.scan = at;
       return outline;
     }
   }
-  fail(fmt::format("it ends at byte {}, before its first scan", file.size()));
+  fail_jpeg(fmt::format("it ends at byte {}, before its first scan", file.size()));
 }
 
 /// Inside a scan ff is always followed by 00 or a marker, so that ff d9 can only be the end of the
@@ -86,7 +86,7 @@ void expect_end_of_image(std::span<const std::uint8_t> file, std::size_t scan) {
   for (std::size_t at = file.size(); at >= scan + 2; --at) {
     if (file[at - 2] == 0xff && file[at - 1] == kEndOfImage) return;
   }
-  fail(fmt::format("it is cut short at byte {}", file.size()));
+  fail_jpeg(fmt::format("it is cut short at byte {}", file.size()));
 }
 
 struct Destroy {
@@ -110,9 +110,9 @@ Header read_header(void* decoder, std::span<const std::uint8_t> file) {
   if (tjDecompressHeader3(decoder, file.data(), file.size(), &h.width, &h.height, &h.subsampling,
                           &h.colours) != 0 &&
       tjGetErrorCode(decoder) != TJERR_WARNING) {
-    fail(tjGetErrorStr2(decoder));
+    fail_jpeg(tjGetErrorStr2(decoder));
   }
-  if (h.width < 1 || h.height < 1) fail("it has no pixels");
+  if (h.width < 1 || h.height < 1) fail_jpeg("it has no pixels");
   return h;
 }
 
@@ -136,7 +136,7 @@ void expect_harmless(void* decoder) {
   const std::string_view message = tjGetErrorStr2(decoder);
   if (tjGetErrorCode(decoder) != TJERR_WARNING ||
       message.find("extraneous bytes") == std::string_view::npos) {
-    fail(std::string(message));
+    fail_jpeg(std::string(message));
   }
 }
 

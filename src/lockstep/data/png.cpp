@@ -14,9 +14,9 @@ namespace lockstep::data {
 namespace {
 
 constexpr std::size_t kSignature = 8, kChunkFrame = 12;  // length, type, checksum
-constexpr std::uint32_t kLargestSide = 1'000'000;
+constexpr std::uint32_t kLargestPngSide = 1'000'000;
 
-[[noreturn]] void fail(const std::string& what) {
+[[noreturn]] void fail_png(const std::string& what) {
   throw Error(ErrorKind::kData, "damaged PNG: " + what);
 }
 
@@ -34,7 +34,7 @@ void expect_all_chunks(std::span<const std::uint8_t> file) {
     if (std::memcmp(file.data() + at + 4, "IEND", 4) == 0) return;
     at += kChunkFrame + length;
   }
-  fail(fmt::format("it is cut short at byte {}, inside the chunk at byte {}", file.size(), at));
+  fail_png(fmt::format("it is cut short at byte {}, inside the chunk at byte {}", file.size(), at));
 }
 
 /// Where libpng reads from and what it complained about.
@@ -69,7 +69,7 @@ struct Reader {
 /// two functions owns memory: a jump skips destructors.
 bool read_png_header(Reader& reader, Source& source) {
   if (setjmp(png_jmpbuf(reader.png))) return false;
-  png_set_user_limits(reader.png, kLargestSide, kLargestSide);
+  png_set_user_limits(reader.png, kLargestPngSide, kLargestPngSide);
   png_set_read_fn(reader.png, &source, read_bytes);
   png_read_info(reader.png, reader.info);
   png_set_expand(reader.png);
@@ -103,11 +103,11 @@ void composite_on_white(std::uint8_t* pixels, std::size_t count) {
 ImageShape check_png(std::span<const std::uint8_t> file) {
   constexpr std::size_t kHeader = kSignature + kChunkFrame + 13;
   if (file.size() < kHeader || std::memcmp(file.data() + kSignature + 4, "IHDR", 4) != 0) {
-    fail("it has no header");
+    fail_png("it has no header");
   }
   const std::uint32_t width = word_at(file, 16), height = word_at(file, 20);
-  if (width == 0 || height == 0 || width > kLargestSide || height > kLargestSide) {
-    fail(fmt::format("its header states {} x {} pixels", width, height));
+  if (width == 0 || height == 0 || width > kLargestPngSide || height > kLargestPngSide) {
+    fail_png(fmt::format("its header states {} x {} pixels", width, height));
   }
   expect_all_chunks(file);
   return {3, static_cast<int>(height), static_cast<int>(width)};
@@ -119,7 +119,7 @@ ImageShape decode_png(std::span<const std::uint8_t> file, std::vector<std::uint8
   reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &source, on_error, on_warning);
   if (reader.png) reader.info = png_create_info_struct(reader.png);
   if (!reader.info) throw Error(ErrorKind::kEnvironment, "libpng cannot be set up: out of memory");
-  if (!read_png_header(reader, source)) fail(source.message);
+  if (!read_png_header(reader, source)) fail_png(source.message);
 
   const ImageShape shape{3, static_cast<int>(png_get_image_height(reader.png, reader.info)),
                          static_cast<int>(png_get_image_width(reader.png, reader.info))};
@@ -128,7 +128,7 @@ ImageShape decode_png(std::span<const std::uint8_t> file, std::vector<std::uint8
   pixels.resize(height * row_bytes + kPixelSlack);
   std::vector<png_bytep> rows(height);
   for (std::size_t y = 0; y < height; ++y) rows[y] = pixels.data() + y * row_bytes;
-  if (!read_png_rows(reader, rows.data())) fail(source.message);
+  if (!read_png_rows(reader, rows.data())) fail_png(source.message);
 
   const std::size_t count = shape.values() / 3;
   if (png_get_channels(reader.png, reader.info) == 4) composite_on_white(pixels.data(), count);

@@ -14,7 +14,8 @@ namespace {
 
 /// The definition, one value at a time and in double: for each output position the weighted mean of
 /// the input with a triangle of half-width max(1, scale) around its centre.
-double reference(const ByteImage& in, const Box& box, int height, int width, int y, int x, int c) {
+double resize_reference(const ByteImage& in, const Box& box, int height, int width, int y, int x,
+                        int c) {
   const auto axis = [](double begin, double end, int limit, int size, int i) {
     const double scale = (end - begin) / size, reach = std::max(scale, 1.0);
     const double centre = begin + (i + 0.5) * scale;
@@ -63,7 +64,7 @@ TEST(Resize, EqualsItsDefinitionToOneLevel) {
           const int value = got.bytes[static_cast<std::size_t>(y) * got.stride +
                                       static_cast<std::size_t>(x * channels + c)];
           // Half a level from each of two roundings, and a little from the weights.
-          ASSERT_NEAR(value, reference(in, box, height, width, y, x, c), 1.15)
+          ASSERT_NEAR(value, resize_reference(in, box, height, width, y, x, c), 1.15)
               << h << " x " << w << " to " << height << " x " << width;
         }
       }

@@ -15,13 +15,13 @@ namespace {
 constexpr std::uint64_t kOrderStream =
     0x6f72646572;  // keeps it apart from the augmentation streams
 
-struct Part {
+struct IndexRange {
   std::int64_t first;
   std::int64_t count;
 };
 
 /// Part `i` of `total` things cut into `parts` runs that differ by one at most, larger ones first.
-Part even_part(std::int64_t total, std::int64_t parts, std::int64_t i) {
+IndexRange even_part(std::int64_t total, std::int64_t parts, std::int64_t i) {
   const std::int64_t share = total / parts, extra = total % parts;
   return {i * share + std::min(i, extra), share + (i < extra ? 1 : 0)};
 }
@@ -68,8 +68,8 @@ MicroBatch DistributedSampler::micro_batch(std::int64_t n) const {
   result.micro = static_cast<int>(n % options_.accumulate);
   const std::int64_t first = result.step * global;
   result.global_count = std::min(global, options_.examples - first);
-  const Part mine = even_part(result.global_count, options_.world, options_.rank);
-  const Part micro = even_part(mine.count, options_.accumulate, result.micro);
+  const IndexRange mine = even_part(result.global_count, options_.world, options_.rank);
+  const IndexRange micro = even_part(mine.count, options_.accumulate, result.micro);
   result.step_count = mine.count;
   result.first = mine.first + micro.first;
   result.indices = {order_.data() + first + mine.first + micro.first,

@@ -36,7 +36,7 @@ std::vector<DistributedSampler> all_ranks(SamplerOptions options, int epoch) {
   return ranks;
 }
 
-SamplerOptions random_options(Rng& rng) {
+SamplerOptions random_sampling(Rng& rng) {
   SamplerOptions options;
   options.examples = 1 + static_cast<std::int64_t>(rng.below(500));
   options.batch = 1 + static_cast<std::int64_t>(rng.below(40));
@@ -50,7 +50,7 @@ SamplerOptions random_options(Rng& rng) {
 TEST(DistributedSampler, CoversEveryExampleOnceForAnySizeAndWorkerCount) {
   Rng rng(1);
   for (int trial = 0; trial < 2000; ++trial) {
-    const SamplerOptions options = random_options(rng);
+    const SamplerOptions options = random_sampling(rng);
     const auto ranks = all_ranks(options, 1 + static_cast<int>(rng.below(5)));
     Indices seen;
     for (std::int64_t step = 0; step < ranks[0].steps(); ++step) {
@@ -69,7 +69,7 @@ TEST(DistributedSampler, CoversEveryExampleOnceForAnySizeAndWorkerCount) {
 TEST(DistributedSampler, CountsOfAStepAddUpAndDifferByOneAtMost) {
   Rng rng(2);
   for (int trial = 0; trial < 2000; ++trial) {
-    const SamplerOptions options = random_options(rng);
+    const SamplerOptions options = random_sampling(rng);
     const auto ranks = all_ranks(options, 1);
     const std::int64_t full = options.world * options.batch * options.accumulate;
     for (std::int64_t step = 0; step < ranks[0].steps(); ++step) {
@@ -102,7 +102,7 @@ TEST(DistributedSampler, CountsOfAStepAddUpAndDifferByOneAtMost) {
 TEST(DistributedSampler, ManyWorkersDrawTheGlobalBatchesOfOne) {
   Rng rng(3);
   for (int trial = 0; trial < 500; ++trial) {
-    const SamplerOptions many = random_options(rng);
+    const SamplerOptions many = random_sampling(rng);
     SamplerOptions one = many;
     one.batch = many.batch * many.world * many.accumulate;
     one.world = one.accumulate = 1;

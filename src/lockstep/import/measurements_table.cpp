@@ -16,6 +16,7 @@
 #include "lockstep/base/csv.h"
 #include "lockstep/base/error.h"
 #include "lockstep/import/model/measurement_units.h"
+#include "lockstep/import/scan/text_scan.h"
 #include "lockstep/record/measurement_columns.h"
 
 namespace lockstep::import {
@@ -47,11 +48,6 @@ std::string trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return "";
   return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
-}
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
 }
 
 /// Reads one table; keeps where it is for messages.

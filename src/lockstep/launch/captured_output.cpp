@@ -11,7 +11,7 @@ namespace lockstep::launch {
 namespace {
 
 constexpr std::size_t kLongestText = 1024 * 1024;
-constexpr int kPollMs = 20;
+constexpr int kCapturePollMs = 20;
 
 void read_available(FileDescriptor& stream, std::string& text) {
   std::array<char, 16 * 1024> buffer;
@@ -46,7 +46,7 @@ CapturedOutput run_captured(const ProcessSpec& spec, Seconds timeout, const Cloc
     // Negative descriptors, those of closed streams, are passed over by poll.
     std::array<pollfd, 2> wanted{
         {{child.output().get(), POLLIN, 0}, {child.errors().get(), POLLIN, 0}}};
-    ::poll(wanted.data(), wanted.size(), kPollMs);
+    ::poll(wanted.data(), wanted.size(), kCapturePollMs);
   }
 }
 

@@ -9,7 +9,7 @@
 namespace lockstep::launch {
 namespace {
 
-ProcessSpec shell(const std::string& script) {
+ProcessSpec separate_shell(const std::string& script) {
   ProcessSpec spec;
   spec.program = "/bin/sh";
   spec.arguments = {"-c", script};
@@ -18,7 +18,7 @@ ProcessSpec shell(const std::string& script) {
 }
 
 TEST(CapturedOutput, KeepsBothStreamsAndTheExitCode) {
-  ProcessSpec spec = shell("echo out $WORD; echo err >&2; cat; exit 3");
+  ProcessSpec spec = separate_shell("echo out $WORD; echo err >&2; cat; exit 3");
   spec.environment = {"WORD=given"};
   const CapturedOutput captured = run_captured(spec, Seconds(30), SystemClock());
   EXPECT_EQ(captured.output, "out given\n");
@@ -29,14 +29,14 @@ TEST(CapturedOutput, KeepsBothStreamsAndTheExitCode) {
 
 TEST(CapturedOutput, KillsAProgramThatTakesTooLong) {
   const CapturedOutput captured =
-      run_captured(shell("echo begun; exec sleep 1000"), Seconds(0.2), SystemClock());
+      run_captured(separate_shell("echo begun; exec sleep 1000"), Seconds(0.2), SystemClock());
   EXPECT_TRUE(captured.timed_out);
   EXPECT_EQ(captured.status.signal, SIGKILL);
 }
 
 TEST(CapturedOutput, DoesNotWaitForBackgroundProcessesThatHoldTheStreams) {
   const CapturedOutput captured =
-      run_captured(shell("sleep 1000 & echo done"), Seconds(60), SystemClock());
+      run_captured(separate_shell("sleep 1000 & echo done"), Seconds(60), SystemClock());
   EXPECT_EQ(captured.output, "done\n");
   EXPECT_FALSE(captured.timed_out);
 }

@@ -19,7 +19,7 @@ namespace lockstep::launch {
 namespace {
 
 constexpr std::size_t kLongestLine = 64 * 1024;
-constexpr int kPollMs = 100;
+constexpr int kStreamPollMs = 100;
 
 std::set<pid_t> children() {
   std::ifstream list(fmt::format("/proc/self/task/{}/children", ::getpid()));
@@ -124,7 +124,7 @@ StreamedOutcome run_streamed(const ProcessSpec& spec,
   while (true) {
     std::vector<pollfd> wanted{{signals.fd(), POLLIN, 0}};
     if (process.output()) wanted.push_back({process.output().get(), POLLIN, 0});
-    ::poll(wanted.data(), wanted.size(), kPollMs);
+    ::poll(wanted.data(), wanted.size(), kStreamPollMs);
     ending.update(process, signals.take_stop_requests(), clock.monotonic());
     read_some(process.output(), 16, lines, sink);
     const auto status = process.poll();

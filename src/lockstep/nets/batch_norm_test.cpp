@@ -13,7 +13,7 @@ using torch::Tensor;
 
 constexpr auto kLast = torch::MemoryFormat::ChannelsLast;
 
-struct Case {
+struct NormCase {
   std::int64_t images, channels, size;
   bool residual, relu;
 };
@@ -57,7 +57,7 @@ void expect_close(const Tensor& got, const Tensor& reference) {
   EXPECT_LT(difference, 1e-5 * (1 + reference.abs().max().item<double>()));
 }
 
-class BatchNormCases : public ::testing::TestWithParam<Case> {};
+class BatchNormCases : public ::testing::TestWithParam<NormCase> {};
 
 TEST_P(BatchNormCases, OutputsGradientsAndRunningAveragesMatchAtenInDouble) {
   torch::manual_seed(3);
@@ -102,11 +102,11 @@ TEST_P(BatchNormCases, EvaluationUsesTheRunningAverages) {
 }
 
 // 12 channels and a single value a channel are ATen's to handle.
-INSTANTIATE_TEST_SUITE_P(Cases, BatchNormCases,
-                         ::testing::Values(Case{4, 64, 8, false, true}, Case{4, 64, 8, true, true},
-                                           Case{2, 16, 5, false, false}, Case{3, 8, 1, true, true},
-                                           Case{2, 12, 4, true, true},
-                                           Case{8, 512, 4, true, true}));
+INSTANTIATE_TEST_SUITE_P(
+    Cases, BatchNormCases,
+    ::testing::Values(NormCase{4, 64, 8, false, true}, NormCase{4, 64, 8, true, true},
+                      NormCase{2, 16, 5, false, false}, NormCase{3, 8, 1, true, true},
+                      NormCase{2, 12, 4, true, true}, NormCase{8, 512, 4, true, true}));
 
 TEST(BatchNorm, WithoutMomentumKeepsTheAverageOfAllBatches) {
   auto norm = make_norm(16, std::nullopt), exact = copy_of(norm, torch::kDouble);

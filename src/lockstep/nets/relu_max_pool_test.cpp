@@ -5,7 +5,7 @@
 namespace lockstep::nets {
 namespace {
 
-torch::Tensor reference(const torch::Tensor& input) {
+torch::Tensor pool_reference(const torch::Tensor& input) {
   return torch::max_pool2d(torch::relu(input), 2);
 }
 
@@ -14,7 +14,7 @@ void expect_same_as_aten(torch::Tensor input) {
   auto ours_in = input.detach().clone(torch::MemoryFormat::Preserve).requires_grad_();
   auto aten_in = input.detach().clone(torch::MemoryFormat::Preserve).requires_grad_();
   const auto ours = relu_max_pool(ours_in);
-  const auto aten = reference(aten_in);
+  const auto aten = pool_reference(aten_in);
   ASSERT_TRUE(torch::equal(ours, aten));
   const auto weights = torch::randn(aten.sizes());
   (ours * weights).sum().backward();

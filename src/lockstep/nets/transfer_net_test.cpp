@@ -12,7 +12,7 @@
 namespace lockstep::nets {
 namespace {
 
-std::string model(const std::string& name) {
+std::string model_file(const std::string& name) {
   return LOCKSTEP_GOLDEN "/models/" + name;
 }
 
@@ -34,20 +34,20 @@ class ModelFiles : public ::testing::Test {
 using ScriptNetworkTest = ModelFiles;
 using TransferNetTest = ModelFiles;
 
-torch::Tensor images(std::int64_t count = 4) {
+torch::Tensor small_images(std::int64_t count = 4) {
   return torch::randn({count, 3, 32, 32});
 }
 
 TEST_F(ScriptNetworkTest, HasTheParametersAndBuffersOfTheModuleUnderItsNames) {
-  ScriptNetwork net(model("small_net.pt"));
+  ScriptNetwork net(model_file("small_net.pt"));
   EXPECT_EQ(net.parameter_count(), 3 * 8 * 9 + 8 + 16 + 8 * 16 * 9 + 16 + 16 * 10 + 10);
   EXPECT_TRUE(net.named_parameters().contains("features.3.weight"));
   EXPECT_TRUE(net.named_buffers().contains("features.1.running_mean"));
 }
 
 TEST_F(ScriptNetworkTest, ChangesOfItsParametersChangeWhatTheModuleComputes) {
-  ScriptNetwork net(model("small_net.pt"));
-  const auto x = images();
+  ScriptNetwork net(model_file("small_net.pt"));
+  const auto x = small_images();
   net.eval();
   const auto before = net.forward(x);
   const torch::NoGradGuard no_grad;
@@ -56,10 +56,10 @@ TEST_F(ScriptNetworkTest, ChangesOfItsParametersChangeWhatTheModuleComputes) {
 }
 
 TEST_F(ScriptNetworkTest, GradientsReachEveryParameterAndRunningAveragesMove) {
-  ScriptNetwork net(model("small_net.pt"));
+  ScriptNetwork net(model_file("small_net.pt"));
   net.train();
   const auto mean = net.named_buffers()["features.1.running_mean"].clone();
-  net.forward(images()).sum().backward();
+  net.forward(small_images()).sum().backward();
   for (const auto& item : net.named_parameters()) {
     ASSERT_TRUE(item.value().grad().defined()) << item.key();
   }
@@ -67,21 +67,21 @@ TEST_F(ScriptNetworkTest, GradientsReachEveryParameterAndRunningAveragesMove) {
 }
 
 TEST_F(ScriptNetworkTest, NamesAWeightInTwoPlacesOnce) {
-  ScriptNetwork net(model("tied.pt"));
+  ScriptNetwork net(model_file("tied.pt"));
   EXPECT_EQ(net.parameter_count(), 9 + 3 + 3);
 }
 
 TEST_F(ScriptNetworkTest, WhatIsSavedIsWhatWasTrainedAndLoadsAgain) {
-  ScriptNetwork net(model("small_net.pt"));
+  ScriptNetwork net(model_file("small_net.pt"));
   {
     const torch::NoGradGuard no_grad;
     for (auto& parameter : net.parameters()) parameter.add_(0.25);
   }
   net.train();
-  net.forward(images());
+  net.forward(small_images());
   net.save(file("out.pt"));
   ScriptNetwork again(file("out.pt"));
-  const auto x = images();
+  const auto x = small_images();
   net.eval();
   again.eval();
   EXPECT_TRUE(torch::equal(net.forward(x), again.forward(x)));
@@ -92,17 +92,18 @@ TEST_F(ScriptNetworkTest, RefusesWhatCannotBeTrained) {
   const auto message = [&](const std::string& path) {
     try {
       ScriptNetwork net(path);
-      net.forward(images());
+      net.forward(small_images());
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kData);
       return std::string(error.what());
     }
     return std::string("accepted");
   };
-  EXPECT_NE(message(model("ordered_dict.pt")).find("tensors but no code"), std::string::npos);
-  EXPECT_NE(message(model("returns_pair.pt")).find("other than one tensor"), std::string::npos);
-  EXPECT_NE(message(model("none.pt")).find("cannot be read"), std::string::npos);
-  ScriptNetwork net(model("small_net.pt"));
+  EXPECT_NE(message(model_file("ordered_dict.pt")).find("tensors but no code"), std::string::npos);
+  EXPECT_NE(message(model_file("returns_pair.pt")).find("other than one tensor"),
+            std::string::npos);
+  EXPECT_NE(message(model_file("none.pt")).find("cannot be read"), std::string::npos);
+  ScriptNetwork net(model_file("small_net.pt"));
   try {
     net.forward(torch::zeros({2, 1, 32, 32}));
     FAIL();
@@ -115,12 +116,12 @@ TEST_F(ScriptNetworkTest, RefusesWhatCannotBeTrained) {
 }
 
 TEST_F(TransferNetTest, TrainsOnlyTheHeadOfAFrozenBackbone) {
-  TransferNet net(model("features.pt"), BackboneMode::kFrozen, 5, images(1));
+  TransferNet net(model_file("features.pt"), BackboneMode::kFrozen, 5, small_images(1));
   EXPECT_EQ(net.kind(), "script");
   EXPECT_EQ(net.parameter_count(), 12 * 5 + 5);
   net.train();
   const auto mean = net.named_buffers()["script.layers.1.running_mean"].clone();
-  net.forward(images()).sum().backward();
+  net.forward(small_images()).sum().backward();
   EXPECT_TRUE(torch::equal(net.named_buffers()["script.layers.1.running_mean"], mean))
       << "a frozen batch norm moved its averages";
   for (const auto& item : net.named_parameters()) {
@@ -129,16 +130,16 @@ TEST_F(TransferNetTest, TrainsOnlyTheHeadOfAFrozenBackbone) {
 }
 
 TEST_F(TransferNetTest, FineTuningReachesTheBackboneToo) {
-  TransferNet net(model("features.pt"), BackboneMode::kFineTuned, 5, images(1));
+  TransferNet net(model_file("features.pt"), BackboneMode::kFineTuned, 5, small_images(1));
   net.train();
-  net.forward(images()).sum().backward();
+  net.forward(small_images()).sum().backward();
   for (const auto& item : net.named_parameters()) {
     EXPECT_TRUE(item.value().grad().defined()) << item.key();
   }
 }
 
 TEST_F(TransferNetTest, TakesTheWeightsOfTorchvisionsNamesFromAStateFile) {
-  const TransferNet trained("mobilenet_v2", BackboneMode::kFromNothing, 3, images(1));
+  const TransferNet trained("mobilenet_v2", BackboneMode::kFromNothing, 3, small_images(1));
   c10::Dict<std::string, at::Tensor> state;
   for (const auto& item : trained.named_parameters())
     state.insert(item.key(), item.value().detach());
@@ -146,7 +147,7 @@ TEST_F(TransferNetTest, TakesTheWeightsOfTorchvisionsNamesFromAStateFile) {
   const auto bytes = torch::pickle_save(state);
   std::ofstream(file("backbone.pt"), std::ios::binary)
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  const TransferNet net(file("backbone.pt"), BackboneMode::kFrozen, 7, images(1));
+  const TransferNet net(file("backbone.pt"), BackboneMode::kFrozen, 7, small_images(1));
   EXPECT_EQ(net.kind(), "mobilenet_v2");
   EXPECT_EQ(net.parameter_count(), 1280 * 7 + 7);
   EXPECT_TRUE(torch::equal(net.named_parameters()["features.18.0.weight"],
@@ -154,7 +155,8 @@ TEST_F(TransferNetTest, TakesTheWeightsOfTorchvisionsNamesFromAStateFile) {
 }
 
 TEST_F(TransferNetTest, RefusesAStateOfNoKnownShape) {
-  EXPECT_THROW(TransferNet(model("ordered_dict.pt"), BackboneMode::kFrozen, 5, images(1)), Error);
+  EXPECT_THROW(
+      TransferNet(model_file("ordered_dict.pt"), BackboneMode::kFrozen, 5, small_images(1)), Error);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ struct WinogradConv : torch::autograd::Function<WinogradConv> {
   }
 };
 
-bool plain_floats(const torch::Tensor& tensor) {
+bool plain_images(const torch::Tensor& tensor) {
   return tensor.device().is_cpu() && tensor.scalar_type() == torch::kFloat &&
          tensor.layout() == torch::kStrided && tensor.dim() == 4;
 }
@@ -77,7 +77,7 @@ bool plain_floats(const torch::Tensor& tensor) {
 // Where oneDNN has AVX-512 its direct convolution takes half the time, so that only what gains more
 // than twice is worth it: an estimate from the figures above, not a measurement.
 bool winograd_pays(const torch::Tensor& input, const torch::Tensor& weight, int stride) {
-  if (!plain_floats(input) || !plain_floats(weight) || !avx2::cpu_supported()) return false;
+  if (!plain_images(input) || !plain_images(weight) || !avx2::cpu_supported()) return false;
   const auto conv = conv_shape(input, weight, stride);
   const auto block = avx2::kChannelBlock;
   const bool possible = weight.size(2) == 3 && weight.size(3) == 3 && input.size(1) == conv.in &&

@@ -13,12 +13,12 @@ using torch::Tensor;
 
 constexpr auto kChannelsLast = torch::MemoryFormat::ChannelsLast;
 
-// Relative to the root mean square of the reference. Winograd's sums pass through values several
-// times the result: 1.2e-6 measured, against 2e-7 of ATen's direct convolution.
+// Relative to the root mean square of the conv_reference. Winograd's sums pass through values
+// several times the result: 1.2e-6 measured, against 2e-7 of ATen's direct convolution.
 constexpr double kTolerance = 5e-6;
 
-double relative_error(const Tensor& got, const Tensor& reference) {
-  return ((got.to(torch::kDouble) - reference).norm() / reference.norm()).item<double>();
+double relative_error(const Tensor& got, const Tensor& conv_reference) {
+  return ((got.to(torch::kDouble) - conv_reference).norm() / conv_reference.norm()).item<double>();
 }
 
 struct Result {
@@ -34,7 +34,7 @@ Result run(Tensor input, Tensor weight, const Tensor& grad, Convolve convolve) {
   return {output.detach(), grads[0], grads[1]};
 }
 
-Result reference(const Tensor& input, const Tensor& weight, const Tensor& grad, int stride) {
+Result conv_reference(const Tensor& input, const Tensor& weight, const Tensor& grad, int stride) {
   return run(input.to(torch::kDouble), weight.to(torch::kDouble), grad.to(torch::kDouble),
              [=](const Tensor& x, const Tensor& w) { return torch::conv2d(x, w, {}, stride, 1); });
 }
@@ -60,7 +60,7 @@ TEST(WinogradConv, MatchesAtenAndItsGradientsInDouble) {
     const auto ours = run(input, weight, grad, [&](const Tensor& x, const Tensor& w) {
       return conv3x3(x, w, s.stride);
     });
-    const auto expected = reference(input, weight, grad, s.stride);
+    const auto expected = conv_reference(input, weight, grad, s.stride);
     EXPECT_LT(relative_error(ours.output, expected.output), kTolerance);
     EXPECT_LT(relative_error(ours.grad_input, expected.grad_input), kTolerance);
     EXPECT_LT(relative_error(ours.grad_weight, expected.grad_weight), kTolerance);

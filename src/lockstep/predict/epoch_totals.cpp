@@ -12,8 +12,7 @@
 namespace lockstep::predict {
 namespace {
 
-constexpr double kNormal90 = 1.645;
-constexpr double kUsualNoise = 0.01;
+constexpr double kEpochNoise = 0.01;
 /// Of a run's length, per doubling beyond the longest that was measured.
 constexpr double kDriftPerDoubling = 0.03;
 /// Of a measured total that is scaled to another number of epochs: the part that may not scale.
@@ -47,7 +46,7 @@ std::optional<TotalTime> on_the_line(const std::map<std::int64_t, double>& known
   const double beyond =
       std::max(0.0, std::log2(static_cast<double>(epochs) / static_cast<double>(many)));
   TotalTime total;
-  total.seconds = around(value, kNormal90 * kUsualNoise + kDriftPerDoubling * beyond);
+  total.seconds = around(value, kNormal90 * kEpochNoise + kDriftPerDoubling * beyond);
   total.because = fmt::format(
       "total time: runs of {} and {} epochs on as many workers say {} an epoch and {} once", few,
       many, format_seconds(Seconds(each)),
@@ -107,7 +106,7 @@ std::optional<TotalTime> predict_total(const std::vector<WholeRun>& runs,
                                        const TotalQuestion& question) {
   const std::map<std::int64_t, double> known = lengths(runs, question.workers);
   if (const auto same = known.find(question.epochs); same != known.end()) {
-    return TotalTime{around(same->second, kNormal90 * kUsualNoise), true, ""};
+    return TotalTime{around(same->second, kNormal90 * kEpochNoise), true, ""};
   }
   if (auto line = on_the_line(known, question.epochs)) return line;
   if (question.epoch_s) return from_epochs(*question.epoch_s, question, overhead(runs, question));
@@ -116,7 +115,7 @@ std::optional<TotalTime> predict_total(const std::vector<WholeRun>& runs,
   if (epochs == 1) {
     TotalQuestion first = question;
     first.first_epoch_only = true;
-    return from_epochs(around(seconds, kNormal90 * kUsualNoise), first, std::nullopt);
+    return from_epochs(around(seconds, kNormal90 * kEpochNoise), first, std::nullopt);
   }
   const double ratio = static_cast<double>(question.epochs) / static_cast<double>(epochs);
   const double fixed = seconds * (kLargestFixedPart + (1 - kLargestFixedPart) * ratio);

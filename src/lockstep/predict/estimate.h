@@ -2,6 +2,9 @@
 
 namespace lockstep::predict {
 
+/// Half the width of the 90 % interval of a normal distribution, in standard deviations.
+inline constexpr double kNormal90 = 1.645;
+
 /// A number with its 90 % interval; low <= value <= high.
 struct Estimate {
   double value = 0;

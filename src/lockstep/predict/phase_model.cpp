@@ -11,7 +11,6 @@
 namespace lockstep::predict {
 namespace {
 
-constexpr double kNormal90 = 1.645;
 /// What phases leave out: changed scheduling, the communication's own use of the processor.
 constexpr double kModelSpread = 0.08;
 /// Between runs of one configuration on one machine, where they were not repeated.

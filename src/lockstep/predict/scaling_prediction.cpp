@@ -12,7 +12,6 @@ namespace lockstep::predict {
 namespace {
 
 /// z of a two-sided 90 % interval of the normal distribution.
-constexpr double kNormal90 = 1.645;
 /// What one unrepeated measurement is taken to be off by (log); benchmarks of this kind repeat to
 /// about that.
 constexpr double kUsualNoise = 0.01;

@@ -58,7 +58,7 @@ void expect_ordered(const Estimate& x, const char* what) {
   EXPECT_LE(x.value, x.high * (1 + 1e-12)) << what;
 }
 
-void expect_sane(const JobPrediction& job) {
+void expect_sane_job(const JobPrediction& job) {
   expect_ordered(job.metric, "metric");
   if (job.epoch_s) expect_ordered(*job.epoch_s, "epoch");
   if (job.total_s) expect_ordered(*job.total_s, "total");
@@ -80,7 +80,7 @@ TEST(TableFuzz, WhateverATableHoldsThereIsAnOrderedIntervalOrASentence) {
     try {
       for (const TableSeries& table : most_direct(series_of(rows))) {
         try {
-          expect_sane(predict_job(table, question));
+          expect_sane_job(predict_job(table, question));
           ++predicted;
         } catch (const Error& error) {
           EXPECT_NE(std::string(error.what()), "");

@@ -10,7 +10,6 @@
 namespace lockstep::predict {
 namespace {
 
-constexpr double kNormal90 = 1.645;
 /// Seeds alone move epochs-to-target by about this.
 constexpr double kUsualSpread = 0.1;
 

@@ -20,7 +20,7 @@ std::string outcome_text(const AuditFinding& finding) {
                      : fmt::format("{:.2f}x too high", *factor);
 }
 
-std::string spoken(std::string metric) {
+std::string words_of(std::string metric) {
   for (char& c : metric) c = c == '_' ? ' ' : c;
   return metric;
 }
@@ -35,7 +35,7 @@ Table audit_table(const analyze::Audit& audit, bool slips) {
       .column({"configuration", "", "configuration", Align::kLeft, ""},
               [](const AuditFinding& f) { return Cell(f.configuration); })
       .column({"figure", "", "metric", Align::kLeft, ""},
-              [](const AuditFinding& f) { return Cell(spoken(f.metric)); })
+              [](const AuditFinding& f) { return Cell(words_of(f.metric)); })
       .column({"reported", "", "reported", Align::kRight, "what the source derived"},
               [](const AuditFinding& f) { return plain_digits(f.reported); })
       .column({"recomputed", "", "recomputed", Align::kRight, "what the measurements give"},

@@ -15,7 +15,7 @@
 namespace lockstep::import {
 namespace {
 
-constexpr std::size_t kHeaderSample = 64 * 1024;
+constexpr std::size_t kTableHeaderSample = 64 * 1024;
 
 /// An Input as the stream that the table's reader takes.
 class InputBuffer final : public std::streambuf {
@@ -52,7 +52,7 @@ class MeasurementsReader final : public Reader {
   }
 
   void read(Input& input, ImportSink& sink) const override {
-    if (csv_delimiter(input.peek(kHeaderSample)) != ',') {
+    if (csv_delimiter(input.peek(kTableHeaderSample)) != ',') {
       throw Error(ErrorKind::kData,
                   fmt::format("{} is a measurements table whose fields are not separated by commas "
                               "(line 1)",

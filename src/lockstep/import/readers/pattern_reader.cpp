@@ -21,7 +21,7 @@ namespace lockstep::import {
 namespace {
 
 /// std::regex recurses with the length of the text.
-constexpr std::size_t kLongestLine = 2000;
+constexpr std::size_t kLongestMatchedLine = 2000;
 
 struct NamedPattern {
   std::regex expression;
@@ -131,7 +131,7 @@ class PatternReader final : public Reader {
       ranks_seen = std::max(ranks_seen, ranked.rank + 1);
       std::cmatch match;
       const bool fits =
-          ranked.text.size() <= kLongestLine && ranked.rank <= 0 &&
+          ranked.text.size() <= kLongestMatchedLine && ranked.rank <= 0 &&
           contains(ranked.text, pattern_.required) &&
           std::regex_search(ranked.text.data(), ranked.text.data() + ranked.text.size(), match,
                             pattern_.expression);

@@ -12,13 +12,13 @@
 namespace lockstep::import {
 namespace {
 
-struct Position {
+struct TimmPosition {
   std::int64_t epoch = 0;
   Ratio steps;
 };
 
 /// "0 [  50/1251 (  4%)]" at the front of `text`, which goes on after it.
-std::optional<Position> take_position(std::string_view& text) {
+std::optional<TimmPosition> take_timm_position(std::string_view& text) {
   std::string_view rest = text;
   const auto epoch = take_number(rest);
   const std::size_t open = rest.find('[');
@@ -30,7 +30,7 @@ std::optional<Position> take_position(std::string_view& text) {
   if (!steps || close == std::string_view::npos || steps->of < 1 || steps->done > steps->of)
     return std::nullopt;
   text = rest.substr(close + 1);
-  return Position{static_cast<std::int64_t>(*epoch), *steps};
+  return TimmPosition{static_cast<std::int64_t>(*epoch), *steps};
 }
 
 /// "Time: 0.320s,  400.32/s  (0.470s,  272.39/s)": of one step, and the means of the epoch so far.
@@ -79,7 +79,7 @@ class TimmParser final : public LogParser {
 
  private:
   bool train_line(std::string_view text) {
-    const auto position = take_position(text);
+    const auto position = take_timm_position(text);
     if (!position) return false;
     if (any_ && position->epoch != place_.epoch) end_epoch(position->epoch > place_.epoch);
     if (any_ && position->epoch < place_.epoch) end_run();
@@ -172,7 +172,7 @@ class TimmParser final : public LogParser {
   std::vector<ImportedRun> runs_;
   ImportedRun run_;
   EpochTable table_;
-  Position place_;
+  TimmPosition place_;
   bool any_ = false;
   std::optional<StepTime> mean_;
   std::optional<double> loss_;
@@ -184,7 +184,7 @@ Match recognise_timm(const Sample& sample) {
        at = sample.text.find("Train: ", at + 1)) {
     std::string_view text = sample.text.substr(at + 7, 400);
     text = text.substr(0, text.find('\n'));
-    if (take_position(text) && contains(text, "Loss: ")) return Match::kCertain;
+    if (take_timm_position(text) && contains(text, "Loss: ")) return Match::kCertain;
   }
   return Match::kNo;
 }

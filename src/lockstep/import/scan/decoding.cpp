@@ -12,7 +12,7 @@
 namespace lockstep::import {
 namespace {
 
-constexpr std::size_t kChunk = 256 * 1024;
+constexpr std::size_t kDecodedChunk = 256 * 1024;
 
 /// Bytes that were read to find out what they are, then the rest.
 class PrefixedSource final : public ByteSource {
@@ -37,7 +37,7 @@ class PrefixedSource final : public ByteSource {
 class GzipSource final : public ByteSource {
  public:
   GzipSource(std::unique_ptr<ByteSource> packed, std::string name)
-      : packed_(std::move(packed)), name_(std::move(name)), in_(kChunk) {
+      : packed_(std::move(packed)), name_(std::move(name)), in_(kDecodedChunk) {
     // 15 + 16: the largest window, gzip framing only.
     if (inflateInit2(&stream_, 15 + 16) != Z_OK) {
       throw Error(ErrorKind::kEnvironment, "zlib could not start: out of memory");
@@ -124,7 +124,7 @@ void append_utf8(std::string& out, std::uint32_t code) {
 class Utf16Source final : public ByteSource {
  public:
   Utf16Source(std::unique_ptr<ByteSource> wide, bool big_endian)
-      : wide_(std::move(wide)), big_endian_(big_endian), in_(kChunk) {}
+      : wide_(std::move(wide)), big_endian_(big_endian), in_(kDecodedChunk) {}
 
   std::size_t read(char* buffer, std::size_t size) override {
     while (used_ == text_.size()) {

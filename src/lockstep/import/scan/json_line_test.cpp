@@ -9,7 +9,7 @@ namespace lockstep::import {
 namespace {
 
 /// "outer.name=raw;" of each field, or "no" for what is no object.
-std::string read(JsonLine& json, const std::string& text) {
+std::string field_list(JsonLine& json, const std::string& text) {
   if (!json.parse(text)) return "no";
   std::string seen;
   for (const JsonLineField& field : json.fields()) {
@@ -41,10 +41,10 @@ const std::vector<std::string>& lines() {
 
 TEST(JsonLine, FindsTheValuesOfAnObject) {
   JsonLine json;
-  EXPECT_EQ(read(json, lines()[0]), ".loss=0.5;.acc=0.25;._step=1;");
-  EXPECT_EQ(read(json, lines()[4]), "loss.a=1;loss.d=x';._step=5;");
-  EXPECT_EQ(read(json, lines()[6]), "loss.a=2;.name=7;");
-  EXPECT_EQ(read(json, lines()[8]), "no");
+  EXPECT_EQ(field_list(json, lines()[0]), ".loss=0.5;.acc=0.25;._step=1;");
+  EXPECT_EQ(field_list(json, lines()[4]), "loss.a=1;loss.d=x';._step=5;");
+  EXPECT_EQ(field_list(json, lines()[6]), "loss.a=2;.name=7;");
+  EXPECT_EQ(field_list(json, lines()[8]), "no");
   EXPECT_EQ(*json.fields().at(0).number(), 0.4) << "of a line that was cut, what is there";
 }
 
@@ -52,11 +52,11 @@ TEST(JsonLine, LineIsReadAlikeWhateverStoodBeforeIt) {
   for (const std::string& before : lines()) {
     for (const std::string& line : lines()) {
       JsonLine fresh;
-      const std::string expected = read(fresh, line);
+      const std::string expected = field_list(fresh, line);
       JsonLine used;
-      read(used, before);
-      EXPECT_EQ(read(used, line), expected) << before << " then " << line;
-      EXPECT_EQ(read(used, line), expected) << before << " then twice " << line;
+      field_list(used, before);
+      EXPECT_EQ(field_list(used, line), expected) << before << " then " << line;
+      EXPECT_EQ(field_list(used, line), expected) << before << " then twice " << line;
     }
   }
 }
@@ -66,7 +66,7 @@ TEST(JsonLine, LinesThatChangeAllTheTimeAreReadAlike) {
   for (std::size_t i = 0; i < 1000; ++i) {
     const std::string& line = lines()[i * 7 % lines().size()];
     JsonLine fresh;
-    EXPECT_EQ(read(used, line), read(fresh, line)) << line;
+    EXPECT_EQ(field_list(used, line), field_list(fresh, line)) << line;
   }
 }
 

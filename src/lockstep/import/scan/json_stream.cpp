@@ -12,7 +12,7 @@
 namespace lockstep::import {
 namespace {
 
-constexpr std::size_t kChunk = 128 * 1024;
+constexpr std::size_t kJsonChunk = 128 * 1024;
 constexpr std::size_t kLongestText = 64 * 1024;
 constexpr std::size_t kDeepest = 512;
 
@@ -46,7 +46,7 @@ void append_code(std::string& out, unsigned code) {
 
 }  // namespace
 
-JsonStream::JsonStream(Input& input) : input_(&input), buffer_(kChunk) {
+JsonStream::JsonStream(Input& input) : input_(&input), buffer_(kJsonChunk) {
   begin_ = at_ = end_ = buffer_.data();
 }
 

@@ -6,7 +6,7 @@
 namespace lockstep::import {
 namespace {
 
-constexpr std::size_t kChunk = 128 * 1024;
+constexpr std::size_t kLineChunk = 128 * 1024;
 constexpr char kEscape = '\x1b';
 
 bool has(const char* data, std::size_t size, char byte) {
@@ -49,7 +49,7 @@ std::string without_escapes(std::string_view text) {
   return plain;
 }
 
-LineSource::LineSource(Input& input) : input_(input), buffer_(kChunk) {}
+LineSource::LineSource(Input& input) : input_(input), buffer_(kLineChunk) {}
 
 bool LineSource::refill() {
   if (ended_) return false;

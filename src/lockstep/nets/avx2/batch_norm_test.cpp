@@ -12,7 +12,7 @@
 namespace lockstep::nets::avx2 {
 namespace {
 
-std::vector<float> noise(std::size_t count, unsigned seed, float mean = 0) {
+std::vector<float> shifted_noise(std::size_t count, unsigned seed, float mean = 0) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal(mean);
   std::vector<float> values(count);
@@ -34,7 +34,7 @@ class BatchNormKernels : public ::testing::TestWithParam<NormShape> {
 };
 
 TEST_P(BatchNormKernels, MomentsHoldWhereTheMeanIsLargeAgainstTheDeviation) {
-  const auto input = noise(size, 1, 100);
+  const auto input = shifted_noise(size, 1, 100);
   std::vector<float> mean(channels), variance(channels);
   channel_moments(shape, input.data(), mean.data(), variance.data(), workspace.data(), 1);
   for (std::size_t c = 0; c < channels; ++c) {
@@ -51,8 +51,9 @@ TEST_P(BatchNormKernels, SumsAndElementsDoNotDependOnThreads) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "GCC's OpenMP library is not instrumented: its barriers look like races";
 #endif
-  const auto input = noise(size, 1), grad = noise(size, 2), output = noise(size, 3);
-  const auto mean = noise(channels, 4), scale = noise(channels, 5);
+  const auto input = shifted_noise(size, 1), grad = shifted_noise(size, 2),
+             output = shifted_noise(size, 3);
+  const auto mean = shifted_noise(channels, 4), scale = shifted_noise(channels, 5);
   const auto run = [&](int threads) {
     std::vector<double> sums(channels), products(channels);
     std::vector<float> results(size), masked(size), first(channels), second(channels);
@@ -68,8 +69,9 @@ TEST_P(BatchNormKernels, SumsAndElementsDoNotDependOnThreads) {
 }
 
 TEST_P(BatchNormKernels, GradientSumsCountOnlyWhereTheOutputIsPositive) {
-  const auto input = noise(size, 1), grad = noise(size, 2), output = noise(size, 3);
-  const auto mean = noise(channels, 4);
+  const auto input = shifted_noise(size, 1), grad = shifted_noise(size, 2),
+             output = shifted_noise(size, 3);
+  const auto mean = shifted_noise(channels, 4);
   std::vector<double> sums(channels), products(channels);
   std::vector<float> masked(size);
   norm_grad_sums(shape, grad.data(), output.data(), input.data(), mean.data(), masked.data(),
@@ -90,7 +92,7 @@ TEST_P(BatchNormKernels, GradientSumsCountOnlyWhereTheOutputIsPositive) {
 }
 
 TEST_P(BatchNormKernels, NotANumberPassesTheRectifier) {
-  auto input = noise(size, 1);
+  auto input = shifted_noise(size, 1);
   input[0] = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> ones(channels, 1);
   std::vector<float> output(size);
