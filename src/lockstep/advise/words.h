@@ -5,7 +5,7 @@
 namespace lockstep::advise {
 
 /// Fills why, alternatives, would_change, caveats and more_is_slower of an advice whose choice
-/// stands.
+/// is made.
 void explain(JobAdvice& job, const Terms& terms);
 
 }  // namespace lockstep::advise
