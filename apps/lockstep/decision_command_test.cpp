@@ -43,7 +43,9 @@ class DecisionCommand : public CommandTest {
 
   void write_run(int workers, std::int64_t batch, double epoch_s, double accuracy) const {
     store::RunWriter writer(store(), {"sweep", fmt::format("{} {}", workers, batch), 1});
-    writer.write(store::started(workers, batch));
+    record::RunStarted started = store::started(workers, batch);
+    started.spec.data.train_examples = 60'000;
+    writer.write(started);
     for (int number = 1; number <= 3; ++number) {
       record::EpochResult epoch = store::epoch(number, accuracy);
       epoch.train_s = epoch_s;
