@@ -24,12 +24,14 @@ const std::map<std::string, Modules>& allowed_edges() {
       {"measure", {"base", "record"}},
       // lockstep
       {"store", {"base", "record"}},
-      {"predict", {"base", "record"}},
       {"analyze", {"base", "record"}},
+      {"predict", {"base", "record", "analyze"}},
+      {"advise", {"base", "record", "analyze", "predict"}},
+      {"collect", {"base", "record", "store", "analyze"}},
       {"launch", {"base", "record", "measure"}},
       {"import", {"base", "record", "store"}},
       {"watch", {"base", "record", "measure"}},
-      {"report", {"base", "record", "store", "predict", "analyze"}},
+      {"report", {"base", "record", "store", "predict", "analyze", "advise", "collect"}},
       {"doctor", {"base", "measure", "launch"}},
       {"study",
        {"base", "record", "measure", "launch", "store", "import", "analyze", "report", "watch"}},
@@ -47,8 +49,8 @@ const std::map<std::string, Modules>& allowed_edges() {
 const std::map<std::string, Modules>& allowed_in_programs() {
   static const std::map<std::string, Modules> kPrograms{
       {"lockstep",
-       {"base", "record", "measure", "store", "predict", "analyze", "launch", "report", "import",
-        "doctor", "study", "serve", "watch"}},
+       {"base", "record", "measure", "store", "predict", "analyze", "advise", "collect", "launch",
+        "report", "import", "doctor", "study", "serve", "watch"}},
       {"lockstep-worker", {"base", "record", "measure", "comm", "train"}},
   };
   return kPrograms;

@@ -17,7 +17,7 @@ struct ImportSource {
   std::string part;    ///< which run of the file; empty for the only one
   std::string path;
   std::string format;
-  std::string facts = "{}";  ///< JSON: what the reader knows beyond the record
+  std::string facts = "{}";  ///< JSON: what the reader found beyond the record
 };
 
 /// A run that another tool made, whole.
@@ -41,7 +41,7 @@ struct AddedImport {
 
 /// Adds the runs in one transaction, all or none; makes the store where there is none. A run whose
 /// digest and part are known is left as it is, unless it is of no study and is now to be of one.
-/// With `replace` it is deleted and added anew. Throws kData as RunWriter does.
+/// With `replace` it is deleted and added again. Throws kData as RunWriter does.
 std::vector<AddedImport> add_imports(const std::string& store_path,
                                      std::span<const ImportedRecord> runs, bool replace = false);
 
@@ -57,10 +57,5 @@ void update_facts(const std::string& store_path, std::int64_t id,
 
 /// Where a run came from; nothing for a run of our own.
 std::optional<ImportSource> import_source(const std::string& store_path, std::int64_t run);
-
-/// The rows of imported runs, as they were added, with `run` set to their id; those of `ids`, or of
-/// all when it is empty. Runs of our own have none here.
-std::vector<record::Measurement> imported_measurements(const std::string& store_path,
-                                                       std::span<const std::int64_t> ids = {});
 
 }  // namespace lockstep::store
