@@ -35,9 +35,9 @@ std::vector<std::string> available_backends() {
 
 std::string probe() {
   const nlohmann::json answer{
-      {"torch", torch_version()},        {"cuda", torch::cuda::is_available()},
-      {"backends", available_backends()},          {"blas", blas_name()},
-      {"blas_gflops", blas_gflops()},    {"onednn_gflops", onednn_gflops()},
+      {"torch", torch_version()},         {"cuda", torch::cuda::is_available()},
+      {"backends", available_backends()}, {"blas", blas_name()},
+      {"blas_gflops", blas_gflops()},     {"onednn_gflops", onednn_gflops()},
       {"threads", at::get_num_threads()}};
   return answer.dump();
 }

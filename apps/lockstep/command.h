@@ -8,6 +8,10 @@ namespace CLI {
 class App;
 }
 
+namespace lockstep::report {
+struct Table;
+}
+
 namespace lockstep::cli {
 
 /// Options every command takes, before or after its name. Filled before any action runs.
@@ -32,6 +36,9 @@ void set_action(CLI::App& command, std::function<void()> action);
 struct CommandExit {
   int code = 0;
 };
+
+/// Prints a table as text, as wide as the terminal.
+void print(const report::Table& table);
 
 /// One function per command, each in its own file (train_command.cpp, ...). `options` outlives
 /// parsing and must be read only inside the action.

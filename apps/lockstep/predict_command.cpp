@@ -33,10 +33,6 @@ struct PredictOptions {
   bool backtest = false;
 };
 
-void print(const report::Table& table) {
-  fmt::print("{}", report::render(table, report::Format::kText, {.width = terminal_width()}));
-}
-
 /// Of a series without a prediction: what is missing.
 void tell_missing(const GlobalOptions& global, const predict::TableSeries& one,
                   const std::string& has) {

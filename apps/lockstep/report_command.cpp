@@ -18,9 +18,6 @@
 #include "lockstep/report/page/html.h"
 #include "lockstep/report/page/page_source.h"
 #include "lockstep/report/study_report.h"
-#include "lockstep/base/output_file.h"
-#include "lockstep/base/quantities.h"
-#include "lockstep/base/terminal.h"
 
 namespace lockstep::cli {
 namespace {

@@ -10,9 +10,9 @@
 #include "command.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/quantities.h"
+#include "lockstep/collect/run_digests.h"
 #include "lockstep/launch/slurm_job.h"
 #include "lockstep/study/command_executor.h"
-#include "run_digests.h"
 
 namespace lockstep::cli {
 namespace {
@@ -128,7 +128,7 @@ void run_once(const RunRequest& request, const GlobalOptions& global) {
       signals,
       clock,
       [](const std::string&) { return std::unique_ptr<record::RunSink>(); },
-      keep_digest};
+      collect::keep_digest};
   const study::ForeignCommand command = command_of(request, global.after_dashes);
   study::PlannedRun planned;
   planned.cell.workers = request.workers;

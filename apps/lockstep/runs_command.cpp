@@ -31,10 +31,6 @@ struct RunsOptions {
   std::string output;
 };
 
-void print(const report::Table& table) {
-  fmt::print("{}", report::render(table, report::Format::kText, {.width = terminal_width()}));
-}
-
 void list_runs(const GlobalOptions& global, RunsOptions& options) {
   if (!options.status.empty()) options.filter.state = store::state_from_name(options.status);
   const report::Table table =

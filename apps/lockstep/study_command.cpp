@@ -9,11 +9,10 @@
 #include "calibrated_links.h"
 #include "command.h"
 #include "lockstep/base/terminal.h"
+#include "lockstep/collect/stored_runs.h"
 #include "lockstep/report/study_report.h"
 #include "lockstep/study/run_study.h"
-#include "run_digests.h"
 #include "status_sink.h"
-#include "stored_measurements.h"
 #include "study_options.h"
 #include "study_plan.h"
 
@@ -23,12 +22,11 @@ namespace {
 /// Tables and verdict of a study, as lockstep report prints them.
 std::string report_text(const GlobalOptions& global, const std::string& name) {
   store::Store store(global.store_path);
-  const StoredMeasurements measured = stored_measurements(store, name);
   const auto format = global.json ? report::Format::kJson : report::Format::kText;
   report::StudyOptions options;
   use_calibrated_links(global.store_path, name, options);
-  report::StudyReport study = report::study_report(measured.rows, options);
-  if (auto table = report::delays_table(measured.delays)) study.tables.push_back(std::move(*table));
+  const report::StudyReport study =
+      report::study_report(collect::measured_runs(store, {name, {}}), options);
   return report::render_study(study, format, {.width = terminal_width()});
 }
 
@@ -46,11 +44,11 @@ void run_parts(const std::vector<study::StudyRequest>& parts, const GlobalOption
                                          return std::make_unique<StatusSink>(prefix, console,
                                                                              clock);
                                        },
-                                       keep_digest};
+                                       collect::keep_digest};
   study::StudyResults results;
   results.measurements = [&](std::int64_t run) {
     store::Store store(global.store_path);
-    return run_rows(store, store.load(run).summary);
+    return collect::run_rows(store, run);
   };
   results.report = [&] { return report_text(global, parts.front().name); };
   study::run_study(parts, context, std::move(results), global.json);

@@ -29,7 +29,7 @@ void add_study_options(CLI::App& command, study::StudyRequest& request) {
       ->type_name("RECIPE|PLAN.toml");
   add_launcher_options(command, request.launcher);
   const std::string group = "Study";
-  const auto add = [&](const char* names, auto& field, const char* type, const char* text) {
+  const auto add = [&](const char* names, auto& field, const char* type, const std::string& text) {
     return command.add_option(names, field, text)->type_name(type)->group(group);
   };
   add("-n,--workers", request.workers, "N,N,...",

@@ -10,11 +10,11 @@
 #include "launcher_options.h"
 #include "lockstep/base/console.h"
 #include "lockstep/base/error.h"
+#include "lockstep/collect/run_digests.h"
 #include "lockstep/launch/training_run.h"
 #include "lockstep/launch/worker_program.h"
 #include "lockstep/measure/machine.h"
 #include "lockstep/store/store_sink.h"
-#include "run_digests.h"
 #include "run_display.h"
 #include "train_options.h"
 
@@ -77,7 +77,7 @@ void train(TrainCommand command, const GlobalOptions& options) {
     console.out(launch::launch_text(launch::make_launch(request, command.plan.launcher)));
     return;
   }
-  store::StoreSink store(options.store_path, console, {}, keep_digest);
+  store::StoreSink store(options.store_path, console, {}, collect::keep_digest);
   RunDisplay display(console, clock);
   JsonSink json(console, clock);
   launch::SignalInbox signals;

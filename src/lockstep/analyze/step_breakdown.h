@@ -40,12 +40,14 @@ struct StepBreakdown {
   std::optional<SlowestRank> slowest;  ///< with two ranks or more that exchanged gradients
 };
 
+/// A run of no more steps than this is too short to spare its first ones.
+inline constexpr std::int64_t kStepsWithoutWarmUp = 40;
+
 /// Steps at the start of a run of so many that are left out of means: first touch of memory, lazy
-/// set-up in libraries, cold caches. None of a run that is too short to spare them.
+/// set-up in libraries, cold caches.
 constexpr std::int64_t warm_up_steps(std::int64_t steps) {
   constexpr std::int64_t kWarmUp = 10;
-  constexpr std::int64_t kEnoughToSpareThem = 40;
-  return steps > kEnoughToSpareThem ? kWarmUp : 0;
+  return steps > kStepsWithoutWarmUp ? kWarmUp : 0;
 }
 
 /// Adds up step records as they come, in memory that does not grow with their number. The first

@@ -117,8 +117,7 @@ void visit_options(Visitor& visit, Request& request) {
   visit.choice("--wire", spec.wire, "Format in which gradients are sent");
   visit.flag("--sync-bn", spec.sync_batch_norm, true,
              "Batch norms over the global batch instead of each worker's batch");
-  visit.choice("--backend", spec.backend,
-               {"auto", "shm", "hierarchical", "gloo", "mpi", "nccl"},
+  visit.choice("--backend", spec.backend, {"auto", "shm", "hierarchical", "gloo", "mpi", "nccl"},
                "How workers exchange gradients");
   visit.choice("--device", spec.device, {"cpu", "cuda"},
                "Device; with cuda each worker of a host uses its own GPU");

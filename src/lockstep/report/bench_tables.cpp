@@ -8,7 +8,6 @@
 namespace lockstep::report {
 namespace {
 
-
 std::string place(const record::Machine& machine) {
   return fmt::format("{} ({}, {} cores)", machine.host, machine.cpu, machine.cores);
 }

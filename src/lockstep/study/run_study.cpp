@@ -36,7 +36,7 @@ std::string warm_up_rule(const std::vector<StudyRequest>& parts) {
          fmt::format(
              "warm-up: the first {} steps of a run that --steps ends are left out of its rate "
              "where it has more than {}; with more than one epoch, all of the first.",
-             Builder::kWarmupSteps, Builder::kStepsToAffordWarmup);
+             Builder::kWarmupSteps, analyze::kStepsWithoutWarmUp);
 }
 
 /// The budget of a ladder, in words; empty without one.
