@@ -182,7 +182,7 @@ TEST(Page, ShowsTheStepsOfARunRankByRank) {
   digest.run.summary.id = 7;
   digest.run.summary.spec.workers = 2;
   digest.run.started.spec.workers = 2;
-  StepDigestBuilder steps(200, 2);
+  collect::StepDigestBuilder steps(200, 2);
   analyze::StepBreakdownBuilder breakdown(2);
   for (std::int64_t s = 0; s < 100; ++s) {
     for (int rank = 0; rank < 2; ++rank) {

@@ -71,7 +71,7 @@ torch::Tensor GanTask::discriminator_loss(const Minibatch& batch, double& correc
   correct =
       (count_above_zero(of_real) + static_cast<double>(batch.count) - count_above_zero(of_made)) /
       2;
-  return score_loss(of_real, true) + judged(of_made, false);
+  return score_loss(of_real, true) + score_loss(of_made, false);
 }
 
 torch::Tensor GanTask::generator_loss(const Minibatch& batch) {

@@ -10,6 +10,7 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/comm/communicator.h"
+#include "lockstep/comm/wire/bucket_plan.h"
 #include "lockstep/record/choices.h"
 #include "lockstep/train/sync/torch_version.h"
 
