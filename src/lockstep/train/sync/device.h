@@ -9,7 +9,7 @@ namespace lockstep::train {
 
 /// Where a rank computes: the CPU, or a GPU of its host. Parameters, gradients and the optimizer's
 /// state stay on it. All that is particular to GPUs is here, in the device functions of optimizer
-/// rules and in comm/c10d/nccl.cpp.
+/// rules and in comm/backends/c10d/nccl.cpp.
 class Device {
  public:
   /// "cpu" or "cuda"; then the GPU with the number of the rank on its host. Throws kEnvironment
