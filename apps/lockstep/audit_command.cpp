@@ -83,7 +83,7 @@ void add_audit_command(CLI::App& app, const GlobalOptions& global) {
       ->type_name("NAME");
   audit
       .add_option("--parameters", options->parameters,
-                  "Parameters of the model, where the table does not tell")
+                  "Parameters of the model, where the table does not have them")
       ->type_name("COUNT")
       ->check(CLI::PositiveNumber);
   audit.add_option("--format", options->format, "text, markdown, csv, json or latex")

@@ -37,7 +37,7 @@ std::string token_for(const ServeOptions& options) {
   in >> token;
   if (token.size() >= 16) return token;
   throw Error(ErrorKind::kUsage,
-              fmt::format("{} holds no token of 16 characters or more", options.token_file),
+              fmt::format("{} has no token of 16 characters or more", options.token_file),
               "make one: openssl rand -hex 16 > " + options.token_file);
 }
 

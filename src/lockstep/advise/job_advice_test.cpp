@@ -220,5 +220,47 @@ TEST(Advice, AlwaysChoosesSomethingSane) {
   }
 }
 
+TEST(Advice, OnAnyTableIsFiniteOrASentence) {
+  Rng rng(12);
+  const char* const kMetrics[] = {"throughput", "epoch_time", "step_time", "total_time",
+                                  "val_accuracy"};
+  int advised = 0;
+  for (int round = 0; round < 300 && !::testing::Test::HasFailure(); ++round) {
+    std::vector<record::Measurement> rows(1 + rng.below(12));
+    for (record::Measurement& row : rows) {
+      row.model = "net";
+      row.device = rng.below(3) == 0 ? "cpu" : "t4";
+      if (rng.below(10) != 0) row.workers = static_cast<std::int64_t>(1 + rng.below(20));
+      if (rng.below(3) != 0) row.batch_per_worker = static_cast<double>(32 << rng.below(2));
+      if (rng.below(3) == 0) row.global_batch = static_cast<std::int64_t>(64 << rng.below(2));
+      if (rng.below(2) == 0) row.examples = static_cast<std::int64_t>(1 + rng.below(100'000));
+      if (rng.below(2) == 0) row.epochs = static_cast<std::int64_t>(1 + rng.below(3) * 9);
+      row.metric = kMetrics[rng.below(5)];
+      const double odd[] = {0, -5, NAN, INFINITY, 1e300, 1e-300};
+      row.value = rng.below(6) == 0 ? odd[rng.below(6)] : 1 + 100 * rng.uniform();
+    }
+    Terms terms;
+    terms.max_workers = static_cast<double>(rng.below(33));
+    if (rng.below(3) == 0) terms.deadline_s = std::exp(3 * rng.normal());
+    if (rng.below(3) == 0) terms.budget = std::exp(3 * rng.normal());
+    if (rng.below(2) == 0) terms.epochs = static_cast<std::int64_t>(1 + rng.below(50));
+    try {
+      for (const JobAdvice& job : Table(rows).advice(terms)) {
+        ++advised;
+        ASSERT_LT(job.choice.at, job.candidates.size());
+        EXPECT_FALSE(job.sentence().empty());
+        for (const Candidate& one : job.candidates) {
+          EXPECT_TRUE(std::isfinite(one.time_s.value) && one.time_s.low <= one.time_s.high);
+          EXPECT_TRUE(one.meets_deadline >= 0 && one.meets_deadline <= 1);
+          EXPECT_TRUE(one.meets_budget >= 0 && one.meets_budget <= 1);
+        }
+      }
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()), "");
+    }
+  }
+  EXPECT_GT(advised, 30);
+}
+
 }  // namespace
 }  // namespace lockstep::advise

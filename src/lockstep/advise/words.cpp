@@ -30,31 +30,6 @@ std::string learned_text(const JobAdvice& job, std::size_t at) {
   return text.empty() ? "" : ", " + text;
 }
 
-/// "8 workers, B = 512: 7.29 s, 0.0162 device-hours, predicted".
-std::string described(const JobAdvice& job, std::size_t at) {
-  const Candidate& one = job.candidates[at];
-  std::string text =
-      fmt::format("{}{}: {}, {:.3g} {}, {}", workers_text(one.workers),
-                  job.labels.size() > 1 ? ", " + job.labels[one.series] : "",
-                  seconds_text(one.time_s.value), one.cost.value, job.cost_means, origin(one));
-  if (!one.fits) text += fmt::format(", on a host with room for {:g}", one.workers);
-  return text + learned_text(job, at);
-}
-
-std::size_t index_of(const JobAdvice& job, const Candidate& one) {
-  return static_cast<std::size_t>(&one - job.candidates.data());
-}
-
-const Candidate* next_larger(const JobAdvice& job) {
-  const Candidate& chosen = job.chosen();
-  const Candidate* found = nullptr;
-  for (const Candidate& one : job.candidates) {
-    if (one.series != chosen.series || one.workers <= chosen.workers) continue;
-    if (found == nullptr || one.workers < found->workers) found = &one;
-  }
-  return found;
-}
-
 /// "4 would be 1.29x as fast for 1.55x the device-hours", for the next larger count of the series.
 std::string beyond(const JobAdvice& job) {
   const Candidate& chosen = job.chosen();
@@ -203,72 +178,6 @@ void add_alternatives(JobAdvice& job) {
   for (std::string& text : texts) text += ".";
 }
 
-/// The cheapest of those that are surer to be in time than the choice; nothing when none is.
-const Candidate* surer_in_time(const JobAdvice& job) {
-  const double sure = predict::nine_of_ten(job.chosen().time_s);
-  const Candidate* found = nullptr;
-  for (const Candidate& one : job.candidates) {
-    if (predict::nine_of_ten(one.time_s) >= sure) continue;
-    if (found == nullptr || one.cost.value < found->cost.value) found = &one;
-  }
-  return found;
-}
-
-/// The fastest of those that are surer to be cheap than the choice.
-const Candidate* surer_in_cost(const JobAdvice& job) {
-  const double sure = predict::nine_of_ten(job.chosen().cost);
-  const Candidate* found = nullptr;
-  for (const Candidate& one : job.candidates) {
-    if (predict::nine_of_ten(one.cost) >= sure) continue;
-    if (found == nullptr || one.time_s.value < found->time_s.value) found = &one;
-  }
-  return found;
-}
-
-/// Of those that are at least 5 % cheaper, the one that is surest to be fast.
-const Candidate* fastest_cheaper(const JobAdvice& job) {
-  const Candidate* found = nullptr;
-  for (const Candidate& one : job.candidates) {
-    if (one.cost.value >= 0.95 * job.chosen().cost.value) continue;
-    const double sure = predict::nine_of_ten(one.time_s);
-    if (found == nullptr || sure < predict::nine_of_ten(found->time_s)) found = &one;
-  }
-  return found;
-}
-
-/// Limits at which another candidate would be chosen.
-void add_what_would_change(JobAdvice& job, const Terms& terms) {
-  if (!job.choice.feasible) return;
-  const Candidate& chosen = job.chosen();
-  const auto text_of = [&](const Candidate& one) { return described(job, index_of(job, one)); };
-  const std::string sure_time = seconds_text(predict::nine_of_ten(chosen.time_s));
-  if (const Candidate* one = surer_in_time(job); one != nullptr) {
-    job.would_change.push_back(
-        fmt::format("a deadline below {} would need {}", sure_time, text_of(*one)));
-  } else if (terms.deadline_s) {
-    job.would_change.push_back(
-        fmt::format("a deadline below {} would be kept by nothing 9 times of 10", sure_time));
-  }
-  if (terms.deadline_s) {
-    if (const Candidate* one = fastest_cheaper(job); one != nullptr) {
-      job.would_change.push_back(fmt::format("a deadline of {} would allow {}",
-                                             seconds_text(predict::nine_of_ten(one->time_s)),
-                                             text_of(*one)));
-    }
-  } else if (const Candidate* one = surer_in_cost(job); one != nullptr) {
-    job.would_change.push_back(fmt::format("a budget below {:.3g} would mean {}",
-                                           predict::nine_of_ten(chosen.cost), text_of(*one)));
-  }
-  const Candidate* larger = next_larger(job);
-  if (larger == nullptr || larger->was_run() || terms.limited()) return;
-  const double pays =
-      chosen.time_s.value / (1 + analyze::kPayingShare * (larger->workers / chosen.workers - 1));
-  if (larger->time_s.low < pays) {
-    job.would_change.push_back(fmt::format("{:g} workers would pay if they took {} or less",
-                                           larger->workers, seconds_text(pays)));
-  }
-}
-
 /// Equal epochs are equal work, not equal accuracy.
 void add_caveats(JobAdvice& job, const Terms& terms) {
   if (terms.steps) return;
@@ -283,6 +192,26 @@ void add_caveats(JobAdvice& job, const Terms& terms) {
 }
 
 }  // namespace
+
+std::string described(const JobAdvice& job, std::size_t at) {
+  const Candidate& one = job.candidates[at];
+  std::string text =
+      fmt::format("{}{}: {}, {:.3g} {}, {}", workers_text(one.workers),
+                  job.labels.size() > 1 ? ", " + job.labels[one.series] : "",
+                  seconds_text(one.time_s.value), one.cost.value, job.cost_means, origin(one));
+  if (!one.fits) text += fmt::format(", on a host with room for {:g}", one.workers);
+  return text + learned_text(job, at);
+}
+
+const Candidate* next_larger(const JobAdvice& job) {
+  const Candidate& chosen = job.chosen();
+  const Candidate* found = nullptr;
+  for (const Candidate& one : job.candidates) {
+    if (one.series != chosen.series || one.workers <= chosen.workers) continue;
+    if (found == nullptr || one.workers < found->workers) found = &one;
+  }
+  return found;
+}
 
 void explain(JobAdvice& job, const Terms& terms) {
   add_reasons(job, terms);

@@ -22,7 +22,7 @@ enum class Topic {
 /// "workers", "device", ...
 std::string_view topic_name(Topic topic);
 
-/// One sentence that stands on its own, with the numbers it rests on.
+/// One complete sentence with the numbers it is based on.
 struct Finding {
   Topic topic = Topic::kMissing;
   std::string sentence;

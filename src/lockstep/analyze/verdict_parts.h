@@ -46,13 +46,13 @@ std::vector<DevicePair> device_pairs(std::span<const SpeedupGroup> groups);
 /// Speed of `point` over that of `other`, by their common basis.
 double speed_ratio(const SpeedupPoint& point, const SpeedupPoint& other, TimeBasis basis);
 
-/// "81 s an epoch", "480 s in all", "1,229 examples/s", "12 ms a step".
+/// "81 s per epoch", "480 s in all", "1,229 examples/s", "12 ms per step".
 std::string figure_text(const SpeedupPoint& point, TimeBasis basis);
 
 /// The same without what it is of: "81 s", "1,229", "12 ms".
 std::string short_figure(const SpeedupPoint& point, TimeBasis basis);
 
-/// Both figures: "81 s against 209 s an epoch".
+/// Both figures: "81 s against 209 s per epoch".
 std::string figures_text(const SpeedupPoint& point, const SpeedupPoint& other, TimeBasis basis,
                          const char* joint = "against");
 

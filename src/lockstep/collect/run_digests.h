@@ -28,7 +28,7 @@ class RunDigests {
 
  private:
   using Digest = std::shared_ptr<const RunDigest>;
-  /// What tells a run from one of the same number in a store that took the place of the old one.
+  /// Distinguishes a run from one of the same number in a store that took the place of the old one.
   struct Identity {
     std::int64_t id = 0;
     std::int64_t started_wall_ns = 0;

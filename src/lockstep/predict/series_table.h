@@ -27,7 +27,7 @@ struct TableSeries {
   std::string name;
   Metric metric = Metric::kThroughput;
   Scaling scaling = Scaling::kWeak;
-  bool scaling_assumed = false;  ///< neither a batch nor a `scaling` column says which it is
+  bool scaling_assumed = false;  ///< neither a batch nor a `scaling` column determines it
   std::string unit;
   std::string model;
   std::string device;

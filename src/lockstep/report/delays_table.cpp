@@ -80,7 +80,7 @@ Table empty_table() {
       {"last in", "%", "slow_last_percent", Align::kRight,
        "of the steps: its gradients were ready last"},
       {"cost", "ms", "slow_cost_ms", Align::kRight,
-       "mean time a step that the others waited because of it"},
+       "mean time per step that the others waited because of it"},
       {"of step", "%", "slow_cost_percent", Align::kRight, "cost / step time"}};
   table.label_columns = 2;
   table.notes.push_back(

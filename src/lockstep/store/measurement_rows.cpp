@@ -38,7 +38,8 @@ std::string configuration_text(const record::Measurement& row) {
   put(out, "global_batch", row.global_batch);
   put(out, "examples", row.examples);
   put(out, "epochs", row.epochs);
-  // Further columns stand among the notes, as text: stores of earlier versions have the same form.
+  // Further columns are written among the notes, as text: stores of earlier versions have the same
+  // form.
   std::map<std::string, std::string> notes = row.notes;
   for (const record::MeasurementColumn& column : record::measurement_columns()) {
     if (column.role == record::ColumnRole::kAlways) continue;

@@ -141,7 +141,7 @@ class Store::State {
     rows.reset();
     for (RunSummary& run : found) settle_state(run);
     add_imported_rates(found);
-    // Whether a run was killed only the lock tells, so this filter is not SQL's.
+    // Whether a run was killed follows from the lock, so SQL cannot filter by it.
     std::erase_if(
         found, [&](const RunSummary& run) { return filter.state && run.state != *filter.state; });
     return found;
@@ -257,9 +257,9 @@ class Store::State {
   }
 
  private:
-  /// A run that says it is running and has no writer was killed, unless it ended between the query
+  /// A run marked running that has no writer was killed, unless it ended between the query
   /// and the look at the lock: the status is committed before the lock goes, so a second look
-  /// tells.
+  /// decides.
   void settle_state(RunSummary& run) {
     if (run.state != RunState::kRunning || has_writer(path(), run.id)) return;
     Statement row = database_.prepare("SELECT status FROM runs WHERE id = ?");
@@ -337,7 +337,7 @@ class Store::State {
     for (rows.bind(1, id); rows.step();) near.push_back(rows.integer(0));
     std::sort(near.begin(), near.end());
     return {ErrorKind::kData, fmt::format("there is no run {} in the store {}", id, path()),
-            near.empty() ? "the store holds no runs"
+            near.empty() ? "the store has no runs"
                          : fmt::format("the nearest ids are {}; lockstep runs lists all",
                                        fmt::join(near, ", "))};
   }

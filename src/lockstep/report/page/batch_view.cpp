@@ -76,7 +76,7 @@ Table ladder_table(const std::string& job, const std::vector<Rung>& rungs) {
 LineChart ladder_lines(const std::vector<Rung>& rungs, bool memory) {
   LineChart chart;
   chart.x = {"batch per worker", "", Scale::kLog, false};
-  chart.y = memory ? Axis{"peak memory of a worker", "MB", Scale::kLinear, true}
+  chart.y = memory ? Axis{"peak memory per worker", "MB", Scale::kLinear, true}
                    : Axis{"throughput", "examples/s", Scale::kLinear, true};
   std::map<std::string, Series> lines;
   for (const Rung& rung : rungs) {
@@ -102,7 +102,7 @@ LineChart ladder_lines(const std::vector<Rung>& rungs, bool memory) {
   return chart;
 }
 
-/// A single batch makes no curve: the table says it all.
+/// A single batch makes no curve: the table is enough.
 bool several_batches(const LineChart& chart) {
   std::set<double> batches;
   for (const Series& line : chart.series) {

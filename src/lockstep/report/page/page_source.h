@@ -8,7 +8,7 @@
 
 namespace lockstep::report {
 
-/// Finished runs are compared; runs that were named show whatever they have. Throws kData for a run
+/// Finished runs are compared; runs that were named show all that they have. Throws kData for a run
 /// or study that is not there; a store without finished runs gives a page without data.
 PageSource stored_page(store::Store& store, const collect::Selection& selection,
                        collect::RunDigests& digests, StudyOptions options = {});
