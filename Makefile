@@ -5,22 +5,47 @@ STORE ?= lockstep.db
 PRESET ?= release
 DEPENDENCIES ?= install
 
-.PHONY: run test build bench dependencies clean
+# $(call install, LIST...): the packages of tools/packages/LIST.txt that are missing.
+ifeq ($(DEPENDENCIES),skip)
+install =
+else
+install = @tools/install-dependencies $(1:%=tools/packages/%.txt)
+endif
 
-run: build
-	tools/first-study $(BUILD)/bin/lockstep $(STORE)
+.PHONY: run test programs all bench format-check sanitized lint clean
 
-test: build
+run: programs
+	@tools/first-study $(BUILD)/bin/lockstep $(STORE)
+
+test: all format-check
 	ctest --test-dir $(BUILD) --output-on-failure -j $$(nproc)
+	@$(MAKE) --no-print-directory sanitized
 
-build: dependencies
-	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) -B $(BUILD)
+# Only what a user runs: no tests, no benchmarks, and none of their packages.
+programs:
+	$(call install, programs)
+	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) -B $(BUILD) -DBUILD_TESTING=OFF --log-level=WARNING
+	@NINJA_STATUS='[%p after %e s] ' cmake --build $(BUILD) --target programs
+
+all:
+	$(call install, programs tests)
+	@cmake --preset $(PRESET) -B $(BUILD) -DBUILD_TESTING=ON --log-level=WARNING
 	@cmake --build $(BUILD)
 
-dependencies:
-ifneq ($(DEPENDENCIES),skip)
-	@tools/install-dependencies tools/debian-packages.txt
-endif
+bench: programs
+	@cmake --build $(BUILD) --target bench
+
+format-check:
+	@git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run --Werror
+
+# The torch-free modules and the commands under AddressSanitizer and UndefinedBehaviorSanitizer.
+sanitized:
+	@cmake --preset asan -DLOCKSTEP_WORKER=OFF --log-level=WARNING
+	@cmake --build build/asan
+	ctest --test-dir build/asan --output-on-failure -j $$(nproc) -LE browser
+
+lint:
+	@tools/lint
 
 clean:
 	rm -rf build

@@ -9,7 +9,7 @@ set(LOCKSTEP_WEB_SOURCE_DIR ${CMAKE_CURRENT_SOURCE_DIR}/web)
 function(lockstep_page_assets variable)
   if(NOT LOCKSTEP_NODE OR NOT LOCKSTEP_NPM)
     message(WARNING "node and npm were not found: lockstep report --html and lockstep serve are left out. "
-      "Install nodejs and npm and configure anew to have them; all else is built.")
+      "Install nodejs and npm and configure again to have them; everything else is built.")
     set(${variable} no_assets.cpp PARENT_SCOPE)
     return()
   endif()
@@ -23,7 +23,7 @@ function(lockstep_page_assets variable)
       -DWEB=${LOCKSTEP_WEB_SOURCE_DIR} -DOUTPUT=${output} -DSTAMP=${stamp}
       -DWITHOUT=${CMAKE_CURRENT_SOURCE_DIR}/no_assets.cpp
       -P ${PROJECT_SOURCE_DIR}/cmake/BuildPage.cmake
-    DEPENDS ${views} ${LOCKSTEP_WEB_SOURCE_DIR}/build.mjs ${LOCKSTEP_WEB_SOURCE_DIR}/package.json
+    DEPENDS ${views} ${LOCKSTEP_WEB_SOURCE_DIR}/build.mjs ${LOCKSTEP_WEB_SOURCE_DIR}/notices.mjs ${LOCKSTEP_WEB_SOURCE_DIR}/package.json
       ${LOCKSTEP_WEB_SOURCE_DIR}/package-lock.json ${PROJECT_SOURCE_DIR}/cmake/BuildPage.cmake
     COMMENT "Bundling the page"
     VERBATIM)

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
+import { notices } from "./notices.mjs";
 
 const output = process.argv[2];
 if (!output) {
@@ -24,7 +25,7 @@ const withoutInlineStyle = {
   },
 };
 
-const options = { bundle: true, minify: true, write: false, legalComments: "none", logLevel: "warning" };
+const options = { bundle: true, absWorkingDir: new URL(".", import.meta.url).pathname, minify: true, write: false, metafile: true, legalComments: "none", logLevel: "warning" };
 const here = (path) => new URL(path, import.meta.url).pathname;
 const [script, style] = await Promise.all([
   build({ ...options, entryPoints: [here("src/main.ts")], target: "es2021", format: "iife", plugins: [withoutInlineStyle] }),
@@ -51,7 +52,9 @@ function literal(content) {
   return pieces.join("\n") || '    ""';
 }
 
-const assets = { script: text(script), style: text(style) };
+// esbuild names its inputs relative to the working directory.
+process.chdir(here("."));
+const assets = { script: `${await notices(script.metafile)}\n${text(script)}`, style: text(style) };
 if (assets.script.includes("</script") || assets.style.includes("</style")) {
   throw new Error("the bundle holds a closing tag and cannot stand inside a page");
 }

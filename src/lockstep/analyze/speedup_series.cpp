@@ -123,6 +123,7 @@ void remark_on_threads(SpeedupGroup& group) {
   });
   if (same) return;
   std::vector<std::string> parts;
+  parts.reserve(threads.size());
   for (const auto& [workers, count] : threads) {
     parts.push_back(fmt::format("{} at N = {}", count, workers));
   }

@@ -16,7 +16,7 @@ constexpr std::size_t kJsonChunk = 128 * 1024;
 constexpr std::size_t kLongestText = 64 * 1024;
 constexpr std::size_t kDeepest = 512;
 
-bool is_blank(int c) {
+bool is_blank_code(int c) {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
@@ -75,7 +75,7 @@ int JsonStream::peek_byte() {
 
 void JsonStream::skip_blanks() {
   for (;;) {
-    while (at_ != end_ && (is_blank(*at_) || *at_ == ',')) ++at_;
+    while (at_ != end_ && (is_blank_code(*at_) || *at_ == ',')) ++at_;
     if (at_ != end_ || !refill()) return;
   }
 }
