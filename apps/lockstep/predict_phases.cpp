@@ -281,7 +281,9 @@ void predict_from_phases(const GlobalOptions& global, const PhasesQuestion& ques
   // Adding up gradients takes a core too: with all of them computing, nothing hides it.
   const bool spare_core =
       spec.device != "cpu" || answer.host.threads_each * on_one_host < run.started.machine.cores;
-  asked.overlap = spec.strategy == "overlap" && spare_core;
+  // Other people's scripts use DistributedDataParallel, which overlaps too.
+  const bool overlaps = spec.strategy == "overlap" || !spec.command.empty();
+  asked.overlap = overlaps && spare_core;
   asked.contention = predict::contention(answer.host);
   if (question.contention > 0) {
     asked.contention = {question.contention, question.contention, question.contention};
