@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "command.h"
+#include "lockstep/analyze/step_limit.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/output_file.h"
 #include "lockstep/base/terminal.h"
@@ -62,6 +63,7 @@ void show_run(const GlobalOptions& global, std::int64_t id) {
     print(time_table(breakdown));
     const std::string slowest = slowest_rank_sentence(breakdown);
     if (!slowest.empty()) fmt::print("{}\n", slowest);
+    fmt::print("{}\n", analyze::limit_sentence(breakdown));
   }
   if (!run.utilisation.empty()) {
     fmt::print("\n");

@@ -71,7 +71,9 @@ RunPhasesPrediction predict_run_phases(const OneWorkerRun& run, const Link& link
   // Adding up gradients takes a core too: with all of them computing, nothing hides it.
   const bool spare_core =
       spec.device != "cpu" || answer.host.threads_each * on_one_host < run.started.machine.cores;
-  asked.overlap = spec.strategy == record::Strategy::kOverlap && spare_core;
+  // Other people's scripts use DistributedDataParallel, which overlaps too.
+  const bool overlaps = spec.strategy == record::Strategy::kOverlap || !spec.command.empty();
+  asked.overlap = overlaps && spare_core;
   asked.contention = contention(answer.host);
   if (question.contention > 0) {
     asked.contention = {question.contention, question.contention, question.contention};
