@@ -30,21 +30,24 @@ struct ImportRequest {
   std::string pattern;
   bool list_formats = false;
   bool dry_run = false;
+  bool explain = false;
   bool replace = false;
 };
 
 auto reader_options(const ImportRequest& request) {
-  std::map<std::string, std::string> facts;
+  lockstep::import::ImportOptions options;
+  options.format = request.format;
+  options.pattern = request.pattern;
+  options.explain = request.explain;
   for (const std::string& setting : request.settings) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0) {
       throw Error(ErrorKind::kUsage, fmt::format("--set {} is not NAME=VALUE", setting),
                   "write --set workers=4");
     }
-    facts[setting.substr(0, equals)] = setting.substr(equals + 1);
+    options.settings[setting.substr(0, equals)] = setting.substr(equals + 1);
   }
-  return import::ImportOptions{
-      .format = request.format, .pattern = request.pattern, .settings = std::move(facts)};
+  return options;
 }
 
 void print_formats(const import::Registry& registry, bool json) {
@@ -170,10 +173,10 @@ void import_own_records(const GlobalOptions& global, const ImportRequest& reques
     }
     const store::StoredRecord stored =
         store::store_run_record(path.path, global.store_path, request.study);
-    console_line(global, fmt::format("{}: {} {} in {}{}", path.path,
-                                     stored.fresh ? "stored as run" : "known already as run",
-                                     stored.run, global.store_path,
-                                     stored.ended ? "" : "; it does not tell of its end"));
+    console_line(global,
+                 fmt::format("{}: {} {} in {}{}", path.path,
+                             stored.fresh ? "stored as run" : "known already as run", stored.run,
+                             global.store_path, stored.ended ? "" : "; its end is not recorded"));
     return true;
   });
 }
@@ -191,6 +194,13 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
   import_own_records(global, request, paths);
   if (paths.empty()) return;
   std::vector<FileOutcome> outcomes = read_all(importer, paths);
+  if (request.explain) {
+    for (const FileOutcome& outcome : outcomes)
+      fmt::print("{}{}", explained_text(outcome.file), summary_text(outcome));
+    fmt::print("nothing stored (--explain)\n");
+    report_failures(paths, outcomes);
+    return;
+  }
   if (!request.study.empty()) {
     require_workers(outcomes);
     name_after_study(request.study, outcomes);
@@ -213,14 +223,14 @@ void add_import_command(CLI::App& app, const GlobalOptions& global) {
                    "lockstep import trainer_state.json --set workers=4 --set batch=32",
                    "lockstep import train.out --pattern 'epoch (?<epoch>\\d+): loss (?<loss>\\S+), "
                    "(?<epoch_time>\\S+) s'",
-                   "zcat old.log.gz | lockstep import -"});
+                   "lockstep import --explain train.out", "zcat old.log.gz | lockstep import -"});
   command.add_option("path", request->paths, "Files, folders, patterns; - for standard input")
       ->type_name("PATH...");
   command.add_option("--as", request->format, "Read as this format instead of recognising it")
       ->type_name("FORMAT");
   command
       .add_option("--set", request->settings,
-                  "A fact the log does not tell: workers=4, batch=32 (per worker), ...")
+                  "A fact that is not in the log: workers=4, batch=32 (per worker), ...")
       ->type_name("NAME=VALUE")
       ->take_all()
       ->expected(1)
@@ -232,9 +242,11 @@ void add_import_command(CLI::App& app, const GlobalOptions& global) {
                   "Read lines by a regular expression with named groups")
       ->type_name("REGEX");
   command.add_flag("--list-formats", request->list_formats, "Show the formats that are recognised");
-  command.add_flag("--dry-run", request->dry_run, "Say what is found, store nothing");
+  command.add_flag("--dry-run", request->dry_run, "Show what is found, store nothing");
+  command.add_flag("--explain", request->explain,
+                   "Show what was taken from each line and for which run, store nothing");
   command.add_flag("--replace", request->replace,
-                   "Import anew what was imported before, with other --set");
+                   "Import again what was imported before, with other --set");
   set_action(command, [&global, request] { import_files(global, *request); });
 }
 

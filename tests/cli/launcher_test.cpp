@@ -98,8 +98,7 @@ TEST_F(LauncherTest, SaysThatMpirunHasTooFewSlots) {
                "available for use.\n" +
                frame,
            1);
-  expect_only(train_on("mpi"), 2,
-              "mpirun cannot start the workers: fewer slots than workers",
+  expect_only(train_on("mpi"), 2, "mpirun cannot start the workers: fewer slots than workers",
               "add --oversubscribe, or hosts and slots in the file of --hostfile");
 }
 

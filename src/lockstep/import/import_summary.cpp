@@ -184,6 +184,19 @@ std::string summary_text(const FileOutcome& outcome) {
   return text;
 }
 
+std::string explained_text(const import::ImportedFile& file) {
+  if (file.explained.empty()) {
+    return fmt::format("{}: {} is read as a whole; its lines are not explained one by one\n",
+                       file.path, file.format);
+  }
+  std::string text = fmt::format("{}\n  line  part  meaning\n", file.path);
+  for (const import::ExplainedLine& line : file.explained) {
+    text += fmt::format("{:>6}  {:>4}  {}\n{:14}| {}\n", line.number, line.part + 1, line.words, "",
+                        line.text.substr(0, 100));
+  }
+  return text;
+}
+
 nlohmann::json summary_json(const FileOutcome& outcome) {
   nlohmann::json out{{"path", outcome.file.path}};
   if (!outcome.error.empty()) {
