@@ -7,16 +7,20 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
-#include "import_paths.h"
-#include "import_store.h"
-#include "import_summary.h"
 #include "lockstep/base/error.h"
+#include "lockstep/import/import_paths.h"
+#include "lockstep/import/import_store.h"
+#include "lockstep/import/import_summary.h"
 #include "lockstep/import/merge_ranks.h"
 #include "lockstep/import/run_record.h"
-#include "record_import.h"
+#include "lockstep/store/record_import.h"
 
 namespace lockstep::cli {
 namespace {
+
+using import::FileOutcome;
+using import::ImportPath;
+using import::ImportTotals;
 
 struct ImportRequest {
   std::vector<std::string> paths;
@@ -110,15 +114,16 @@ void name_after_study(const std::string& study, std::vector<FileOutcome>& outcom
 
 void print_outcomes(const GlobalOptions& global, const ImportRequest& request,
                     const std::vector<FileOutcome>& outcomes) {
-  const ImportTotals totals = import_totals(outcomes);
+  const ImportTotals totals = import::import_totals(outcomes);
   if (global.json) {
     nlohmann::json out{
         {"added", totals.added}, {"known", totals.known}, {"files", nlohmann::json::array()}};
-    for (const FileOutcome& outcome : outcomes) out["files"].push_back(summary_json(outcome));
+    for (const FileOutcome& outcome : outcomes)
+      out["files"].push_back(import::summary_json(outcome));
     fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
-  for (const FileOutcome& outcome : outcomes) fmt::print("{}", summary_text(outcome));
+  for (const FileOutcome& outcome : outcomes) fmt::print("{}", import::summary_text(outcome));
   if (request.dry_run) {
     fmt::print("nothing stored (--dry-run)\n");
   } else {
@@ -161,12 +166,13 @@ void report_failures(const std::vector<ImportPath>& paths,
 void import_own_records(const GlobalOptions& global, const ImportRequest& request,
                         std::vector<ImportPath>& paths) {
   std::erase_if(paths, [&](const ImportPath& path) {
-    if (!request.format.empty() || !is_run_record(path.path)) return false;
+    if (!request.format.empty() || !store::is_run_record(path.path)) return false;
     if (request.dry_run) {
       console_line(global, fmt::format("{}: the record of a lockstep run", path.path));
       return true;
     }
-    const StoredRecord stored = store_run_record(path.path, global.store_path, request.study);
+    const store::StoredRecord stored =
+        store::store_run_record(path.path, global.store_path, request.study);
     console_line(global,
                  fmt::format("{}: {} {} in {}{}", path.path,
                              stored.fresh ? "stored as run" : "known already as run", stored.run,
@@ -184,7 +190,7 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
   if (request.paths.empty()) {
     throw Error(ErrorKind::kUsage, "lockstep import needs a file", "see lockstep import --help");
   }
-  std::vector<ImportPath> paths = expand_paths(request.paths);
+  std::vector<ImportPath> paths = import::expand_paths(request.paths);
   import_own_records(global, request, paths);
   if (paths.empty()) return;
   std::vector<FileOutcome> outcomes = read_all(importer, paths);
@@ -199,7 +205,8 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
     require_workers(outcomes);
     name_after_study(request.study, outcomes);
   }
-  if (!request.dry_run) store_outcomes(global.store_path, request.study, request.replace, outcomes);
+  if (!request.dry_run)
+    import::store_outcomes(global.store_path, request.study, request.replace, outcomes);
   print_outcomes(global, request, outcomes);
   report_failures(paths, outcomes);
 }

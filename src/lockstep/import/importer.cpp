@@ -119,6 +119,10 @@ ImportedFile Importer::read(Input& input) const {
     run.format = file.format;
     for (const auto& [name, value] : options_.settings)
       offer_setting(name, value, run, Provenance::kUser);
+    if (!options_.use_file_name) {
+      complete(run);
+      continue;
+    }
     // A file of several runs is not named after one of them.
     const auto read_workers = run.workers.value;
     ImportedRun named;

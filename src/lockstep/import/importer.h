@@ -16,7 +16,8 @@ struct ImportOptions {
   std::string format;                           ///< name of a reader
   std::string pattern;                          ///< for the pattern reader; empty = none
   std::map<std::string, std::string> settings;  ///< facts of `--set`, by name
-  bool explain = false;                         ///< fill ImportedFile::explained
+  bool use_file_name = true;  ///< false: the name was made up here and states no facts
+  bool explain = false;       ///< fill ImportedFile::explained
 };
 
 /// What one file gave.

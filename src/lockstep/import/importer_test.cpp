@@ -114,7 +114,8 @@ TEST(Importer, ZeroBytesPartLinesInsteadOfJoiningThem) {
   const ImportedFile file = import_text(text, "zeros.log", options);
   ASSERT_EQ(file.runs.at(0).epochs.size(), 2u);
   EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].train_s, 4);
-  EXPECT_EQ(file.warnings.at(0), "zeros.log line 1 contains binary data; the text around it was read");
+  EXPECT_EQ(file.warnings.at(0),
+            "zeros.log line 1 contains binary data; the text around it was read");
 }
 
 TEST(Importer, FileOfTwoFormatsSaysWhichWasNotRead) {

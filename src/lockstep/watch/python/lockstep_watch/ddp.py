@@ -6,8 +6,9 @@ from __future__ import annotations
 import functools
 import time
 import weakref
-from typing import Any, Callable
+from typing import Any, Callable, List
 
+from .clock import COMM
 from .noise import NoiseSampler
 from .switch import switch
 from .watcher import Watcher
@@ -52,6 +53,8 @@ def _adopt(torch: Any, watcher: Watcher, ddp: Any) -> None:
         # the host wait for the device: there the phases come from events instead.
         ddp._set_ddp_runtime_logging_sample_rate(1)
         watcher.after_forward.append(_Reader(watcher, ddp))
+    else:
+        watcher.around_backward.append(LastGradient(watcher, list(ddp.parameters())))
     watcher.ddp = weakref.ref(ddp)
     if watcher.writer.noise is None:
         sampler = NoiseSampler(torch, watcher, ddp)
@@ -83,6 +86,49 @@ class _Reader:
         self.iteration = iteration
         to_monotonic = time.monotonic_ns() - time.time_ns()  # they are on the wall clock
         self.watcher.exposed.append((ready + to_monotonic, done + to_monotonic))
+
+
+class LastGradient:
+    """On a GPU: from the moment the last gradient is queued, backward is communication.
+
+    Which parameter comes last is found out on a few steps, on which all have a hook; on the others
+    only that one has. The hook runs while the training thread waits for backward."""
+
+    LEARN_EVERY = 64
+
+    def __init__(self, watcher: Watcher, parameters: List[Any]) -> None:
+        self.watcher = watcher
+        self.parameters = [p for p in parameters if p.requires_grad]
+        self.backwards = 0
+        self.last = -1  # position of the parameter
+        self.learning: List[Any] = []
+        self.hook: Any = None
+
+    def begins(self) -> None:
+        if self.backwards % self.LEARN_EVERY == 0:
+            self.learning = [p.register_hook(self._note(i)) for i, p in enumerate(self.parameters)]
+        self.backwards += 1
+
+    def _note(self, position: int) -> Callable[[Any], None]:
+        def hook(gradient: Any) -> None:
+            self.last = position
+
+        return hook
+
+    def _communicates(self, gradient: Any) -> None:
+        with switch.guarded():
+            if self.watcher.inside["backward"]:
+                self.watcher.tracker.clock.switch(COMM)
+
+    def ends(self) -> None:
+        if not self.learning:
+            return
+        for hook in self.learning:
+            hook.remove()
+        self.learning = []
+        if self.hook is not None:
+            self.hook.remove()
+        self.hook = self.parameters[self.last].register_hook(self._communicates)
 
 
 def wrap_collectives(torch: Any, watcher: Watcher) -> None:

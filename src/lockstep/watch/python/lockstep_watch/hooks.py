@@ -23,6 +23,7 @@ def install(torch: Any, folder: str) -> None:
     _wrap_modules(torch, watcher)
     _wrap_autograd(torch, watcher)
     _wrap_optimizers(torch, watcher)
+    watcher.when_on_cuda.append(lambda: _wrap_transfers(torch, watcher))
     if getattr(torch, "distributed", None) is not None and torch.distributed.is_available():
         from . import ddp
 
@@ -90,6 +91,28 @@ def _wrap_modules(torch: Any, watcher: Watcher) -> None:
                 watcher.ran_forward(self, training, args, kwargs, result)
 
     module_class.__call__ = __call__
+
+
+def _wrap_transfers(torch: Any, watcher: Watcher) -> None:
+    """Copies to a GPU that the training loop itself asks for."""
+
+    def wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def move(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if self.is_cuda or watcher.busy or not watcher.enter("transfer"):
+                return original(self, *args, **kwargs)
+            with switch.guarded():
+                watcher.tracker.transfer_begins()
+            try:
+                return original(self, *args, **kwargs)
+            finally:
+                with switch.guarded():
+                    watcher.transferred()
+
+        return move
+
+    torch.Tensor.to = wrapped(torch.Tensor.to)
+    torch.Tensor.cuda = wrapped(torch.Tensor.cuda)
 
 
 def _wrap_autograd(torch: Any, watcher: Watcher) -> None:

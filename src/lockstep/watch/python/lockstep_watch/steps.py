@@ -152,6 +152,7 @@ class StepTracker:
     def backward_begins(self) -> None:
         self._begin()
         self._trained = True
+        self._pass = self._fetched
         self.clock.enter(BACKWARD)
 
     def backward_ends(self) -> None:

@@ -16,6 +16,7 @@ class Switch:
     def __init__(self) -> None:
         self.on = True
         self.when_off: List[Callable[[str], None]] = []
+        self._guard = _Guard(self)
 
     def turn_off(self, problem: BaseException) -> None:
         """Says why, once, on stderr; callbacks get the reason for the record."""
@@ -32,7 +33,7 @@ class Switch:
             pass
 
     def guarded(self) -> "_Guard":
-        return _Guard(self)
+        return self._guard
 
 
 class _Guard:

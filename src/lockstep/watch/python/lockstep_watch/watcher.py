@@ -45,13 +45,14 @@ class Watcher:
         self.networks: Any = weakref.WeakKeyDictionary()  # module -> whether it has parameters
         self.after_forward: List[Any] = []  # called after each outermost training forward
         self.around_backward: List[Any] = []  # objects with begins() and ends()
+        self.when_on_cuda: List[Any] = []  # called once, when the network is found on a GPU
         self.ddp: Any = None
         self._reset()
         switch.when_off.append(self._stopped)
         atexit.register(self._finish)
 
     def _reset(self) -> None:
-        kinds = ("fetch", "forward", "backward", "communication", "optimizer")
+        kinds = ("fetch", "transfer", "forward", "backward", "communication", "optimizer")
         self.inside = dict.fromkeys(kinds, False)
         self.busy = False  # in a forward or backward, where calls of modules are no outermost ones
         self.tracker = StepTracker(PhaseClock(), self._emit)
@@ -59,7 +60,6 @@ class Watcher:
         self.exposed: List[Any] = []  # spans at the end of backward, of steps not yet written
         self.held: Optional[Step] = None
         self.on_cuda = False
-        self.ddp_steps = 0
 
     def forget_parent(self) -> None:
         """In a forked child: what the parent measured is the parent's."""
@@ -95,6 +95,10 @@ class Watcher:
         self._left("fetch")
         self.tracker.fetch_ends(source, leading_size(batch), exhausted=batch is None)
 
+    def transferred(self) -> None:
+        self._left("transfer")
+        self.tracker.transfer_ends()
+
     def ran_forward(self, module: Any, training: bool, args: Any, kwargs: Any, out: Any) -> None:
         self._left("forward")
         size = leading_size(args)
@@ -109,10 +113,12 @@ class Watcher:
     def _has_parameters(self, module: Any) -> bool:
         known = self.networks.get(module)
         if known is None:
-            first = next(module.parameters(), None)
+            first = next(iter(module.parameters()), None)
             known = self.networks[module] = first is not None
-            if first is not None and first.is_cuda:
+            if first is not None and first.is_cuda and not self.on_cuda:
                 self.on_cuda = True
+                for callback in self.when_on_cuda:
+                    callback()
         return bool(known)
 
     def backward_begins(self, accumulates: bool) -> None:

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "lockstep/analyze/step_breakdown.h"
+
+namespace lockstep::analyze {
+
+/// One sentence on what limits a run, from its measured phases: the rank that the others wait for
+/// and the phase in which it is slower than they are, or else the largest part of a step. Empty
+/// without steps.
+std::string limit_sentence(const StepBreakdown& steps);
+
+}  // namespace lockstep::analyze
