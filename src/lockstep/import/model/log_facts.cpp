@@ -162,7 +162,10 @@ void LogFacts::batch_size(std::string_view text) {
         (at > 0 && (text[at - 1] == '_' || is_letter(text[at - 1]))))
       continue;
     const auto size = integer_after(text.substr(at), mark);
-    if (plausible_count(size)) batch_ = *size;
+    const std::string before = lower(text.substr(0, at));
+    const bool whole = before.ends_with("global ") || before.ends_with("total ") ||
+                       before.ends_with("effective ");
+    if (plausible_count(size)) (whole ? global_batch_ : batch_) = *size;
   }
   const auto each = integer_after(text, "Instantaneous batch size per device =");
   if (plausible_count(each)) batch_per_worker_ = *each;
