@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "lockstep/base/error.h"
@@ -75,7 +76,8 @@ class Binder {
   void recipe(std::string& field) {
     command_
         .add_option("RECIPE", field,
-                    "What to train: fashion, cifar-resnet18, gan, transfer, steering, script")
+                    "What to train, for example fashion or cifar-resnet18; any other word lists "
+                    "all recipes")
         ->capture_default_str();
   }
 
@@ -113,11 +115,20 @@ class Binder {
     add(names, fmt::format("{}", fmt::join(choices, "|")), description, field,
         [&field, choices, name = long_name(names)](const std::string& given) {
           if (std::find(choices.begin(), choices.end(), given) == choices.end()) {
-            throw Error(ErrorKind::kUsage, fmt::format("{} '{}' is unknown", name, given),
-                        fmt::format("give one of {}", fmt::join(choices, ", ")));
+            record::refuse_choice(name, given, choices);
           }
           field = given;
         });
+  }
+
+  template <record::Choice Enum>
+  void choice(const std::string& names, Enum& field, const std::string& description) {
+    add_choice<Enum>(names, field, description);
+  }
+  template <record::Choice Enum>
+  void choice(const std::string& names, std::optional<Enum>& field,
+              const std::string& description) {
+    add_choice<Enum>(names, field, description);
   }
 
   void pair(const std::string& names, double& first, double& second, Range<double> range,
@@ -165,6 +176,15 @@ class Binder {
   }
 
  private:
+  template <record::Choice Enum, class Field>
+  void add_choice(const std::string& names, Field& field, const std::string& description) {
+    add(names, fmt::format("{}", fmt::join(record::names_of<Enum>(), "|")), description,
+        std::string(record::name_of(field)),
+        [&field, name = long_name(names)](const std::string& given) {
+          field = record::parse_choice<Enum>(name, given);
+        });
+  }
+
   template <class T>
   void number(const std::string& names, T& field, Range<T> range, const std::string& type,
               const std::string& description) {
@@ -211,6 +231,11 @@ class Writer {
   void choice(const std::string& names, const std::string& field, const std::vector<std::string>&,
               const std::string&) {
     if (!field.empty()) put(names, field);
+  }
+  template <class Field>
+  void choice(const std::string& names, const Field& field, const std::string&) {
+    const std::string name(record::name_of(field));
+    if (!name.empty()) put(names, name);
   }
   void pair(const std::string& names, double first, double second, Range<double> range,
             const std::string&) {

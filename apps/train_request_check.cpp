@@ -7,25 +7,35 @@
 namespace lockstep::cli {
 namespace {
 
+using record::ScheduleShape;
+using record::Strategy;
+
 [[noreturn]] void refuse(const std::string& problem, const std::string& hint) {
   throw Error(ErrorKind::kUsage, problem, hint);
 }
 
-void check_optimizer(const record::TrainRequest& request) {
+void check_optimizer(const record::RunSpec& spec) {
+  if (spec.optimizer) {
+    const record::OptimizerFacts& optimizer = record::facts_of(*spec.optimizer);
+    if (spec.beta1 >= 0 && !optimizer.uses_betas) {
+      refuse(fmt::format("--betas has no effect with --optimizer {}", optimizer.name),
+             "use it with one of " + record::optimizer_names(true));
+    }
+    if (spec.momentum >= 0 && optimizer.uses_betas) {
+      refuse(fmt::format("--momentum has no effect with --optimizer {}", optimizer.name),
+             "give --betas instead");
+    }
+  }
+}
+
+void check_schedule(const record::TrainRequest& request) {
   const auto& spec = request.spec;
-  const bool adam = spec.optimizer.starts_with("adam") || spec.optimizer == "lamb";
-  if (spec.beta1 >= 0 && !spec.optimizer.empty() && !adam) {
-    refuse(fmt::format("--betas means nothing to --optimizer {}", spec.optimizer),
-           "use it with adam, adamw or lamb");
+  const bool by_step = spec.schedule == ScheduleShape::kStep;
+  if (by_step && spec.lr_steps.empty()) {
+    refuse("--schedule step needs the epochs after which the rate falls",
+           "add --lr-steps, for example --lr-steps 30,60");
   }
-  if (spec.momentum >= 0 && adam) {
-    refuse(fmt::format("--momentum means nothing to --optimizer {}", spec.optimizer),
-           "give --betas instead");
-  }
-  if (spec.schedule == "step" && spec.lr_steps.empty()) {
-    refuse("--schedule step does not say when", "add --lr-steps, for example --lr-steps 30,60");
-  }
-  if (!spec.lr_steps.empty() && spec.schedule != "step") {
+  if (!spec.lr_steps.empty() && !by_step) {
     refuse("--lr-steps needs --schedule step", "add --schedule step");
   }
   for (std::size_t i = 1; i < spec.lr_steps.size(); ++i) {
@@ -33,28 +43,31 @@ void check_optimizer(const record::TrainRequest& request) {
     refuse(fmt::format("--lr-steps {} is not in rising order", fmt::join(spec.lr_steps, ",")),
            "name each epoch once, first ones first");
   }
-  if (spec.schedule == "plateau" && !request.validate) {
+  if (spec.schedule == ScheduleShape::kPlateau && !request.validate) {
     refuse("--schedule plateau needs the validation loss", "drop --no-validation");
   }
-  if (spec.base_batch > 0 && spec.lr_scale == "none") {
-    refuse("--base-batch means nothing without --lr-scale", "add --lr-scale linear or sqrt");
+  if (spec.base_batch > 0 && spec.lr_scale == record::RateScaling::kNone) {
+    refuse("--base-batch has no effect without --lr-scale", "add --lr-scale linear or sqrt");
   }
 }
 
 void check_exchange(const record::RunSpec& spec) {
-  if (spec.average_every > 0 && spec.strategy != "local") {
+  const bool local = spec.strategy == Strategy::kLocal;
+  const bool rounded = spec.wire != record::Wire::kFloat;
+  if (spec.average_every > 0 && !local) {
     refuse("--every needs --strategy local", "add --strategy local");
   }
-  if (spec.strategy == "local" && spec.wire != "fp32") {
-    refuse(fmt::format("--wire {} with --strategy local: no gradients travel there", spec.wire),
+  if (local && rounded) {
+    refuse(fmt::format("--wire {} with --strategy local, which exchanges no gradients",
+                       record::name_of(spec.wire)),
            "drop --wire");
   }
-  if (spec.strategy == "local" && spec.sync_batch_norm) {
+  if (local && spec.sync_batch_norm) {
     refuse("--sync-bn with --strategy local, where workers train apart", "drop one of them");
   }
-  if (spec.strategy == "central" && spec.wire != "fp32") {
-    refuse(fmt::format("--wire {} with --strategy central", spec.wire),
-           "it sends what DataParallel sends: use overlap or blocking");
+  if (spec.strategy == Strategy::kCentral && rounded) {
+    refuse(fmt::format("--wire {} with --strategy central", record::name_of(spec.wire)),
+           "central sends 32-bit floats, as DataParallel does: use overlap or blocking");
   }
   if (spec.device != "cuda" && spec.backend == "nccl") {
     refuse("--backend nccl serves GPUs only", "add --device cuda, or use another --backend");
@@ -76,11 +89,12 @@ void check_train_request(const record::TrainRequest& request) {
   if (request.checkpoint_every > 0 && request.checkpoint_dir.empty()) {
     refuse("--checkpoint-every needs a folder for the checkpoints", "add --checkpoint DIR");
   }
-  if (request.checkpoint_every > 0 && request.spec.strategy == "local") {
+  if (request.checkpoint_every > 0 && request.spec.strategy == Strategy::kLocal) {
     refuse("--checkpoint-every with --strategy local, where workers differ",
-           "drop it: there is a checkpoint after each epoch");
+           "drop it: a checkpoint is written after each epoch");
   }
-  check_optimizer(request);
+  check_optimizer(request.spec);
+  check_schedule(request);
   check_exchange(request.spec);
 }
 

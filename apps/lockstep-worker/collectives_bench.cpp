@@ -95,7 +95,7 @@ class Bench {
 }  // namespace
 
 void bench_collectives(const CollectivesOptions& options, comm::Communicator& comm,
-                       const Clock& clock, const std::function<void(const std::string&)>& tell) {
+                       const Clock& clock, const std::function<void(const std::string&)>& print) {
   const std::size_t most = std::max<std::size_t>(options.most_bytes / sizeof(float), 1);
   Bench bench(comm, clock, most);
   for (std::size_t count = std::max<std::size_t>(options.least_bytes / sizeof(float), 1);
@@ -103,7 +103,7 @@ void bench_collectives(const CollectivesOptions& options, comm::Communicator& co
     nlohmann::json result = bench.measure(count, options.seconds_per_size);
     result["nodes"] = options.nodes;
     result["host"] = options.host;
-    if (comm.rank() == 0) tell(result.dump());
+    if (comm.rank() == 0) print(result.dump());
   }
 }
 

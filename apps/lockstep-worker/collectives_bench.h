@@ -13,15 +13,15 @@ struct CollectivesOptions {
   std::uint64_t least_bytes = 4 << 10;
   std::uint64_t most_bytes = 64 << 20;
   double seconds_per_size = 0.3;
-  int nodes = 1;     ///< hosts that the ranks are on, told with the figures
+  int nodes = 1;     ///< number of hosts, printed with the figures
   std::string host;  ///< of rank 0, likewise
 };
 
 /// Times all-reduces of sizes from least to most in steps of four, checking every sum. Collective:
-/// every rank calls it. Rank 0 hands one line of JSON for each size to `tell`: bytes, seconds
+/// every rank calls it. Rank 0 calls `print` with one line of JSON per size: bytes, seconds
 /// (median over the rounds of the slowest rank's time), deviation_s, rounds, nodes, host, wrong
-/// (elements of all ranks whose sum was not right).
+/// (elements of all ranks with a wrong sum).
 void bench_collectives(const CollectivesOptions& options, comm::Communicator& comm,
-                       const Clock& clock, const std::function<void(const std::string&)>& tell);
+                       const Clock& clock, const std::function<void(const std::string&)>& print);
 
 }  // namespace lockstep::worker

@@ -6,7 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "gemm.h"
+#include "blas.h"
 #include "probe.h"
 
 namespace lockstep::worker {
@@ -48,7 +48,7 @@ std::string bench_device(const Clock& clock, double seconds) {
       {"threads", at::get_num_threads()},
       {"flops", 2 * n * n * n / multiply},
       {"bytes_per_s", 3.0 * static_cast<double>(kStream) * sizeof(float) / stream},
-      {"gemm", blas_description()}};
+      {"gemm", blas_name()}};
   return answer.dump();
 }
 

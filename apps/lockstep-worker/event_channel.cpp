@@ -9,16 +9,19 @@
 #include <cstring>
 
 #include "lockstep/base/error.h"
+#include "lockstep/record/worker_environment.h"
 
 namespace lockstep::worker {
 namespace {
+
+namespace environment = record::worker_environment;
 
 constexpr std::chrono::seconds kBeat{1};
 
 }  // namespace
 
 EventChannel::EventChannel(const std::string& record_path) {
-  if (const char* pipe = std::getenv("LOCKSTEP_EVENT_FD")) {
+  if (const char* pipe = std::getenv(environment::kEventPipe)) {
     fd_ = std::atoi(pipe);
     has_pipe_ = true;
     return;
@@ -51,7 +54,7 @@ void EventChannel::write(const std::string& line) {
   for (std::size_t at = 0; at < line.size();) {
     const ssize_t wrote = ::write(fd_, line.data() + at, line.size() - at);
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) throw Error(ErrorKind::kPeer, "whoever started this worker has gone");
+    if (wrote < 0) throw Error(ErrorKind::kPeer, "the launcher of this worker is gone");
     at += static_cast<std::size_t>(wrote);
   }
 }
@@ -66,7 +69,7 @@ void EventChannel::beat() {
     try {
       write("{\"v\":1,\"type\":\"alive\"}\n");
     } catch (const Error&) {
-      return;  // whoever sends the next event finds out
+      return;  // the next send() reports it
     }
     ending_changed_.wait_for(lock, kBeat, [&] { return ending_; });
   }

@@ -10,8 +10,8 @@
 
 namespace lockstep::worker {
 
-/// Where a worker's events go: the pipe its launcher gave it, a file, or standard output. Threads
-/// may send at once; lines stay whole.
+/// Where the events of a worker go: the pipe from its launcher, a file, or standard output.
+/// Thread-safe; lines stay whole.
 class EventChannel {
  public:
   /// `record_path` is a file to write to from its start, "-" or empty for standard output; the pipe
@@ -21,13 +21,13 @@ class EventChannel {
   EventChannel(const EventChannel&) = delete;
   EventChannel& operator=(const EventChannel&) = delete;
 
-  /// Whether a launcher listens to this rank alone.
+  /// Whether this rank has a pipe of its own to a launcher.
   bool has_pipe() const { return has_pipe_; }
 
-  /// Blocks while the pipe is full. Throws kPeer when nobody reads it any more.
+  /// Blocks while the pipe is full. Throws kPeer when its reader is gone.
   void send(const record::Event& event);
 
-  /// From now on tells the launcher once a second that this process runs, if there is a pipe.
+  /// From now on sends one heartbeat per second, if there is a pipe.
   void start_beating();
 
  private:

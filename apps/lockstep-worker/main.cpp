@@ -5,16 +5,17 @@
 #include <cstdlib>
 #include <memory>
 
+#include "blas.h"
 #include "collectives_bench.h"
 #include "device_bench.h"
 #include "event_channel.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/log.h"
 #include "lockstep/base/version.h"
-#include "lockstep/comm/network_address.h"
-#include "lockstep/comm/placement.h"
+#include "lockstep/comm/rendezvous/network_address.h"
+#include "lockstep/comm/rendezvous/placement.h"
 #include "lockstep/measure/machine.h"
-#include "lockstep/train/trainer.h"
+#include "lockstep/train/trainer/trainer.h"
 #include "probe.h"
 #include "process_setup.h"
 #include "rank_connection.h"
@@ -23,7 +24,7 @@
 namespace lockstep::worker {
 namespace {
 
-/// What the command line asks for.
+/// The command line.
 struct Command {
   record::TrainRequest request;
   std::string record_path;
@@ -39,7 +40,7 @@ struct Command {
 void add_bench_commands(CLI::App& app, Command& command) {
   record::TrainRequest& request = command.request;
   command.link = app.add_subcommand(
-      "collectives", "Time all-reduces over all ranks; rank 0 prints a line of JSON for each size");
+      "collectives", "Time all-reduces over all ranks; rank 0 prints one line of JSON per size");
   command.link->add_option("--backend", request.spec.backend, "How workers exchange data");
   command.link->add_option("--least", command.collectives.least_bytes, "Smallest size, bytes");
   command.link->add_option("--most", command.collectives.most_bytes, "Largest size, bytes");
@@ -49,7 +50,7 @@ void add_bench_commands(CLI::App& app, Command& command) {
                            "Network between hosts: a name or an address");
   command.link->add_option("--timeout", request.timeout_s,
                            "Longest wait for another rank, seconds");
-  command.device = app.add_subcommand("device", "Measure this device, a line of JSON");
+  command.device = app.add_subcommand("device", "Measure this device; prints one line of JSON");
   command.device->add_option("--threads", request.spec.threads_per_worker, "Threads to use");
   command.device->add_option("--seconds", command.device_seconds, "Time for each figure");
 }
@@ -64,8 +65,9 @@ void add_commands(CLI::App& app, Command& command) {
       ->add_option("--record", command.record_path,
                    "File for the record of the run, which rank 0 writes (default: standard output)")
       ->type_name("FILE");
-  command.probing = app.add_subcommand("probe", "Print what this program offers here, as JSON");
-  command.naming = app.add_subcommand("names", "Print the recipes and schedules, as JSON");
+  command.probing =
+      app.add_subcommand("probe", "Print what this program can use on this host, as JSON");
+  command.naming = app.add_subcommand("names", "Print the recipes, as JSON");
   add_bench_commands(app, command);
 }
 
@@ -75,8 +77,15 @@ record::RunStarted describe_program() {
   started.build = {.version = kVersion,
                    .compiler = fmt::format("{} {}", __GNUC__ > 0 ? "GCC" : "C++", __VERSION__),
                    .torch = torch_version(),
-                   .blas = blas_description()};
+                   .blas = blas_name()};
   return started;
+}
+
+void warn_of_slow_blas() {
+  if (!is_reference_blas()) return;
+  log_warning(
+      "LibTorch uses the reference BLAS: linear layers are up to 30 times slower than with "
+      "OpenBLAS (apt-get install libopenblas0-pthread)");
 }
 
 /// Lines on standard output, for `lockstep bench`; the record is closed as that of a run is.
@@ -92,8 +101,8 @@ void bench_link(Command& command, RankConnection& connection, EventChannel& even
   if (communicator.rank() == 0) events.send(record::RunEnded{});
 }
 
-/// The rest of the process as one rank of a run; every error ends it in here.
-void take_part(Command& command, const comm::Placement& place, EventChannel& events) {
+/// Runs this process as one rank; every error ends the process in here.
+void run_rank(Command& command, const comm::Placement& place, EventChannel& events) {
   record::TrainRequest& request = command.request;
   set_up_process(command.link->parsed() ? 1 : request.spec.threads_per_worker);
   RankConnection connection(place, request, events);
@@ -101,6 +110,7 @@ void take_part(Command& command, const comm::Placement& place, EventChannel& eve
     if (command.link->parsed()) {
       bench_link(command, connection, events);
     } else {
+      if (place.rank == 0) warn_of_slow_blas();
       train::Trainer trainer(
           request, describe_program(), connection.communicator(), connection.clock(),
           [&](const record::Event& event) { events.send(event); }, stop_flag(), place.local_rank);
@@ -114,7 +124,7 @@ void take_part(Command& command, const comm::Placement& place, EventChannel& eve
   }
 }
 
-/// Answers questions about this program and its machine; false where none was asked.
+/// Runs a command that prints facts about this program or its machine; false where none was given.
 bool answer(const Command& command) {
   if (command.probing->parsed()) {
     fmt::print("{}\n", probe());
@@ -148,10 +158,10 @@ int run(int argc, char** argv) {
         [](const char* name) -> const char* { return std::getenv(name); });
     rank = place.rank;
     prepare_environment(place, argv);
-    tie_to_starter(place);
+    end_with_starter(place);
     set_up_log(place.size > 1 ? fmt::format("[rank {}/{}]", place.rank, place.size) : "", false);
     Command command;
-    command.request.spec.batch_per_worker = 0;  // unless told otherwise, the recipe's own
+    command.request.spec.batch_per_worker = 0;  // by default the recipe's own
     command.request.spec.threads_per_worker = threads_by_default(place);
     command.request.spec.oversubscribed = is_oversubscribed(place);
     CLI::App app{
@@ -165,15 +175,15 @@ int run(int argc, char** argv) {
     events = std::make_unique<EventChannel>(place.rank == 0 ? command.record_path : "");
     cli::check_train_request(command.request);
     events->start_beating();
-    take_part(command, place, *events);
+    run_rank(command, place, *events);
     return 0;
   } catch (const Error& error) {
     if (!events) events = std::make_unique<EventChannel>("");
-    tell(*events, rank, rank, error);
+    report_error(*events, rank, rank, error);
     return exit_code(error.kind());
   } catch (const std::exception& problem) {
     if (!events) events = std::make_unique<EventChannel>("");
-    tell(*events, rank, rank, Error(ErrorKind::kInternal, problem.what()));
+    report_error(*events, rank, rank, Error(ErrorKind::kInternal, problem.what()));
     return exit_code(ErrorKind::kInternal);
   }
 }

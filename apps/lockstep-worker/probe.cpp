@@ -1,15 +1,12 @@
 #include "probe.h"
 
-#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include <nlohmann/json.hpp>
 
-#include "gemm.h"
-#include "lockstep/comm/c10d/nccl.h"
-#include "lockstep/comm/mpi/mpi_module.h"
-#include "lockstep/train/recipe.h"
-#include "lockstep/train/schedule.h"
+#include "blas.h"
+#include "lockstep/comm/backends/backend_table.h"
+#include "lockstep/train/recipes/recipe.h"
 
 namespace lockstep::worker {
 
@@ -17,39 +14,31 @@ std::string torch_version() {
   return TORCH_VERSION;
 }
 
-std::string blas_description() {
-  const GemmFacts facts = gemm_facts();
-  return facts.onednn ? fmt::format("oneDNN instead of {}", facts.blas) : facts.blas;
-}
-
 std::string known_names() {
   std::vector<std::string> recipes;
   for (const train::Recipe& recipe : train::all_recipes()) recipes.push_back(recipe.name);
-  const nlohmann::json answer{{"recipes", recipes}, {"schedules", train::schedule_names()}};
+  const nlohmann::json answer{{"recipes", recipes}};
   return answer.dump();
 }
 
 namespace {
 
-std::vector<std::string> backends() {
-  std::vector<std::string> names{"shm", "tcp", "hierarchical", "gloo"};
-  if (comm::has_mpi()) names.emplace_back("mpi");
-  if (comm::has_nccl()) names.emplace_back("nccl");
+std::vector<std::string> available_backends() {
+  std::vector<std::string> names;
+  for (const comm::BackendEntry& entry : comm::backends()) {
+    if (entry.available()) names.emplace_back(entry.name);
+  }
   return names;
 }
 
 }  // namespace
 
 std::string probe() {
-  const GemmFacts facts = gemm_facts();
-  const nlohmann::json answer{{"torch", torch_version()},
-                              {"cuda", torch::cuda::is_available()},
-                              {"backends", backends()},
-                              {"blas", facts.blas},
-                              {"gemm", facts.onednn ? "onednn" : "blas"},
-                              {"blas_gflops", blas_gflops()},
-                              {"onednn_gflops", onednn_gflops()},
-                              {"threads", at::get_num_threads()}};
+  const nlohmann::json answer{
+      {"torch", torch_version()},         {"cuda", torch::cuda::is_available()},
+      {"backends", available_backends()}, {"blas", blas_name()},
+      {"blas_gflops", blas_gflops()},     {"onednn_gflops", onednn_gflops()},
+      {"threads", at::get_num_threads()}};
   return answer.dump();
 }
 

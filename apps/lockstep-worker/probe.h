@@ -8,12 +8,9 @@ namespace lockstep::worker {
 /// ends, BLAS and its speed. `lockstep doctor` reads it.
 std::string probe();
 
-/// The names that a training run may give: recipes and schedules, as one line of JSON. `lockstep
-/// study` checks a plan with it before the first run.
+/// The recipes, as one line of JSON. `lockstep study` checks a plan with it before the first run.
 std::string known_names();
 
-/// The same facts as far as a run's record wants them.
 std::string torch_version();
-std::string blas_description();
 
 }  // namespace lockstep::worker

@@ -18,11 +18,14 @@
 #include "lockstep/base/error.h"
 #include "lockstep/measure/machine.h"
 #include "lockstep/measure/openblas_core.h"
+#include "lockstep/record/worker_environment.h"
 
-#include "gemm.h"
+#include "blas.h"
 
 namespace lockstep::worker {
 namespace {
+
+namespace environment = record::worker_environment;
 
 std::atomic<bool> stop_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "it is set in a signal handler");
@@ -34,8 +37,9 @@ void on_interrupt(int signal) {
   }
 }
 
-/// Reads standard input until whoever started this process lets go of it: "stop" is as SIGINT.
-void hold_leash() {
+/// Ends this process when the launcher closes the pipe that is standard input; any text before that
+/// ("stop") has the effect of SIGINT.
+void watch_parent_pipe() {
   char text[64];
   while (true) {
     const ssize_t got = ::read(STDIN_FILENO, text, sizeof text);
@@ -59,10 +63,8 @@ std::string asked_threads(char** argv, int otherwise) {
 
 }  // namespace
 
-void tie_to_starter(const comm::Placement& place) {
-  if (const char* leash = std::getenv("LOCKSTEP_STDIN_LEASH"); leash != nullptr) {
-    std::thread(hold_leash).detach();
-  }
+void end_with_starter(const comm::Placement& place) {
+  if (std::getenv(environment::kParentPipe) != nullptr) std::thread(watch_parent_pipe).detach();
   if (place.starter == "openmpi") ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
@@ -77,7 +79,7 @@ void set_up_process(int threads) {
   action.sa_handler = on_interrupt;
   action.sa_flags = SA_RESTART;
   ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGUSR1, &action, nullptr);  // what mpirun and srun pass on
+  ::sigaction(SIGUSR1, &action, nullptr);  // which mpirun and srun pass on
   ::signal(SIGPIPE, SIG_IGN);
 }
 

@@ -6,17 +6,17 @@
 #include "lockstep/base/clock.h"
 #include "lockstep/base/error.h"
 #include "lockstep/comm/communicator.h"
-#include "lockstep/comm/placement.h"
-#include "lockstep/comm/session.h"
+#include "lockstep/comm/rendezvous/placement.h"
+#include "lockstep/comm/rendezvous/session.h"
 #include "lockstep/record/train_request.h"
 
 namespace lockstep::worker {
 
-/// How this rank is tied to the others, from its start to its end. Ranks of one host that
+/// The connection of this rank to the others, from its start to its end. Ranks of one host that
 /// `lockstep` started share memory and need nothing else; all others meet through a session.
 class RankConnection {
  public:
-  /// Blocks until all ranks are there. `request` is completed by what turns out: nodes, back end.
+  /// Blocks until all ranks have joined. Completes `request` with the nodes and the back end.
   RankConnection(const comm::Placement& place, record::TrainRequest& request, EventChannel& events);
   ~RankConnection();
 
@@ -24,9 +24,9 @@ class RankConnection {
   /// Monotonic time of rank 0's host.
   const Clock& clock() const { return *clock_; }
 
-  /// All is done; lets the others know.
+  /// Reports to the others that all is done.
   void leave();
-  /// Ends the process with the exit code of `error`, once those who must know of it do.
+  /// Reports `error` and ends the process with its exit code.
   [[noreturn]] void fail(const Error& error);
 
  private:
@@ -35,13 +35,13 @@ class RankConnection {
 
   comm::Placement place_;
   EventChannel& events_;
-  std::atomic<bool> told_{false};  ///< what ended the run is in the record
+  std::atomic<bool> reported_{false};  ///< the cause that ended the run is in the record
   std::unique_ptr<comm::Session> session_;
   std::unique_ptr<Clock> clock_;
   std::unique_ptr<comm::Communicator> communicator_;
 };
 
-/// Tells of an error whoever listens: the launcher, or the record and a person. Never throws.
-void tell(EventChannel& events, int own_rank, int failed_rank, const Error& error);
+/// Sends an error to the launcher, or to the record and standard error. Never throws.
+void report_error(EventChannel& events, int own_rank, int failed_rank, const Error& error);
 
 }  // namespace lockstep::worker

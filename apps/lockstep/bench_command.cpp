@@ -46,7 +46,7 @@ void show(Console& console, const GlobalOptions& global, const report::Table& ta
 std::vector<std::string> backends_to_try(const BenchOptions& options, const Clock& clock) {
   if (!options.backends.empty()) return study::parse_names(options.backends, "--backend");
   // Between hosts; hosts with several workers each are for --backend hierarchical.
-  if (!options.launcher.local()) return {"tcp", "gloo"};
+  if (!options.launcher.local()) return {"gloo"};
   return nlohmann::json::parse(worker_answer({"probe"}, kBenchTimeout, clock))
       .value("backends", std::vector<std::string>{});
 }

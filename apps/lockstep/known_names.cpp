@@ -39,11 +39,9 @@ void check_names(const std::vector<StudyRequest>& parts, const Clock& clock) {
   const nlohmann::json answer = ask(clock);
   if (!answer.is_object()) return;
   const auto recipes = answer.value("recipes", std::vector<std::string>{});
-  const auto schedules = answer.value("schedules", std::vector<std::string>{});
   for (const StudyRequest& part : parts) {
     if (part.is_foreign()) continue;
     check_name(recipes, part.train.spec.recipe, "recipe");
-    check_name(schedules, part.train.spec.schedule, "learning-rate schedule");
   }
 }
 

@@ -70,7 +70,7 @@ KnownLink stored_link(const std::string& store_path, const record::RunStarted& r
   const bool across = question.nodes > 1;
   const auto worth = [&](const record::LinkCalibration& link) {
     return 2 * (link.workers == question.workers) +
-           (link.backend == (across ? "tcp" : "shm"));  // what they use by default
+           (link.backend == (across ? "gloo" : "shm"));  // what they use by default
   };
   const store::Calibrations known = store::calibrations(store_path);
   const record::LinkCalibration* best = nullptr;
@@ -282,7 +282,7 @@ void predict_from_phases(const GlobalOptions& global, const PhasesQuestion& ques
   const bool spare_core =
       spec.device != "cpu" || answer.host.threads_each * on_one_host < run.started.machine.cores;
   // Other people's scripts use DistributedDataParallel, which overlaps too.
-  const bool overlaps = spec.strategy == "overlap" || !spec.command.empty();
+  const bool overlaps = spec.strategy == record::Strategy::kOverlap || !spec.command.empty();
   asked.overlap = overlaps && spare_core;
   asked.contention = predict::contention(answer.host);
   if (question.contention > 0) {

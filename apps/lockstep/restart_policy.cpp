@@ -63,9 +63,9 @@ record::TrainRequest with_workers(const record::TrainRequest& request, int worke
     next.spec.batch_per_worker = all / workers;
     told = fmt::format("batch per worker {} instead of {}, so that B = {} stays",
                        next.spec.batch_per_worker, batch, all);
-  } else if (request.spec.lr_scale != "none") {
+  } else if (request.spec.lr_scale != record::RateScaling::kNone) {
     told = fmt::format("B = {} instead of {}; --lr-scale {} follows it", batch * workers, all,
-                       request.spec.lr_scale);
+                       record::name_of(request.spec.lr_scale));
   } else {
     next.spec.learning_rate = learning_rate * workers / before;
     told = fmt::format("B = {} instead of {}, learning rate {:.4g} instead of {:.4g} (linear rule)",

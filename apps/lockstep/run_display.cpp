@@ -39,7 +39,9 @@ std::string headline(const record::RunStarted& started) {
          fmt::format("{} x {}, b = {}, B = {}, {} steps an epoch, {} gradients over {}\n",
                      plural(spec.workers, "worker"), plural(spec.threads_per_worker, "thread"),
                      spec.batch_per_worker, spec.global_batch(), started.steps_per_epoch,
-                     spec.strategy == "overlap" ? "overlapped" : spec.strategy, spec.backend);
+                     spec.strategy == record::Strategy::kOverlap ? "overlapped"
+                                                                 : record::name_of(spec.strategy),
+                     spec.backend);
 }
 
 constexpr char kEpochHeader[] =

@@ -13,6 +13,7 @@
 #include "command.h"
 #include "import_store.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/loopback.h"
 #include "lockstep/launch/signal_inbox.h"
 #include "lockstep/report/page/html.h"
 #include "lockstep/serve/server.h"
@@ -30,7 +31,7 @@ struct ServeOptions {
 /// From the file that was named; made up where other machines could ask; else none.
 std::string token_for(const ServeOptions& options) {
   if (options.token_file.empty()) {
-    return serve::is_loopback(options.host) ? "" : serve::fresh_token();
+    return is_loopback(options.host) ? "" : serve::fresh_token();
   }
   std::ifstream in(options.token_file);
   std::string token;

@@ -58,7 +58,7 @@ std::string run_line(std::size_t at, std::size_t of, const study::PlannedRun& pl
   const study::Cell& cell = planned.cell;
   return fmt::format("{:>9} {:>3} {:>6} {:>7}  {:<9} {:>6} {:>11} {:>9}  {}",
                      fmt::format("{}/{}", at, of), cell.workers, cell.batch_per_worker,
-                     cell.global_batch(), cell.strategy.empty() ? "-" : cell.strategy,
+                     cell.global_batch(), cell.strategy ? record::name_of(cell.strategy) : "-",
                      planned.repeat, rate_text(figures), epoch_text(figures), status);
 }
 
@@ -69,7 +69,7 @@ std::vector<std::string> ladder_sentences(std::span<const study::PlannedRun> pla
     std::int64_t too_large = 0;
     std::int64_t failed = 0;
   };
-  std::map<std::tuple<std::string, int, std::string>, Reach> ladders;
+  std::map<std::tuple<std::string, int, std::optional<record::Strategy>>, Reach> ladders;
   for (std::size_t i = 0; i < plan.size(); ++i) {
     if (plan[i].ladder.empty()) continue;
     const study::Cell& cell = plan[i].cell;
@@ -98,7 +98,7 @@ std::vector<std::string> ladder_sentences(std::span<const study::PlannedRun> pla
       return fmt::format("b = {} (B = {})", format_count(b), format_count(b * n));
     };
     std::string text = fmt::format("ladder on {} worker{}{}: ", workers, workers == 1 ? "" : "s",
-                                   strategy.empty() ? "" : ", " + strategy);
+                                   strategy ? fmt::format(", {}", record::name_of(strategy)) : "");
     text += reach.fits > 0 ? fmt::format("the largest batch that fits is {}", batch(reach.fits))
                            : std::string("no batch fits");
     if (reach.too_large > 0) text += fmt::format("; {} ran out of memory", batch(reach.too_large));
@@ -128,8 +128,9 @@ report::Table plan_table(const std::vector<PlanRow>& rows) {
   for (const PlanRow& row : rows) {
     table.rows.push_back(
         {row.title, report::count(row.cell.workers), report::count(row.cell.batch_per_worker),
-         report::count(row.cell.global_batch()), row.cell.strategy, report::count(row.runs),
-         report::count(row.done), report::count(row.failed), report::count(row.out_of_memory),
+         report::count(row.cell.global_batch()), std::string(record::name_of(row.cell.strategy)),
+         report::count(row.runs), report::count(row.done), report::count(row.failed),
+         report::count(row.out_of_memory),
          row.each ? report::significant(row.each->count()) : report::Cell()});
   }
   return table;

@@ -151,7 +151,8 @@ ExecutedRun StudyProgram::keep_failure(const Attempt& attempt, const CommandOutp
   spec.batch_per_worker = attempt.planned.cell.batch_per_worker;
   spec.epochs = command_.values.epochs;
   spec.device = command_.values.device;
-  spec.strategy = spec.backend = spec.optimizer = "";
+  spec.strategy = std::nullopt;
+  spec.backend = "";
   spec.command = fmt::format("{}", fmt::join(command_.words, " "));
   started.machine = measure::describe_machine();
   started.started_wall_ns = attempt.started_wall_ns;

@@ -7,6 +7,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <optional>
 #include <span>
 
 #include "lockstep/base/digest.h"
@@ -106,6 +107,17 @@ void refuse_command_options(const StudyRequest& request) {
   }
 }
 
+/// Throws kUsage for a name that is none. A foreign command has no strategy of ours.
+std::vector<std::optional<record::Strategy>> strategies_of(const StudyRequest& request) {
+  if (request.is_foreign()) return {std::nullopt};
+  if (request.strategy.empty()) return {record::RunSpec().strategy};
+  std::vector<std::optional<record::Strategy>> strategies;
+  for (const std::string& name : study::parse_names(request.strategy, "--strategy")) {
+    strategies.emplace_back(record::parse_choice<record::Strategy>("--strategy", name));
+  }
+  return strategies;
+}
+
 /// What the machine can give to all workers together without taking it from others.
 std::uint64_t free_memory() {
   const std::int64_t available = measure::read_available_memory_bytes();
@@ -116,12 +128,7 @@ std::uint64_t free_memory() {
 void complete_training(StudyRequest& request) {
   record::RunSpec& spec = request.train.spec;
   spec.recipe = request.what.empty() ? spec.recipe : request.what;
-  if (request.strategy.empty()) request.strategy = "overlap";
-  for (const std::string& name : study::parse_names(request.strategy, "--strategy")) {
-    if (name == "overlap" || name == "blocking" || name == "central" || name == "local") continue;
-    throw Error(ErrorKind::kUsage, fmt::format("--strategy '{}' is unknown", name),
-                "give overlap, blocking, central, local or several with commas");
-  }
+  strategies_of(request);
   refuse_command_options(request);
   if (spec.device.empty()) spec.device = "cpu";
   if (spec.device != "cpu" && spec.device != "cuda") {
@@ -180,7 +187,7 @@ void add_study_options(CLI::App& command, StudyRequest& request) {
       ->type_name("RECIPE|PLAN.toml");
   add_launcher_options(command, request.launcher);
   const std::string group = "Study";
-  const auto add = [&](const char* names, auto& field, const char* type, const char* text) {
+  const auto add = [&](const char* names, auto& field, const char* type, const std::string& text) {
     return command.add_option(names, field, text)->type_name(type)->group(group);
   };
   add("-n,--workers", request.workers, "N,N,...",
@@ -191,7 +198,8 @@ void add_study_options(CLI::App& command, StudyRequest& request) {
   add("--global-batch", request.global_batch, "B,B,...",
       "Batches of all workers together to try: strong scaling, b = B/N");
   add("--strategy", request.strategy, "NAME,...",
-      "Ways to reduce gradients to try: overlap, blocking, central, local (default overlap)");
+      fmt::format("Ways to reduce gradients to try: {} (default overlap)",
+                  fmt::join(record::names_of<record::Strategy>(), ", ")));
   add("--repeat", request.repeat, "N", "Runs of each configuration")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
@@ -268,8 +276,7 @@ study::Sweep sweep_of(const StudyRequest& request) {
     sweep.global_batches = study::parse_counts(request.global_batch, "--global-batch",
                                                kLargestBatch * kMostStudyWorkers);
   }
-  sweep.strategies = {""};
-  if (!request.is_foreign()) sweep.strategies = study::parse_names(request.strategy, "--strategy");
+  sweep.strategies = strategies_of(request);
   sweep.repeats = request.repeat;
   sweep.order_seed = request.order_seed;
   sweep.fixed = fixed_text(request);

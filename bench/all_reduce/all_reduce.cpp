@@ -17,10 +17,10 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/statistics.h"
-#include "lockstep/comm/c10d/gloo.h"
-#include "lockstep/comm/session.h"
-#include "lockstep/comm/shared_memory.h"
-#include "lockstep/comm/sum_across_ranks.h"
+#include "lockstep/comm/backends/c10d/gloo.h"
+#include "lockstep/comm/backends/shm/shared_memory.h"
+#include "lockstep/comm/backends/sum_across_ranks.h"
+#include "lockstep/comm/rendezvous/session.h"
 #include "lockstep/measure/step_recorder.h"
 
 namespace {
@@ -61,15 +61,14 @@ double timed_memory(comm::Communicator& comm, std::vector<std::vector<float>>& c
 
 Times run_rank(int rank, int size, int fd, const std::string& job) {
   const SystemClock clock;
-  const auto shm = comm::make_shared_memory({.fd = fd, .rank = rank, .size = size});
+  const auto shm = comm::make_shared_memory({.rank = rank, .size = size}, fd);
   comm::SessionOptions options;
   options.place.rank = rank;
   options.place.size = size;
   options.place.rendezvous_host = "127.0.0.1";
-  options.secret = sha256(job);
+  options.secret = comm::compute_mac({}, std::as_bytes(std::span(job)));
   comm::Session session(options);
-  const auto gloo =
-      comm::make_gloo({.rank = rank, .size = size, .secret = options.secret}, session.membership());
+  const auto gloo = comm::make_gloo(session.context());
   const auto shared = shm->allocate(kFloats);
   const auto plain = gloo->allocate(kFloats);
   std::vector<std::vector<float>> copies(

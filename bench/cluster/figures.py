@@ -1,7 +1,7 @@
 """Figures of links.sh and steps.sh from the records and tables that lockstep writes.
 
 usage: figures.py step RECORD | busbw BACKEND RATE TABLE | last_run RUNS | predict RECIPE PREDICTION MEASURED_STEP
-                | pairs TCP_TABLE HIERARCHICAL_TABLE
+                | pairs GLOO_TABLE HIERARCHICAL_TABLE
 """
 import json
 import statistics
@@ -58,9 +58,9 @@ def predict(recipe, prediction, measured):
           f"link {told['link']}: {told['link_alpha_s'] * 1e6:.0f} us, {told['link_bytes_per_s'] * 8e-6:.0f} Mbit/s")
 
 
-def pairs(tcp, hierarchical):
-    print("2 hosts x 2 workers: size, tcp, hierarchical, gain")
-    for flat, inside in zip(rows_of(tcp), rows_of(hierarchical)):
+def pairs(gloo, hierarchical):
+    print("2 hosts x 2 workers: size, gloo, hierarchical, gain")
+    for flat, inside in zip(rows_of(gloo), rows_of(hierarchical)):
         print(f"{flat['bytes']:>12} B {flat['time_us'] / 1e3:9.2f} ms {inside['time_us'] / 1e3:9.2f} ms "
               f"{flat['time_us'] / inside['time_us']:5.2f} x")
 

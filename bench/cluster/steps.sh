@@ -1,5 +1,5 @@
 #!/bin/bash
-# Whether the cost model t = 2(N-1) alpha + 2(N-1)/N S/B, calibrated with 2 hosts, tells the step time of 4: as
+# Whether the cost model t = 2(N-1) alpha + 2(N-1)/N S/B, calibrated with 2 hosts, predicts the step time of 4: as
 # `lockstep predict --phases RUN --workers 4 --nodes 4` has it, from the phases of one worker, and as measured.
 #
 #   bench/cluster/steps.sh BUILD/bin [RATES...]        needs root; LOCKSTEP_BENCH_REPEATS times (1)
@@ -7,7 +7,7 @@
 
 # train HOSTS STEPS RECIPE...: a blocking step of few examples, so that the link decides
 train() {
-  local hosts=$1 steps=$2 launcher=(--launcher ssh-hostfile --hostfile "hosts-$1.txt" --backend tcp)
+  local hosts=$1 steps=$2 launcher=(--launcher ssh-hostfile --hostfile "hosts-$1.txt" --backend gloo)
   shift 2
   [ "$hosts" != 1 ] || launcher=()
   on_host 1 "$lockstep" --store bench.db --json train "$@" -n "$hosts" --steps "$steps" --threads 1 --strategy blocking \
@@ -33,7 +33,7 @@ for rate in "${rates[@]}"; do
   for repeat in $(seq "${LOCKSTEP_BENCH_REPEATS:-1}"); do
     echo "== link $rate, $repeat"
     rm -f bench.db*
-    collectives 2 tcp hosts-2.txt 17MB > two.json
+    collectives 2 gloo hosts-2.txt 17MB > two.json
     predicted_and_measured 60 fashion --batch 4
     predicted_and_measured 12 cifar-resnet18 --data synthetic --batch 1
   done

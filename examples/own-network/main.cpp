@@ -8,10 +8,10 @@
 #include <cstdio>
 
 #include "lockstep/base/error.h"
-#include "lockstep/comm/shared_memory.h"
-#include "lockstep/train/flat_parameters.h"
-#include "lockstep/train/gradient_sync.h"
-#include "lockstep/train/sgd.h"
+#include "lockstep/comm/backends/shm/shared_memory.h"
+#include "lockstep/train/optim/optimizer.h"
+#include "lockstep/train/sync/flat_parameters.h"
+#include "lockstep/train/sync/gradient_sync.h"
 
 using namespace lockstep;
 
@@ -30,14 +30,14 @@ void run_rank(int rank, int shared_memory) {
   torch::nn::Sequential network(torch::nn::Linear(1, 32), torch::nn::Tanh(),
                                 torch::nn::Linear(32, 1));
 
-  const auto communicator =
-      comm::make_shared_memory({.fd = shared_memory, .rank = rank, .size = kRanks});
+  const auto communicator = comm::make_shared_memory({.rank = rank, .size = kRanks}, shared_memory);
   const SystemClock clock;
   const auto parameters = train::trainable_parameters(*network);
   const auto plan = comm::plan_buckets(train::element_counts(parameters), Bytes{1'000'000});
   train::FlatParameters flat(parameters, plan);
   train::GradientSync sync(parameters, plan, *communicator, {}, clock);
-  std::vector<float> velocity(flat.values().size());
+  train::Optimizer optimizer(
+      {.momentum = 0.9}, {.groups = {{0, plan.tail_begin}}, .count = plan.tail_begin}, torch::kCPU);
 
   torch::manual_seed(100 + rank);  // from here on, each rank its own data
   for (int step = 1; step <= kSteps; ++step) {
@@ -47,8 +47,7 @@ void run_rank(int rank, int shared_memory) {
     auto loss = torch::mse_loss(network->forward(x), targets_of(x)) / kRanks;
     loss.backward();
     sync.finish();
-    train::sgd_step(flat.values(), sync.gradients().first(plan.tail_begin), velocity,
-                    {.learning_rate = 0.1F, .momentum = 0.9F});
+    optimizer.step(flat.flat(), sync.flat(), 0.1);
     const auto losses = communicator->gather_all(loss.item<float>());
     if (rank == 0 && step % 50 == 0) {
       std::printf("step %d: loss %s\n", step,

@@ -297,7 +297,7 @@ int main(int argc, char** argv) {
   CLI::App* names_command = app.add_subcommand("names");
   CLI11_PARSE(app, argc, argv);
   if (*names_command) {
-    fmt::print("{}\n", R"({"recipes":["fashion"],"schedules":["constant","cosine"]})");
+    fmt::print("{}\n", R"({"recipes":["fashion"]})");
     return 0;
   }
   return *probe_command ? probe() : train(request);

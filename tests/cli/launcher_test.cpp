@@ -62,7 +62,7 @@ TEST_F(LauncherTest, SaysThatAJobWouldWaitForEver) {
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   const auto said = train_on("slurm");
   EXPECT_EQ(said.status.code, 2);
-  EXPECT_NE(said.errors.find("would wait in the queue for ever"), std::string::npos) << said.errors;
+  EXPECT_NE(said.errors.find("would wait in the queue forever"), std::string::npos) << said.errors;
 }
 
 TEST_F(LauncherTest, SaysThatThisHostBelongsToNoCluster) {

@@ -19,7 +19,7 @@ echo "seed $seed"
 
 workers() { pgrep -f "^$worker train .*--checkpoint=$folder/ck$1 " || true; }
 
-# hurt KIND RUN: does it, and tells to whom
+# hurt KIND RUN: does it, and prints to which process or host
 hurt() {
   local victims victim host
   victims=($(workers "$2"))
@@ -30,7 +30,7 @@ hurt() {
     host_link $host up
     echo "node$host cut off"
   elif [ ${#victims[@]} = 0 ]; then
-    echo "no worker to be found"
+    echo "no worker found"
   else
     victim=${victims[$((RANDOM % ${#victims[@]}))]}
     if [ "$1" = kill ]; then kill -9 "$victim"; else kill -STOP "$victim"; fi 2> /dev/null

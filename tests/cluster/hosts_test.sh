@@ -1,6 +1,6 @@
 #!/bin/bash
-# Four hosts with links of 1 Gbit: the same parameters as four local workers over every back end, sums
-# that are right, and two hosts with two workers each through the hierarchical back end.
+# Four hosts with links of 1 Gbit: the same losses as four local workers over Gloo and over MPI, and two hosts with two
+# workers each through the hierarchical back end over either.
 . "$(dirname "$0")/cluster.sh" "$1"
 need hosts_possible
 hosts_up 4 1gbit
@@ -9,20 +9,39 @@ four_local_workers
 for i in 1 2 3 4; do echo "node$i slots=1"; done > four.txt
 printf 'node1 slots=2\nnode2 slots=2\n' > two.txt
 
-launch=("$lockstep" --store hosts.db --json train "${short_run[@]}" -n 4 --launcher ssh-hostfile)
-timeout 120 "${launch[@]}" --hostfile four.txt > four.jsonl 2> four.err || fail "four hosts"
-expect_same_parameters local.jsonl four.jsonl "four hosts train as four local workers"
-expect "it was over tcp" grep -q '"backend":"tcp"' four.jsonl
-timeout 120 "${launch[@]}" --hostfile four.txt --backend gloo --interface e0 --check-ranks \
-  > gloo.jsonl 2> gloo.err || fail "four hosts over gloo"
-expect "gloo with a chosen interface ends well" grep -q '"status":"done"' gloo.jsonl
-timeout 120 "${launch[@]}" --hostfile two.txt --check-ranks > two.jsonl 2> two.err || fail "two hosts"
-expect "two hosts with two workers each are hierarchical" grep -q '"backend":"hierarchical"' two.jsonl
-expect "which the record tells" grep -q '"nodes":2' two.jsonl
+# trained NAME BACKEND NODES COMMAND...: runs it, and checks over what it ran and with which result
+trained() {
+  local name=$1 backend=$2 nodes=$3
+  shift 3
+  timeout 120 "$@" > "$name.jsonl" 2> "$name.err" || fail "$name: $(tail -n 3 "$name.err")"
+  expect "$name ran over $backend" grep -q "\"backend\":\"$backend\"" "$name.jsonl"
+  expect "$name recorded $nodes nodes" grep -q "\"nodes\":$nodes" "$name.jsonl"
+  expect_same_loss local.jsonl "$name.jsonl" "$name trains as four local workers"
+}
+launch=("$lockstep" --store hosts.db --json train "${short_run[@]}" -n 4 --check-ranks --launcher ssh-hostfile)
+trained four-hosts gloo 4 "${launch[@]}" --hostfile four.txt
+trained chosen-interface gloo 4 "${launch[@]}" --hostfile four.txt --interface e0
+trained two-hosts hierarchical 2 "${launch[@]}" --hostfile two.txt
+trained two-hosts-fp16 hierarchical 2 "${launch[@]}" --hostfile two.txt --wire fp16
+timeout 60 "$lockstep" train fashion --backend tcp > tcp.txt 2> tcp.err
+expect "the retired back end tcp is an error of usage" test $? = 2
+expect "which names gloo" grep -q gloo tcp.err
+
+if command -v mpirun > /dev/null && [ -e "$programs/lockstep-mpi.so" ]; then
+  export OMPI_MCA_plm_rsh_agent=$here/namespace-ssh
+  export OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=e0 OMPI_MCA_oob_tcp_if_include=e0
+  by_mpirun=(on_host 1 "$lockstep" --store hosts.db --json train "${short_run[@]}" -n 4 --check-ranks --launcher mpi)
+  trained mpirun-four-hosts mpi 4 "${by_mpirun[@]}" --hostfile four.txt
+  trained mpirun-two-hosts hierarchical 2 "${by_mpirun[@]}" --hostfile two.txt
+  expect "MPI carried the data between the two hosts" grep -q "between hosts: mpi" mpirun-two-hosts.err
+else
+  echo "not run: mpirun between hosts (no mpirun, or the module is not built)"
+fi
+
 "$lockstep" train fashion -n 4 --launcher ssh-hostfile --hostfile two.txt --dry-run > dry.txt
-expect "--dry-run shows one command a worker" test "$(grep -c LOCKSTEP_RANK= dry.txt)" = 4
+expect "--dry-run shows one command per worker" test "$(grep -c LOCKSTEP_RANK= dry.txt)" = 4
 expect "and no secret" bash -c "! grep -q 'LOCKSTEP_SECRET=[0-9a-f]' dry.txt"
 
-# A network that is not there is named before anything is trained.
+# An unknown network is reported before anything is trained.
 timeout 60 "${launch[@]}" --hostfile four.txt --interface eth99 > none.jsonl 2> none.err
-expect "an interface that does not exist is an error of usage" test $? = 2
+expect "an unknown interface is an error of usage" test $? = 2

@@ -43,7 +43,7 @@ wait_for 60 grep -q '"type":"checkpoint"' lost.jsonl || fail "no checkpoint: $(t
 host_lost 2
 wait $run
 expect "a run that lost a host ends well" test $? = 0
-expect "it tells the rule for the batch" \
+expect "the record has the rule for the batch" \
   grep -q '"kind":"restarted".*with 3 workers: batch per worker 128 instead of 96, so that B = 384 stays' lost.jsonl
 expect "it needed one restart" test "$(grep -c '"kind":"restarted"' lost.jsonl)" = 1
 "$lockstep" --store lost.db runs show 1 > lost.txt
@@ -53,7 +53,7 @@ expect "the store has it too" grep -q "B = 384 stays" lost.txt
 # rank RANK JOB PORT: of two, started by hand
 rank() {
   RANK=$1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$3 LOCAL_RANK=$1 LOCAL_WORLD_SIZE=2 LOCKSTEP_SECRET=$2 \
-    exec "$worker" train fashion --batch=16 --steps=1500 --threads=1 --no-validation --no-augment --backend=tcp --heartbeat=4 --timeout=20 \
+    exec "$worker" train fashion --batch=16 --steps=1500 --threads=1 --no-validation --no-augment --backend=gloo --heartbeat=4 --timeout=20 \
     --checkpoint="$folder/back" --checkpoint-every=4 --resume --record="$2-$1.jsonl"
 }
 port=$(free_port)
@@ -61,11 +61,11 @@ port=$(free_port)
 sleeper=$!
 (rank 1 first "$port") 2> first-1.err &
 other=$!
-# Which checkpoints are written hangs on the disk: while one is, those that follow may be given up for newer ones.
+# Which checkpoints are written depends on the disk: while one is, those that follow may be dropped for newer ones.
 wait_for 60 bash -c 'compgen -G "back/checkpoint-*.json"' || fail "no checkpoint: $(tail -n 3 first-0.err)"
 kill -STOP $sleeper
 wait $other
-expect "who waits for a stopped rank 0 ends as after any lost rank" test $? = 5
+expect "a rank that waits for a stopped rank 0 ends as after any lost rank" test $? = 5
 expect "and names it" grep -q "rank 0" first-1.err
 port=$(free_port)
 (rank 0 second "$port") 2> second-0.err &

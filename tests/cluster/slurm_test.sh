@@ -9,35 +9,35 @@ four_local_workers
 timeout 120 srun -N 2 -n 4 "$worker" train "${short_run[@]}" --record=srun.jsonl 2> srun.err ||
   fail "srun by hand"
 expect_same_parameters local.jsonl srun.jsonl "4 tasks on 2 nodes of Slurm train as 4 local workers"
-timeout 120 srun -N 2 -n 4 "$worker" train "${short_run[@]}" --backend=tcp > tcp.jsonl 2> tcp.err ||
-  fail "srun over tcp"
-expect_same_parameters local.jsonl tcp.jsonl "also over tcp"
+timeout 120 srun -N 2 -n 4 "$worker" train "${short_run[@]}" --backend=gloo > gloo.jsonl 2> gloo.err ||
+  fail "srun over gloo"
+expect_same_loss local.jsonl gloo.jsonl "also over gloo"
 
 timeout 120 "$lockstep" --store runs.db --json train "${short_run[@]}" -n 4 --launcher slurm --nodes 2 \
   --partition cpu --time 5 > launched.jsonl 2> launched.err || fail "lockstep train --launcher slurm"
 expect_same_parameters local.jsonl launched.jsonl "lockstep train --launcher slurm trains the same"
 
-# What Slurm refuses, or would leave in its queue for ever, is told in one sentence.
+# What Slurm refuses, or would leave in its queue forever, is reported in one sentence.
 # refused CODE WORDS OPTIONS...
 refused() {
   local code=$1 words=$2
   shift 2
   timeout 60 "$lockstep" --store refused.db train "${short_run[@]}" --launcher slurm "$@" > refused.txt 2> refused.err
   expect "$* ends with code $code" test $? = "$code"
-  expect "and says why and what to do" bash -c "grep -q '$words' refused.err && grep -q ^hint: refused.err &&
+  expect "and prints why and what to do" bash -c "grep -q '$words' refused.err && grep -q ^hint: refused.err &&
     [ \$(wc -l < refused.err) = 2 ]"
 }
 refused 2 "invalid partition specified: nope" -n 2 --partition nope
 refused 2 "Invalid --time" -n 2 --time soon
-refused 2 "wait in the queue for ever" -n 2 --time 10:00:00
-refused 2 "wait in the queue for ever" -n 9 --nodes 9
+refused 2 "wait in the queue forever" -n 2 --time 10:00:00
+refused 2 "wait in the queue forever" -n 9 --nodes 9
 refused 2 "Invalid generic resource" -n 2 --gres "gpu:{workers}"
 timeout 60 "$lockstep" --store refused.db study fashion --workers 1,2 --batch 16 --launcher slurm --time 10:00:00 \
   > refused.txt 2> refused.err
 expect "a study that Slurm would never start is an error of usage" test $? = 2
 for _ in $(seq 50); do [ -z "$(squeue -h)" ] && break; sleep 0.2; done
 expect "and nothing of all that stays in the queue" test -z "$(squeue -h)"
-# Started without what MPI needs.
+# Started without PMIx.
 timeout 60 srun -n 2 "$worker" train "${short_run[@]}" --backend=mpi > nopmix.jsonl 2> nopmix.err
 expect "srun without pmix names the option that MPI needs" grep -q -- "--mpi=pmix" nopmix.err
 
@@ -45,17 +45,17 @@ study=(study fashion --batch 16 --no-augment --launcher slurm --partition cpu --
 timeout 200 "$lockstep" --store study.db "${study[@]}" --workers 1,2,4 --steps 8 --name all > study.txt \
   2> study.err || fail "study --launcher slurm: $(cat study.err)"
 expect "the study has a run of 4 workers" bash -c "'$lockstep' --store study.db runs | grep -q ' 4 '"
-expect "one readable script a configuration" \
+expect "one readable script per configuration" \
   test "$(ls study.db.jobs/all/*.sbatch | wc -l)" = 3
-expect "the report tells of the queue" grep -q "queue wait" study.txt
+expect "the report has the time in the queue" grep -q "queue wait" study.txt
 
-# Interrupted: the jobs go with the study, and the same command does what is missing.
+# Interrupted: the jobs are cancelled with the study, and the same command does what is missing.
 cut=("$lockstep" --store cut.db "${study[@]}" --workers 1,2 --steps 600 --name cut)
 "${cut[@]}" > cut.txt 2> cut.err &
 pid=$!
 for _ in $(seq 100); do [ -n "$(squeue -h)" ] && break; sleep 0.2; done
 expect "jobs were submitted" test -n "$(squeue -h)"
-kill -TERM $pid  # a shell without a terminal starts its background jobs deaf to SIGINT
+kill -TERM $pid  # a shell without a terminal lets its background jobs ignore SIGINT
 wait $pid
 expect "an interrupted study ends with code 130" test $? = 130
 for _ in $(seq 100); do [ -z "$(squeue -h)" ] && break; sleep 0.2; done
@@ -63,7 +63,7 @@ expect "its jobs were cancelled" test -z "$(squeue -h)"
 timeout 200 "${cut[@]}" > cut2.txt 2> cut2.err || fail "the cancelled study resumed: $(cat cut2.err)"
 expect "the resumed study has both runs" test "$("$lockstep" --store cut.db runs | grep -c done)" = 2
 
-# The login shell is lost: the jobs go on, and the same command collects them.
+# The login shell is lost: the jobs continue, and the same command collects them.
 "$lockstep" --store lost.db "${study[@]}" --workers 1,2 --steps 8 --name lost > lost1.txt 2> lost1.err &
 pid=$!
 for _ in $(seq 100); do [ "$(ls lost.db.jobs/lost/*.job 2> /dev/null | wc -l)" = 2 ] && break; sleep 0.1; done

@@ -50,8 +50,8 @@ class Failure : public ParallelRun {
     return found;
   }
 
-  /// Everything the process says until it ends.
-  static std::string drain(launch::FileDescriptor& from, launch::ChildProcess& process) {
+  /// All output of the process until it ends.
+  static std::string drain(FileDescriptor& from, launch::ChildProcess& process) {
     std::string text;
     eventually([&] {
       const bool ended = process.poll().has_value();

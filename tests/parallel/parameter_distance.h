@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "lockstep/train/checkpoint.h"
+#include "lockstep/train/checkpoint/checkpoint.h"
 
 namespace lockstep {
 

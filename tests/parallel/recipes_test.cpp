@@ -5,7 +5,7 @@
 #include "lockstep/data/decode.h"
 #include "lockstep/data/test_images.h"
 #include "lockstep/nets/script_network.h"
-#include "lockstep/train/checkpoint.h"
+#include "lockstep/train/checkpoint/checkpoint.h"
 #include "parallel_run.h"
 
 namespace lockstep {
@@ -27,7 +27,7 @@ class Recipes : public ParallelRun {
               static_cast<std::streamsize>(bytes.size()));
   }
 
-  /// A picture of one colour with a little texture, so that classes can be told apart.
+  /// A picture of one colour with a little texture, so that classes can be distinguished.
   static ByteList coloured(int red, int green, int index) {
     ByteList pixels;
     for (int i = 0; i < 40 * 40; ++i) {
@@ -50,7 +50,7 @@ class Recipes : public ParallelRun {
     return pixels;
   }
 
-  /// Two classes that a linear head on any features tells apart.
+  /// Two classes that a linear head on any features separates.
   void write_two_classes(int each) const {
     for (int i = 0; i < each; ++i) {
       write(fmt::format("images/red/{:02}.jpg", i), data::make_jpeg(coloured(210, 40, i), 40, 40));
@@ -314,8 +314,9 @@ TEST_F(Recipes, RefuseOptionsOfOthersAndWhatTheyCannotDo) {
     EXPECT_EQ(captured.status.code, code) << captured.errors;
     return captured.errors;
   };
-  EXPECT_NE(errors("fashion", {"--backbone", "x.pt"}, 2).find("has no use for --backbone"),
-            std::string::npos);
+  EXPECT_NE(
+      errors("fashion", {"--backbone", "x.pt"}, 2).find("--backbone has no effect with the recipe"),
+      std::string::npos);
   EXPECT_NE(errors("transfer", {"--data", folder("images")}, 2).find("needs a --backbone"),
             std::string::npos);
   EXPECT_NE(errors("transfer", transfer({"--classes", "5"}), 2).find("--classes 5, but"),

@@ -109,7 +109,8 @@ TEST_F(Resume, RefusesTheMemoryOfAnotherOptimizer) {
   run_to_success(checkpointed("run"));
   const auto refused = run(checkpointed("run", {"--resume", "--optimizer", "adam"}));
   EXPECT_EQ(refused.status.code, 4);
-  EXPECT_NE(refused.errors.find("holds the memory of sgd, not of adam"), std::string::npos)
+  EXPECT_NE(refused.errors.find("has the state of the optimizer sgd, not of adam"),
+            std::string::npos)
       << refused.errors;
 }
 
@@ -121,7 +122,8 @@ TEST_F(Resume, PassesOverADamagedCheckpoint) {
   }
   std::filesystem::resize_file(newest, std::filesystem::file_size(newest) / 2);
   const auto resumed = run_to_success(checkpointed("run", {"--resume"}));
-  EXPECT_NE(resumed.errors.find("does not fit its manifest"), std::string::npos) << resumed.errors;
+  EXPECT_NE(resumed.errors.find("does not match its manifest"), std::string::npos)
+      << resumed.errors;
   EXPECT_EQ(digest_of(resumed), digest_of(whole));
 }
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "lockstep/base/rng.h"
+#include "lockstep/record/choices.h"
 #include "lockstep/store/store.h"
 #include "parallel_run.h"
 
@@ -42,7 +43,7 @@ class RealStudy : public ParallelRun {
 };
 
 TEST_F(RealStudy, TakesEveryScheduleThatTheHelpNames) {
-  for (const char* schedule : {"constant", "linear", "step", "cosine", "plateau"}) {
+  for (const std::string& schedule : record::names_of<record::ScheduleShape>()) {
     run_to_success(study({"fashion", "--schedule", schedule, "--dry-run"}));
   }
 }

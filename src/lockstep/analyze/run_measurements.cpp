@@ -18,13 +18,16 @@ record::Measurement configuration(const record::RunSpec& spec, const RunIdentity
   // With a limit on steps the run may end before the epochs that were asked for.
   if (spec.max_steps == 0) row.epochs = spec.epochs;
   row.run = std::to_string(identity.run);
-  row.strategy = spec.strategy;
+  row.strategy = record::name_of(spec.strategy);
   if (spec.accumulate > 1) row.notes["accumulate"] = std::to_string(spec.accumulate);
   if (spec.average_every > 0) row.notes["average_every"] = std::to_string(spec.average_every);
-  if (spec.wire != "fp32") row.notes["wire"] = spec.wire;
+  if (spec.wire != record::Wire::kFloat) row.notes["wire"] = record::name_of(spec.wire);
   if (spec.sync_batch_norm) row.notes["sync_bn"] = "yes";
-  if (!spec.optimizer.empty()) row.notes["optimizer"] = spec.optimizer;
-  if (spec.lr_scale != "none") row.notes["lr_scale"] = spec.lr_scale;
+  if (spec.optimizer) row.notes["optimizer"] = record::name_of(spec.optimizer);
+  if (!spec.program_optimizer.empty()) row.notes["optimizer"] = spec.program_optimizer;
+  if (spec.lr_scale != record::RateScaling::kNone) {
+    row.notes["lr_scale"] = record::name_of(spec.lr_scale);
+  }
   if (spec.threads_per_worker > 0) row.threads_per_worker = spec.threads_per_worker;
   if (spec.parameters > 0) row.parameters = spec.parameters;
   if (!identity.study.empty()) {

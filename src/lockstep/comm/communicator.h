@@ -9,17 +9,17 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/base/units.h"
-#include "lockstep/comm/half_floats.h"
+#include "lockstep/comm/wire/half_floats.h"
 
 namespace lockstep::comm {
 
-/// Where memory lies: what the host may touch, or what only a device does.
+/// Where memory is: accessible to the host, or to a device only.
 enum class Residence { kHost, kDevice };
 
 /// Collectives among the ranks of one run. Every rank makes the same calls in the same order with
-/// equal sizes. One thread a rank. A call that waits for other ranks throws kPeer, naming the rank,
-/// when one of them is gone or has not arrived within the timeout; the communicator is then of no
-/// further use.
+/// equal sizes, from one thread per rank. A call that waits for other ranks throws kPeer, naming
+/// the rank, when one of them is gone or has not arrived within the timeout; the communicator
+/// cannot be used after that.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -31,7 +31,7 @@ class Communicator {
   /// "shm", "gloo", ...
   virtual std::string_view backend() const = 0;
 
-  /// Of the memory that allocate() gives.
+  /// Of the memory that allocate() returns.
   virtual Residence residence() const { return Residence::kHost; }
 
   /// Zeroed, 64-byte aligned memory that lives as long as the communicator and that start_sum()
@@ -40,33 +40,33 @@ class Communicator {
 
   /// As allocate(), but sums of this memory travel in 16 bits, all but its last `exact` floats.
   /// Every rank still gets the same bits. The sum of x_r is off by at most u * sum |x_r| for each
-  /// time it is rounded, with u = 2^-11 for kHalf and 2^-8 for kBrain; the back end says how often
-  /// that is.
+  /// time it is rounded, with u = 2^-11 for kHalf and 2^-8 for kBrain; each back end documents how
+  /// often that is.
   virtual std::span<float> allocate_rounded(std::size_t count, Wire wire, std::size_t exact);
 
-  /// From now on sums of this memory travel so; `wire` is not kFloat. For back ends that build on
-  /// this one. Throws kUsage where it cannot.
+  /// From now on sums of this memory travel in that format; `wire` is not kFloat. For back ends
+  /// that build on this one. Throws kUsage where it cannot.
   virtual void round_sums(std::span<float> values, Wire wire);
 
   /// Begins to replace `values`, a part of allocate()d memory, by their sum over all ranks. Does
-  /// not block; the values must not be touched before finish(). Sums are formed in rank order, so
-  /// every rank gets the same bits.
+  /// not block; the values must not be touched before finish(). Every rank gets the same bits; the
+  /// order of the additions depends on the back end.
   virtual void start_sum(std::span<float> values) = 0;
 
-  /// Does what can be done for started sums without waiting. For back ends without a thread of
-  /// their own, called now and then while other work goes on.
+  /// Advances started sums without waiting. Back ends without a thread of their own need it called
+  /// from time to time during other work.
   virtual void progress() {}
 
   /// Blocks until all started sums are done.
   virtual void finish() = 0;
 
-  /// How many sums are done on every rank, of all that were ever started, as far as can be told
-  /// without waiting. For back ends that build on this one.
+  /// How many of all sums ever started are known to be done on every rank. Does not block. For back
+  /// ends that build on this one.
   virtual std::uint64_t sums_done() const { return 0; }
 
   /// Replaces root's `values`, a part of allocate()d memory, by their sum over all ranks, which
-  /// root forms alone from what it gathers; those of other ranks stay. Blocks. Into root go (N-1)
-  /// times the bytes: what a reduction on one device costs, and why nobody should want it.
+  /// root forms alone from what it gathers; the values of other ranks stay. Blocks. Root receives
+  /// N-1 times the bytes, which is what a reduction on one device costs.
   virtual void sum_to_root(std::span<float> values, int root) = 0;
 
   /// Overwrites `bytes` on every rank by those of `root`. Blocks.
@@ -78,11 +78,9 @@ class Communicator {
   /// Blocks until every rank has called it.
   void barrier();
 
-  /// Tells the other ranks that this one cannot go on, so that they need not wait for a timeout.
-  /// Never throws.
+  /// Signals to the other ranks that this one cannot continue, so that they need not wait for a
+  /// timeout. Never throws.
   virtual void abandon() noexcept {}
-
-  // Conveniences on top of the above.
 
   template <class T>
   std::vector<T> gather_all(std::span<const T> mine) {

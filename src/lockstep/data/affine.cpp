@@ -99,7 +99,7 @@ LOCKSTEP_SIMD_CLONES void blend_corners(const RowPlan& plan, int width, int chan
   }
 }
 
-/// One row of an image as four bytes a pixel.
+/// One row of an image as four bytes per pixel.
 void stage_row(const ImageView& image, int y, std::uint8_t* out) {
   const auto [channels, height, width] = image.shape;
   const auto row = static_cast<std::size_t>(y) * static_cast<std::size_t>(width);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
-/// Ends a batch that nobody wants any more.
+/// Ends a batch that is no longer needed.
 struct Abandoned {};
 
 }  // namespace
@@ -121,7 +121,7 @@ std::optional<Batch> BatchRing::next(Seconds timeout) {
     if (free_.empty()) {
       throw Error(
           ErrorKind::kUsage,
-          fmt::format("all {} batch buffers are held: release a batch before asking for the "
+          fmt::format("all {} batch buffers are in use: release a batch before asking for the "
                       "next, or let the loader work further ahead",
                       slots_.size()));
     }

@@ -81,8 +81,8 @@ DataSplit load_cifar10(const std::string& folder) {
   const auto train = binary_files(folder, is_training_file);
   const auto test = binary_files(folder, is_test_file);
   if (train.empty())
-    fail_cifar(folder, "holds no training file: no data_batch_*.bin, no *train*.bin");
-  if (test.empty()) fail_cifar(folder, "holds no test file: no test_batch.bin, no *test*.bin");
+    fail_cifar(folder, "contains no training file: no data_batch_*.bin, no *train*.bin");
+  if (test.empty()) fail_cifar(folder, "contains no test file: no test_batch.bin, no *test*.bin");
   DatasetInfo info;
   info.name = "cifar10";
   info.path = folder;

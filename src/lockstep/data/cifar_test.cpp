@@ -57,9 +57,9 @@ TEST(Cifar10, ReportsWhatIsWrongAndWhere) {
     const std::string message = error();
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };
-  expect("holds no training file");
+  expect("contains no training file");
   folder.write("data_batch_1.bin", records(2, 1));
-  expect("holds no test file");
+  expect("contains no test file");
   folder.write("test_batch.bin", std::vector<std::uint8_t>{});
   expect("test_batch.bin: is empty");
 

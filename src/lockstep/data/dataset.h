@@ -59,9 +59,9 @@ class Dataset {
 /// What a recipe trains on and what it validates with.
 struct DataSplit {
   std::shared_ptr<const Dataset> train;
-  std::shared_ptr<const Dataset> validation;  ///< null where nothing is held back
+  std::shared_ptr<const Dataset> validation;  ///< null if nothing is held back
   std::int64_t skipped = 0;                   ///< files that could not be used
-  std::string report{};  ///< which, and what else a user should know of the data; "" = nothing
+  std::string report{};  ///< which, and other warnings about the data; "" = none
 
   record::DataFacts facts() const;
 };

@@ -56,7 +56,7 @@ std::string_view format_name(ImageFormat format) {
 ImageShape check_image(std::span<const std::uint8_t> file, const DecodeLimits& limits) {
   if (file.empty()) throw Error(ErrorKind::kData, "the file is empty");
   const ImageFormat format = detect_format(file);
-  if (!is_supported(format)) {
+  if (format != ImageFormat::kJpeg && format != ImageFormat::kPng) {
     throw Error(
         ErrorKind::kData,
         format == ImageFormat::kUnknown
@@ -65,9 +65,8 @@ ImageShape check_image(std::span<const std::uint8_t> file, const DecodeLimits& l
   }
   const ImageShape shape = format == ImageFormat::kJpeg ? check_jpeg(file) : check_png(file);
   if (std::int64_t{shape.height} * shape.width > limits.pixels) {
-    throw Error(ErrorKind::kData,
-                fmt::format("an image of {} x {} pixels is beyond the limit of {}", shape.width,
-                            shape.height, limits.pixels));
+    throw Error(ErrorKind::kData, fmt::format("an image of {} x {} pixels is above the limit of {}",
+                                              shape.width, shape.height, limits.pixels));
   }
   return shape;
 }

@@ -12,15 +12,11 @@ namespace lockstep::data {
 
 enum class ImageFormat { kUnknown, kJpeg, kPng, kGif, kWebp, kBmp, kTiff };
 
-/// By the first bytes, whatever the file is called.
+/// By the first bytes; the name of the file does not matter.
 ImageFormat detect_format(std::span<const std::uint8_t> file);
 std::string_view format_name(ImageFormat format);
-/// Only these can be decoded.
-inline bool is_supported(ImageFormat format) {
-  return format == ImageFormat::kJpeg || format == ImageFormat::kPng;
-}
 
-/// A small file can state a huge image; what is beyond is refused before memory is asked for.
+/// A small file can state a huge image; one above the limit is refused before memory is allocated.
 struct DecodeLimits {
   std::int64_t pixels = 64'000'000;
   std::int64_t file_bytes = 256'000'000;

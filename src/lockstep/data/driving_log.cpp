@@ -55,7 +55,7 @@ class LogReader {
     if (!in || fs::is_directory(log_)) {
       throw Error(
           ErrorKind::kData, fmt::format("{}: cannot be read", log_),
-          "name the folder that holds driving_log.csv and IMG/ with --data DIR, or use --data "
+          "name the folder that contains driving_log.csv and IMG/ with --data DIR, or use --data "
           "synthetic");
     }
     std::vector<std::string> fields;

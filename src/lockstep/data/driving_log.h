@@ -10,7 +10,8 @@ struct DrivingLogOptions {
   /// Sky and hood are cut away as is usual for the simulator's 160 rows: 60 above, 25 below; the
   /// rest is resized to what PilotNet takes.
   FileOptions files{.height = 66, .width = 200, .crop = {60.0 / 160, 25.0 / 160}};
-  double validation = 0.2;  ///< part of the frames held back, by a hash of the centre image's name
+  double validation =
+      0.2;  ///< fraction of the frames held back, by a hash of the centre image's name
   /// Left and right camera images, where they are, become training examples with the steering angle
   /// moved by this much towards the middle.
   bool side_cameras = true;
@@ -32,8 +33,8 @@ struct DrivingLog {
 
 /// Reads driving_log.csv of the Udacity simulator below `folder`: centre, left and right image,
 /// then the steering angle in [-1, 1]; a header is optional and further columns are ignored. The
-/// images are found by name in IMG/ or beside the log, whatever folder of whatever machine the log
-/// names. Rows that cannot be used (no centre image, no number) are skipped and reported; with
+/// images are found by name in IMG/ or next to the log, whichever folder of whichever machine the
+/// log names. Rows that cannot be used (no centre image, no number) are skipped and reported; with
 /// `strict` the first is an error with its line.
 DrivingLog load_driving_log(const std::string& folder, const DrivingLogOptions& options);
 

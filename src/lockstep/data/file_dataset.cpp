@@ -48,7 +48,7 @@ FileDataset::FileDataset(DatasetInfo info, std::vector<FileEntry> entries,
       cache_left_(options.cache_bytes) {
   check(options);
   if (entries_.empty()) {
-    throw Error(ErrorKind::kData, fmt::format("{}: holds no image that can be used", info_.path),
+    throw Error(ErrorKind::kData, fmt::format("{}: contains no image that can be used", info_.path),
                 "JPEG and PNG files are read; --data synthetic needs none");
   }
   info_.shape = {3, options.height, options.width};

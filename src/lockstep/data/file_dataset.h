@@ -33,7 +33,7 @@ struct FileEntry {
 /// JPEG and PNG files, decoded and resized when they are fetched, as interleaved RGB.
 ///
 /// A file whose damage shows only while decoding is an error with `strict`. Otherwise the next
-/// sound example of the set stands in for it, on every rank and in every run the same, and it is
+/// readable example of the set replaces it, the same on every rank and in every run, and it is
 /// listed in damaged().
 class FileDataset final : public Dataset {
  public:

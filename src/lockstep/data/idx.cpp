@@ -46,7 +46,7 @@ std::vector<std::uint8_t> read_rest(InflatingFile& file, std::uint64_t size, con
   if (size > file.size_limit()) {
     fail_idx(file.path(),
              fmt::format("its header states {} bytes of {} from byte {}, more than the file "
-                         "can hold: it is truncated, or the header is damaged",
+                         "can contain: it is truncated, or the header is damaged",
                          size, what, file.offset()));
   }
   std::vector<std::uint8_t> bytes(size);
@@ -68,7 +68,7 @@ Images read_images(const std::string& path) {
   const std::uint32_t count = read_word(file, "the number of images");
   const std::uint32_t height = read_word(file, "the height of the images");
   const std::uint32_t width = read_word(file, "the width of the images");
-  if (count == 0) fail_idx(path, "holds no images (the count at byte 4 is 0)");
+  if (count == 0) fail_idx(path, "contains no images (the count at byte 4 is 0)");
   if (height == 0 || width == 0 || height > kLargestIdxSide || width > kLargestIdxSide) {
     fail_idx(path, fmt::format("the image size at byte 8 is {} x {}", height, width));
   }
@@ -106,8 +106,8 @@ std::shared_ptr<const Dataset> read_part(const std::string& folder, const std::s
   const std::string labels_path = find_file(folder, part + "-labels-idx1-ubyte");
   auto labels = read_labels(labels_path, info.classes);
   if (images.count() != labels.size()) {
-    fail_idx(labels_path, fmt::format("holds {} labels, but {} holds {} images", labels.size(),
-                                      images.path, images.count()));
+    fail_idx(labels_path, fmt::format("contains {} labels, but {} contains {} images",
+                                      labels.size(), images.path, images.count()));
   }
   info.shape = images.shape;
   const auto pixels = std::make_shared<std::vector<std::uint8_t>>(std::move(images.pixels));

@@ -165,7 +165,7 @@ TEST_F(IdxDataset, ReportsEmptyFilesAndEmptySets) {
   replace("train-images-idx3-ubyte", {});
   expect_error("is empty");
   replace("train-images-idx3-ubyte", images_file(0, 4, 5));
-  expect_error("holds no images");
+  expect_error("contains no images");
 }
 
 TEST_F(IdxDataset, ReportsALabelOutOfRangeWithItsOffset) {
@@ -177,7 +177,7 @@ TEST_F(IdxDataset, ReportsALabelOutOfRangeWithItsOffset) {
 
 TEST_F(IdxDataset, ReportsCountsAndSizesThatDiffer) {
   replace("train-labels-idx1-ubyte", labels_file(11));
-  expect_error("holds 11 labels");
+  expect_error("contains 11 labels");
   replace("train-labels-idx1-ubyte", labels_file(12));
   replace("t10k-images-idx3-ubyte", images_file(6, 5, 4));
   expect_error("the training images are 4 x 5, the t10k images 5 x 4");
@@ -187,7 +187,7 @@ TEST_F(IdxDataset, RefusesImpossibleSizesWithoutAllocatingThem) {
   ByteList bytes = images_file(1, 1, 1);
   for (std::size_t i = 4; i < 8; ++i) bytes[i] = 0xff;
   replace("train-images-idx3-ubyte", bytes);
-  expect_error("more than the file can hold");
+  expect_error("more than the file can contain");
   for (std::size_t i = 8; i < 12; ++i) bytes[i] = 0xff;
   replace("train-images-idx3-ubyte", bytes);
   expect_error("the image size at byte 8");

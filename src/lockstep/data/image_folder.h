@@ -9,7 +9,7 @@ namespace lockstep::data {
 
 struct ImageFolderOptions {
   FileOptions files{};
-  /// Part held back for validation where there is no folder for it. Decided by a hash of each
+  /// Fraction held back for validation if there is no folder for it. Decided by a hash of each
   /// file's path inside the folder: the same on every rank, in every run, and stable when files are
   /// added.
   double validation = 0.2;
@@ -24,7 +24,7 @@ struct FolderReport {
       empty_classes;  ///< folders without a usable image; they keep their label
 
   /// One line for people: "skipped 2 files: a.gif (GIF images ...), ...; empty classes: x". At most
-  /// `names` of each are named. "" when there is nothing to say.
+  /// `names` of each are named. "" when nothing was skipped.
   std::string summary(std::size_t names = 5) const;
 };
 

@@ -15,7 +15,7 @@ class InflatingFile {
   InflatingFile(const std::string& path, const std::string& hint);
   ~InflatingFile();
 
-  /// Fills `out`. Throws when the content ends sooner: `what` says what was being read.
+  /// Fills `out`. Throws when the content ends sooner: `what` is what was being read.
   void read(std::uint8_t* out, std::size_t size, const std::string& what);
   /// Throws when anything follows what was read.
   void expect_end();

@@ -57,12 +57,12 @@ class Batch {
 struct LoaderOptions {
   /// Prefetch threads; 0 = every batch is made inside next().
   int threads = 1;
-  /// Batches made ahead, each in its own buffer. A consumer may hold one more at a time.
+  /// Batches made ahead, each in its own buffer. A consumer may keep one more at a time.
   int ahead = 4;
   std::uint64_t seed = 1;  ///< of augmentation
 };
 
-/// Makes batches ahead of the consumer, in the sampler's order whatever the number of threads.
+/// Makes batches ahead of the consumer, in the sampler's order for any number of threads.
 /// Memory is allocated once. When the next batch is not begun, next() makes it itself rather than
 /// wait for a thread to be scheduled. Used by one thread; start_epoch() first.
 class Loader {
@@ -80,7 +80,7 @@ class Loader {
 
   /// The next micro-batch, or nothing at the end of the epoch. Rethrows what went wrong while
   /// making it, again on every further call until start_epoch(). Throws kInternal when it takes
-  /// longer than `timeout`, and kUsage when the consumer holds all buffers.
+  /// longer than `timeout`, and kUsage when the consumer keeps all buffers.
   std::optional<Batch> next(Seconds timeout = Seconds(60));
 
   std::int64_t steps_per_epoch() const;

@@ -8,7 +8,7 @@
 namespace lockstep::data {
 
 /// A whole file, mapped read-only. Throws kData when it is missing, is not a regular file, may not
-/// be read or is empty; `hint` says what the user should do then.
+/// be read or is empty; `hint` is for the error message.
 class MappedFile {
  public:
   explicit MappedFile(std::string path, const std::string& hint = "");

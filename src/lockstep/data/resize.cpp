@@ -146,7 +146,7 @@ void transpose_rows(const std::uint8_t* in, std::size_t from, std::size_t size, 
   }
 }
 
-/// Blends rows as the taps say and writes the result transposed: byte x of row y becomes byte y
+/// Blends rows by the taps and writes the result transposed: byte x of row y becomes byte y
 /// of row x. A pixel of the direction that is blended has `group` rows, of which equals are
 /// blended.
 void blend_and_transpose(const ByteImage& in, const ResizeScratch::Taps& taps, int group,

@@ -43,7 +43,8 @@ struct ResizeScratch {
 
 /// Resizes the box with a triangle filter that widens when it shrinks, as PIL's BILINEAR and
 /// torchvision's Resize do; like PIL it rounds to 8 bits between the two directions, and agrees
-/// with it to one grey level. The result goes to `out`, and its rows are padded: the view says how.
+/// with it to one grey level. The result goes to `out`, and its rows are padded, as the view
+/// describes.
 ByteImage resize(const ByteImage& in, const Box& box, int height, int width,
                  std::vector<std::uint8_t>& out, ResizeScratch& scratch);
 

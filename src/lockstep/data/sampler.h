@@ -8,8 +8,8 @@ namespace lockstep::data {
 
 struct SamplerOptions {
   std::int64_t examples = 0;
-  std::int64_t batch = 1;  ///< b, examples a worker takes in one micro-step
-  int accumulate = 1;      ///< A, micro-steps a step
+  std::int64_t batch = 1;  ///< b, examples per worker and micro-step
+  int accumulate = 1;      ///< A, micro-steps per step
   int rank = 0;
   int world = 1;
   std::uint64_t seed = 1;

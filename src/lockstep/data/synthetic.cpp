@@ -17,7 +17,7 @@ namespace {
 
 enum Stream : std::uint64_t { kPrototypes, kTraining, kValidation };
 
-/// Values in [-100, 100], on a canvas with room to move the window of an image about.
+/// Values in [-100, 100], on a canvas with room to shift the window of an image.
 struct Prototype {
   std::vector<std::int8_t> values;
 };
@@ -28,7 +28,7 @@ struct Canvas {
   int margin_x;
 };
 
-/// A few waves of low frequency per channel: enough to tell classes apart, smooth enough that
+/// A few waves of low frequency per channel: enough to distinguish classes, smooth enough that
 /// moving by a pixel changes little.
 Prototype make_prototype(const Canvas& canvas, Rng rng) {
   constexpr int kWaves = 4;

@@ -170,7 +170,8 @@ RunRecord to_record(const ImportedRun& run, const std::string& path) {
   spec.epochs =
       run.epochs_planned ? as_int(run.epochs_planned) : static_cast<int>(run.epochs.size());
   // What a foreign log does not say must not read as Lockstep's own defaults.
-  spec.strategy = spec.backend = spec.optimizer = "";
+  spec.strategy = std::nullopt;
+  spec.backend = "";
   spec.seed = 0;
   spec.augment = false;
   spec.parameters = run.parameters.value.value_or(0);

@@ -8,7 +8,7 @@
 
 namespace lockstep::launch {
 
-/// What a short-lived program said.
+/// The output of a short-lived program.
 struct CapturedOutput {
   std::string output;  ///< stdout, the first MiB
   std::string errors;  ///< stderr, the first MiB; empty unless the streams are separate

@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "lockstep/base/error.h"
-#include "lockstep/launch/keeper.h"
+#include "lockstep/launch/reaper.h"
 
 extern char** environ;
 
@@ -106,17 +106,17 @@ struct Preparation {
   ::_exit(127);
 }
 
-/// With a keeper between this process and the program.
-[[noreturn]] void become_kept(Preparation prepared) {
-  if (!prepare_to_keep(prepared.parent)) ::_exit(127);
+/// With a reaper between this process and the program.
+[[noreturn]] void become_reaper(Preparation prepared) {
+  if (!prepare_reaper(prepared.parent)) ::_exit(127);
   ::setpgid(0, 0);
-  const pid_t guardian = prepared.parent;
+  const pid_t launcher = prepared.parent;
   const pid_t group = ::getpid();
   prepared.parent = group;
   prepared.group = group;
   const pid_t program = ::fork();
   if (program == 0) become(prepared);
-  if (program > 0) keep(guardian, program);
+  if (program > 0) run_reaper(launcher, program);
   const int problem = errno;
   [[maybe_unused]] const auto written = ::write(prepared.report, &problem, sizeof problem);
   ::_exit(127);
@@ -196,7 +196,7 @@ ChildProcess ChildProcess::start(const ProcessSpec& spec) {
                              spec.separate_errors ? errors.write.get() : output.write.get(),
                              report.write.get()};
   const pid_t pid = ::fork();
-  if (pid == 0 && spec.keep_descendants) become_kept(prepared);
+  if (pid == 0 && spec.keep_descendants) become_reaper(prepared);
   if (pid == 0) become(prepared);
   if (pid < 0) {
     throw Error(ErrorKind::kEnvironment,

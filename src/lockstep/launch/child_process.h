@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/launch/file_descriptor.h"
+#include "lockstep/base/file_descriptor.h"
 
 namespace lockstep::launch {
 
-/// What to start, and in which surroundings.
+/// A program to start, and its environment.
 struct ProcessSpec {
   std::string program;  ///< a path, or a name that is looked up in PATH
   std::vector<std::string> arguments;
@@ -25,7 +25,7 @@ struct ProcessSpec {
   /// Written to its standard input, which then stays open until this program ends or lets go of the
   /// process; absent = an empty input. At most a few kB.
   std::optional<std::string> input{};
-  std::string title{};            ///< what messages call it; empty = by its rank
+  std::string title{};            ///< its name in messages; empty = by its rank
   std::string host{};             ///< where its worker runs, when that is to be one certain host
   bool events_in_output = false;  ///< lines of a record come on its standard output
   int stop_signal = 2;            ///< what asks it to stop gently (SIGINT)

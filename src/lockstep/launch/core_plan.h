@@ -5,7 +5,7 @@
 
 namespace lockstep::launch {
 
-/// How the cores of this host are shared out among its workers.
+/// How the cores of this host are divided among its workers.
 struct CorePlan {
   int workers = 1;
   int threads_per_worker = 1;
@@ -14,7 +14,7 @@ struct CorePlan {
   bool oversubscribed = false;
 };
 
-/// Shares `available` cores out evenly, neighbours together. `workers` 0 means one for each core
+/// Divides `available` cores evenly, neighbours together. `workers` 0 means one for each core
 /// and `threads` 0 as many for each worker as its share of the cores. Cores that do not divide
 /// evenly are left idle, so that all workers are equally fast. Throws kUsage when workers x threads
 /// exceed the cores and `oversubscribe` is not set.

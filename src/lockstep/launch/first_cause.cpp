@@ -89,7 +89,7 @@ Candidate from_end(const WorkerOutcome& worker, std::size_t world_size, int orde
 
 std::string signal_hint(int number) {
   if (number == SIGKILL) {
-    return "if nobody killed it, the machine may have run out of memory: dmesg tells";
+    return "unless someone killed it, the machine may have run out of memory: see dmesg";
   }
   if (number == SIGILL) {
     return "a library used an instruction this CPU lacks: unset OPENBLAS_CORETYPE if you set it";
@@ -119,7 +119,7 @@ std::optional<Candidate> candidate_of(const WorkerOutcome& worker, std::size_t w
   }
   if (status.code != 0 && !(worker.closed_record && status.code == kInterruptedCode)) {
     return from_end(worker, world_size, 0, fmt::format("ended with exit code {}", status.code),
-                    launcher ? "what it wrote above says why" : "");
+                    launcher ? "see its output above for the cause" : "");
   }
   if (worker.rank == 0 && !worker.closed_record) {
     return from_end(worker, world_size, 0, "ended without closing the record of the run");

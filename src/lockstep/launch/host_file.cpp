@@ -44,7 +44,7 @@ std::vector<HostSlots> parse_host_file(std::string_view text, const std::string&
         used = 0;
       }
       if (used == 0 || used != word.size() - 6 || host.slots < 1 || host.slots > kMostSlots) {
-        fail(fmt::format("'{}' is not understood", word));
+        fail(fmt::format("'{}' is unknown", word));
       }
     }
     hosts.push_back(host);

@@ -15,7 +15,8 @@ struct HostSlots {
   std::string address() const { return host.substr(host.find('@') + 1); }
 };
 
-/// "node1 slots=4" a line, as mpirun's host files; # begins a comment. Throws kUsage with the line.
+/// One "node1 slots=4" per line, as in host files of mpirun; # begins a comment. Throws kUsage with
+/// the line.
 std::vector<HostSlots> parse_host_file(std::string_view text, const std::string& path);
 std::vector<HostSlots> read_host_file(const std::string& path);
 

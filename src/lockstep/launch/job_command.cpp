@@ -7,9 +7,12 @@
 #include <filesystem>
 
 #include "lockstep/base/error.h"
+#include "lockstep/record/worker_environment.h"
 
 namespace lockstep::launch {
 namespace {
+
+namespace environment = record::worker_environment;
 
 /// What all three have in common: rank 0 writes the record to standard output, and SIGUSR1, which
 /// mpirun and srun pass on to the workers, asks them to stop.
@@ -38,14 +41,15 @@ std::string name_of(const std::string& assignment) {
   return assignment.substr(0, assignment.find('='));
 }
 
-/// The shell line that a worker's host runs. It begins where this program is, as with mpirun and
-/// srun: paths such as that of the checkpoints may be relative.
+/// The shell line that the host of a worker runs. It starts in the folder of this program, as with
+/// mpirun and srun: paths such as that of the checkpoints may be relative.
 std::string remote_line(const WorkerJob& job, const std::vector<std::string>& placement) {
-  std::string line = "cd " + shell_quoted(std::filesystem::current_path().string()) +
-                     " && read -r LOCKSTEP_SECRET && export LOCKSTEP_SECRET && exec env";
+  std::string line = fmt::format("cd {} && read -r {} && export {} && exec env",
+                                 shell_quoted(std::filesystem::current_path().string()),
+                                 environment::kSecret, environment::kSecret);
   for (const std::string& assignment : placement) line += " " + shell_quoted(assignment);
   for (const std::string& assignment : job.environment) {
-    if (name_of(assignment) != "LOCKSTEP_SECRET") line += " " + shell_quoted(assignment);
+    if (name_of(assignment) != environment::kSecret) line += " " + shell_quoted(assignment);
   }
   line += " " + shell_quoted(job.program);
   for (const std::string& argument : job.arguments) line += " " + shell_quoted(argument);
@@ -54,7 +58,8 @@ std::string remote_line(const WorkerJob& job, const std::vector<std::string>& pl
 
 std::string secret_of(const WorkerJob& job) {
   for (const std::string& assignment : job.environment) {
-    if (name_of(assignment) == "LOCKSTEP_SECRET") return assignment.substr(16);
+    if (name_of(assignment) == environment::kSecret)
+      return assignment.substr(assignment.find('=') + 1);
   }
   return "";
 }
@@ -69,7 +74,7 @@ ProcessSpec mpirun_command(const WorkerJob& job, const ClusterOptions& options) 
   }
   if (job.oversubscribe) spec.arguments.push_back("--oversubscribe");
   for (const std::string& assignment : job.environment) {
-    const bool secret = name_of(assignment) == "LOCKSTEP_SECRET";
+    const bool secret = name_of(assignment) == environment::kSecret;
     spec.arguments.insert(spec.arguments.end(), {"-x", secret ? name_of(assignment) : assignment});
   }
   add_worker(job, spec);
@@ -124,12 +129,13 @@ std::vector<ProcessSpec> ssh_commands(const WorkerJob& job, const std::vector<Ho
         "-o",
         "ConnectTimeout=15",
         hosts[host].host,
-        remote_line(job, {fmt::format("LOCKSTEP_RANK={}", rank),
-                          fmt::format("LOCKSTEP_WORLD_SIZE={}", job.workers),
-                          fmt::format("LOCKSTEP_LOCAL_RANK={}", local_rank),
-                          fmt::format("LOCKSTEP_LOCAL_SIZE={}", local_size),
-                          fmt::format("LOCKSTEP_NODES={}", used_hosts),
-                          "LOCKSTEP_RENDEZVOUS=" + hosts[0].address(), "LOCKSTEP_STDIN_LEASH=1"})};
+        remote_line(job, {fmt::format("{}={}", environment::kRank, rank),
+                          fmt::format("{}={}", environment::kWorldSize, job.workers),
+                          fmt::format("{}={}", environment::kLocalRank, local_rank),
+                          fmt::format("{}={}", environment::kLocalSize, local_size),
+                          fmt::format("{}={}", environment::kNodes, used_hosts),
+                          fmt::format("{}={}", environment::kRendezvous, hosts[0].address()),
+                          fmt::format("{}=1", environment::kParentPipe)})};
     specs.push_back(std::move(spec));
   }
   return specs;

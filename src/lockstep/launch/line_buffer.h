@@ -7,7 +7,7 @@
 
 namespace lockstep::launch {
 
-/// Cuts a stream of bytes into lines, in bounded memory: a line longer than the limit is handed on
+/// Cuts a stream of bytes into lines, in bounded memory: a line longer than the limit is passed on
 /// in pieces of that length. A carriage return before the line break is dropped.
 class LineBuffer {
  public:
@@ -17,7 +17,7 @@ class LineBuffer {
 
   /// Calls `sink` for every line that `bytes` completes.
   void add(std::string_view bytes, const Sink& sink);
-  /// Hands on what came after the last line break, if anything did.
+  /// Passes on what came after the last line break, if anything did.
   void finish(const Sink& sink);
 
  private:

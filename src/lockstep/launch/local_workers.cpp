@@ -7,9 +7,12 @@
 #include <cstring>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/sha256.h"
+#include "lockstep/base/random_bytes.h"
+#include "lockstep/record/worker_environment.h"
 
 namespace lockstep::launch {
+
+namespace environment = record::worker_environment;
 
 LocalWorkers::LocalWorkers()
     : shared_memory_(::memfd_create("lockstep", MFD_CLOEXEC)), secret_(make_secret()) {
@@ -30,17 +33,17 @@ std::vector<ProcessSpec> LocalWorkers::specs(const std::string& program,
     spec.arguments = arguments;
     spec.environment = environment;
     for (const auto& [name, value] : std::initializer_list<std::pair<const char*, int>>{
-             {"LOCKSTEP_RANK", rank},
-             {"LOCKSTEP_WORLD_SIZE", plan.workers},
-             {"LOCKSTEP_LOCAL_RANK", rank},
-             {"LOCKSTEP_LOCAL_SIZE", plan.workers},
-             {"LOCKSTEP_SHM_FD", shared_memory_.get()},
+             {environment::kRank, rank},
+             {environment::kWorldSize, plan.workers},
+             {environment::kLocalRank, rank},
+             {environment::kLocalSize, plan.workers},
+             {environment::kSharedMemory, shared_memory_.get()},
              {"OMP_NUM_THREADS", plan.threads_per_worker},
              {"OPENBLAS_NUM_THREADS", plan.threads_per_worker},
              {"MKL_NUM_THREADS", plan.threads_per_worker}}) {
       spec.environment.push_back(fmt::format("{}={}", name, value));
     }
-    spec.environment.push_back("LOCKSTEP_SECRET=" + secret_);
+    spec.environment.push_back(fmt::format("{}={}", environment::kSecret, secret_));
     spec.cores = plan.cores[static_cast<std::size_t>(rank)];
     spec.inherited = {shared_memory_.get()};
     specs.push_back(std::move(spec));
@@ -49,11 +52,7 @@ std::vector<ProcessSpec> LocalWorkers::specs(const std::string& program,
 }
 
 std::string make_secret() {
-  Sha256 random{};
-  fill_random(random);
-  std::string text;
-  for (const std::byte byte : random) text += fmt::format("{:02x}", std::to_integer<int>(byte));
-  return text;
+  return random_hex(32);
 }
 
 }  // namespace lockstep::launch

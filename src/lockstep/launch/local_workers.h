@@ -8,12 +8,11 @@
 
 namespace lockstep::launch {
 
-/// What the workers of one host share while they run: an anonymous memory file for their shared
-/// segment, and a secret by which they know each other when they connect. Nothing of it outlives
-/// this object and the workers.
+/// What the workers of one host share while they run: an anonymous memory file, and the secret by
+/// which they authenticate each other. Nothing of it outlives this object and the workers.
 class LocalWorkers {
  public:
-  /// Throws kEnvironment when the machine cannot provide them.
+  /// Throws kEnvironment when the machine cannot provide the memory.
   LocalWorkers();
 
   /// One process for each worker of `plan`: `program` with `arguments`, its rank and surroundings

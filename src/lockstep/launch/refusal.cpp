@@ -17,12 +17,12 @@ struct Sign {
   std::string_view hint;
 };
 
-constexpr std::string_view kSlurmAway = "see whether sinfo answers on this host";
+constexpr std::string_view kSlurmAway = "check that sinfo works on this host";
 constexpr std::string_view kTooMuch =
-    "ask for less --time, fewer --nodes or workers, or another --partition; sinfo -l tells the "
+    "ask for less --time, fewer --nodes or workers, or another --partition; sinfo -l prints the "
     "limits";
 constexpr std::string_view kNoShell =
-    "see whether 'ssh HOST true' works from here without a password";
+    "check that 'ssh HOST true' works from here without a password";
 
 /// The first that fits counts: general ones are last.
 constexpr Sign kSigns[] = {
@@ -30,28 +30,27 @@ constexpr Sign kSigns[] = {
     {"Invalid partition name", ErrorKind::kUsage, "", "sinfo lists the partitions"},
     {"Invalid account", ErrorKind::kUsage, "",
      "check --account; sacctmgr show associations lists yours"},
-    {"Invalid qos", ErrorKind::kUsage, "", "the partition or the account asks for another QOS"},
+    {"Invalid qos", ErrorKind::kUsage, "", "the partition or the account requires another QOS"},
     {"Invalid --time", ErrorKind::kUsage, "",
      "give --time in minutes, or as hours:minutes:seconds"},
     {"time limit", ErrorKind::kUsage, "", kTooMuch},
     {"Invalid generic resource", ErrorKind::kUsage, "",
      "check --gres; scontrol show nodes lists what nodes have"},
     {"Requested partition configuration not available now", ErrorKind::kUsage,
-     "the job would wait in the queue for ever: it is beyond the limits of the partition",
-     kTooMuch},
+     "the job would wait in the queue forever: it is beyond the limits of the partition", kTooMuch},
     {"Requested node configuration is not available", ErrorKind::kUsage, "", kTooMuch},
     {"Node count specification invalid", ErrorKind::kUsage, "", kTooMuch},
     {"More processors requested than permitted", ErrorKind::kUsage, "", kTooMuch},
     {"Could not establish a configuration source", ErrorKind::kEnvironment,
-     "this host belongs to no Slurm cluster", kSlurmAway},
+     "this host is not part of a Slurm cluster", kSlurmAway},
     {"Unable to contact slurm controller", ErrorKind::kEnvironment, "", kSlurmAway},
     {"cannot stat file", ErrorKind::kEnvironment, "", "check SLURM_CONF"},
-    {"Invalid MPI type", ErrorKind::kEnvironment, "", "use --backend tcp"},
+    {"Invalid MPI type", ErrorKind::kEnvironment, "", "use --backend gloo"},
     {"Unable to allocate resources", ErrorKind::kUsage, "",
      "check --partition, --account, --time, --nodes and --gres"},
     {"Batch job submission failed", ErrorKind::kUsage, "",
      "check --partition, --account, --time, --nodes and --gres"},
-    {"not enough slots available", ErrorKind::kUsage, "there are fewer slots than workers",
+    {"not enough slots available", ErrorKind::kUsage, "fewer slots than workers",
      "add --oversubscribe, or hosts and slots in the file of --hostfile"},
     {"attempt to run as root", ErrorKind::kEnvironment, "it does not run as root",
      "use another user, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"},
@@ -63,7 +62,7 @@ constexpr Sign kSigns[] = {
      "a host could not be reached or has no Open MPI", kNoShell},
     {"ssh: ", ErrorKind::kEnvironment, "", kNoShell},
     {"Host key verification failed", ErrorKind::kEnvironment, "",
-     "log in to that host by hand once, so that ssh knows it"},
+     "log in to that host by hand once, so that ssh stores its key"},
     {"Permission denied (", ErrorKind::kEnvironment, "", kNoShell},
 };
 

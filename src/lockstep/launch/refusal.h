@@ -9,22 +9,22 @@
 
 namespace lockstep::launch {
 
-/// What srun, sbatch, mpirun or ssh mean by a line with which they refuse to start anything: kUsage
+/// The meaning of a line with which srun, sbatch, mpirun or ssh refuse to start anything: kUsage
 /// where another option would help, kEnvironment where the machine or the network has to change.
 /// Nothing for lines of another meaning. `what` begins the message: "srun cannot start the
 /// workers".
 std::optional<Error> refusal_in(std::string_view line, const std::string& what);
 
-/// Listens to a launcher until its workers are there. Its lengthy ways to refuse become one
-/// sentence: the lines that may belong to a refusal are held back until it is clear whether they
-/// do.
+/// Reads the output of a launcher until its workers have started, and turns its lengthy refusals
+/// into one sentence: the lines that may belong to a refusal are held back until it is clear
+/// whether they do.
 class RefusalListener {
  public:
   explicit RefusalListener(std::string what) : what_(std::move(what)) {}
 
-  /// Takes the next line; true when nobody has to see it now.
+  /// Takes the next line; true when it is not to be shown now.
   bool hold(std::string_view line);
-  /// Listens no longer: the workers are there, or the launcher has ended. Returns the lines that
+  /// Stops reading: the workers have started, or the launcher has ended. Returns the lines that
   /// were held back without reason, none after a refusal.
   std::vector<std::string> stop();
   const std::optional<Error>& refusal() const { return refusal_; }
@@ -32,7 +32,7 @@ class RefusalListener {
  private:
   std::string what_;
   bool listening_ = true;
-  bool in_frame_ = false;  ///< between two of the lines that frame what mpirun has to say
+  bool in_frame_ = false;  ///< between two of the lines that frame a message of mpirun
   std::vector<std::string> held_;
   std::optional<Error> refusal_;
 };

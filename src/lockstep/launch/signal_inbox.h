@@ -4,14 +4,14 @@
 
 #include <vector>
 
-#include "lockstep/launch/file_descriptor.h"
+#include "lockstep/base/file_descriptor.h"
 
 namespace lockstep::launch {
 
-/// Turns the signals that ask this process to stop (SIGINT, SIGTERM, SIGHUP) and those that tell of
-/// children's ends into something to poll. They are blocked while it lives and have their former
-/// effect afterwards. Signals that whoever started the process chose to ignore stay ignored. One at
-/// a time, in a program whose threads start later.
+/// Turns the signals that request this process to stop (SIGINT, SIGTERM, SIGHUP), and those about
+/// the end of children, into something to poll. They are blocked while it lives and have their
+/// former effect afterwards. Signals that were ignored when the process started stay ignored. One
+/// at a time, in a program whose threads start later.
 class SignalInbox {
  public:
   SignalInbox();
@@ -21,7 +21,7 @@ class SignalInbox {
 
   /// Readable when a signal came.
   int fd() const { return fd_.get(); }
-  /// How many requests to stop came since the last call; children's ends are only taken off.
+  /// The number of requests to stop since the last call; signals about children are discarded.
   int take_stop_requests();
   /// Whether one of those taken was SIGHUP: the terminal is gone.
   bool hung_up() const { return hung_up_; }

@@ -14,9 +14,12 @@
 #include "lockstep/base/error.h"
 #include "lockstep/launch/line_buffer.h"
 #include "lockstep/launch/refusal.h"
+#include "lockstep/record/worker_environment.h"
 
 namespace lockstep::launch {
 namespace {
+
+namespace environment = record::worker_environment;
 
 constexpr std::size_t kLongestOutputLine = 64 * 1024;
 constexpr std::size_t kLongestEventLine = 64 * 1024 * 1024;
@@ -67,7 +70,7 @@ class Worker {
     });
   }
 
-  /// Notices the end of the process and takes what it left in its pipes.
+  /// Detects the end of the process and reads what it left in its pipes.
   void check_end(GroupObserver& observer) {
     if (!running()) return;
     const auto status = process_.poll();
@@ -87,13 +90,13 @@ class Worker {
 
   void ask_to_stop() const { process_.ask_to_stop(); }
 
-  /// Kills it if it has sent signs of life and then none since `since`: it hangs, and does not hear
-  /// gentler signals.
-  void judge_silence(Nanoseconds since, Seconds limit) {
+  /// Kills it if it sent heartbeats and then none since `since`: it hangs, and a gentler signal
+  /// would have no effect.
+  void check_heartbeat(Nanoseconds since, Seconds limit) {
     if (!running() || !beats_ || heard_at_ > since || outcome_.told_to_end) return;
-    blame({outcome_.rank, "worker",
-           fmt::format("it hangs: nothing was heard of it for {}", format_seconds(limit)),
-           "see whether it was stopped (SIGSTOP) or stuck in a disk or a driver"});
+    record_failure({outcome_.rank, "worker",
+                    fmt::format("it hangs: no heartbeat for {}", format_seconds(limit)),
+                    "check whether it was stopped (SIGSTOP) or is blocked by a disk or a driver"});
     process_.signal(SIGKILL);
   }
 
@@ -115,10 +118,10 @@ class Worker {
     events_ = FileDescriptor(ends[0]);
     const FileDescriptor write_end(ends[1]);
     ::fcntl(events_.get(), F_SETFL, O_NONBLOCK);
-    // A worker must not stand still while a slow disk keeps the reader busy.
+    // A worker must not block while a slow disk delays the reader.
     ::fcntl(write_end.get(), F_SETPIPE_SZ, kEventPipeBytes);
     spec.inherited.push_back(write_end.get());
-    spec.environment.push_back(fmt::format("LOCKSTEP_EVENT_FD={}", write_end.get()));
+    spec.environment.push_back(fmt::format("{}={}", environment::kEventPipe, write_end.get()));
     return ChildProcess::start(spec);
   }
 
@@ -150,7 +153,7 @@ class Worker {
 
   void show(std::string_view line, GroupObserver& observer) {
     if (refusals_ && refusals_->hold(line)) {
-      // Some only wait in a queue then, for ever.
+      // Some only wait in a queue then, forever.
       if (refusals_->refusal() && !outcome_.refusal) process_.signal(SIGTERM);
       outcome_.refusal = refusals_->refusal();
       return;
@@ -172,8 +175,9 @@ class Worker {
     try {
       event = record::from_line(std::string(line));
     } catch (const Error& problem) {
-      blame({outcome_.rank, "worker", fmt::format("it sent a bad record: {}", problem.what()), ""});
-      end(SIGTERM);  // it does not know that it failed
+      record_failure(
+          {outcome_.rank, "worker", fmt::format("it sent a bad record: {}", problem.what()), ""});
+      end(SIGTERM);  // it has not detected the failure itself
       return;
     }
     heard_at_ = clock_.monotonic();
@@ -181,13 +185,13 @@ class Worker {
     if (!event) return;
     if (auto* error = std::get_if<record::WorkerError>(&*event)) {
       if (!events_in_output_) error->rank = outcome_.rank;
-      blame(*error);
+      record_failure(*error);
     }
     if (std::holds_alternative<record::RunEnded>(*event)) outcome_.closed_record = true;
     observer.on_event(outcome_.rank, *event);
   }
 
-  void blame(const record::WorkerError& error) {
+  void record_failure(const record::WorkerError& error) {
     if (outcome_.error || outcome_.told_to_end) return;
     outcome_.error = error;
     outcome_.error_at = clock_.monotonic();
@@ -199,7 +203,7 @@ class Worker {
   const Clock& clock_;
   WorkerOutcome outcome_;
   std::optional<RefusalListener> refusals_;
-  bool beats_ = false;  ///< it sends signs of life
+  bool beats_ = false;  ///< it sends heartbeats
   Nanoseconds heard_at_ = 0;
   LineBuffer output_lines_{events_in_output_ ? kLongestEventLine : kLongestOutputLine};
   LineBuffer error_lines_{kLongestOutputLine};
@@ -207,7 +211,7 @@ class Worker {
   std::deque<std::string> kept_;
 };
 
-/// The poll loop and the decisions when to end whom.
+/// The poll loop, and the decisions when to end which worker.
 class Group {
  public:
   Group(std::vector<ProcessSpec> specs, GroupObserver& observer, SignalInbox& signals,
@@ -221,13 +225,13 @@ class Group {
 
   GroupOutcome run() {
     while (any_running()) {
-      wait_for_news();
+      poll_once();
       handle_stop_requests(signals_.take_stop_requests());
       for (Worker& worker : workers_) {
         worker.read(observer_);
         worker.check_end(observer_);
       }
-      judge_silence();
+      check_heartbeats();
       decide();
     }
     GroupOutcome outcome;
@@ -249,17 +253,17 @@ class Group {
     return list;
   }
 
-  /// What was not heard while this process itself was stopped is nobody's silence.
-  void judge_silence() {
+  /// Heartbeats that arrived while this process itself was stopped count as received.
+  void check_heartbeats() {
     const Nanoseconds now = clock_.monotonic();
     const Nanoseconds limit = nanoseconds(limits_.silence);
-    if (now - looked_at_ > limit / 2) deaf_until_ = now;
+    if (now - looked_at_ > limit / 2) stopped_until_ = now;
     looked_at_ = now;
-    if (now - deaf_until_ < limit) return;
-    for (Worker& worker : workers_) worker.judge_silence(now - limit, limits_.silence);
+    if (now - stopped_until_ < limit) return;
+    for (Worker& worker : workers_) worker.check_heartbeat(now - limit, limits_.silence);
   }
 
-  void wait_for_news() {
+  void poll_once() {
     wanted_.assign(1, {signals_.fd(), POLLIN, 0});
     for (Worker& worker : workers_) worker.add_descriptors(wanted_);
     ::poll(wanted_.data(), wanted_.size(), kPollMs);
@@ -302,13 +306,13 @@ class Group {
     const std::vector<WorkerOutcome> state = outcomes();
     const bool stopping = stop_requests_ > 0;
     if (auto failure = first_cause(state, stopping)) {
-      if (failure->symptom && !complaint_at_) complaint_at_ = now;
+      if (failure->symptom && !symptom_at_) symptom_at_ = now;
       const bool wait_for_cause =
-          failure->symptom && any_running() && now < *complaint_at_ + nanoseconds(limits_.cause);
+          failure->symptom && any_running() && now < *symptom_at_ + nanoseconds(limits_.cause);
       if (wait_for_cause) return;
       // When the user asked for the end, ranks that stop one after the other miss each other.
       const bool expected = failure->symptom && stopping;
-      // The worker that failed ends by itself, with its last words.
+      // The worker that failed ends by itself, after its last output.
       begin_end(now, failure->rank);
       if (!expected) failure_ = std::move(failure);
       return;
@@ -316,7 +320,7 @@ class Group {
     check_leaving(state, now);
   }
 
-  /// After RunEnded every worker has nothing left to do but to exit.
+  /// After RunEnded the only thing left for a worker is to exit.
   void check_leaving(const std::vector<WorkerOutcome>& state, Nanoseconds now) {
     const bool over =
         std::any_of(state.begin(), state.end(), [](const auto& w) { return w.closed_record; });
@@ -349,12 +353,12 @@ class Group {
   std::optional<Failure> failure_;
   int stop_requests_ = 0;
   bool killed_by_user_ = false;
-  std::optional<Nanoseconds> complaint_at_;
+  std::optional<Nanoseconds> symptom_at_;
   std::optional<Nanoseconds> kill_at_;
   std::optional<Nanoseconds> leave_by_;
   std::optional<Nanoseconds> stop_by_;
   Nanoseconds looked_at_ = 0;
-  Nanoseconds deaf_until_ = 0;  ///< or the start
+  Nanoseconds stopped_until_ = 0;  ///< or the start
 };
 
 }  // namespace

@@ -13,15 +13,15 @@
 
 namespace lockstep::launch {
 
-/// Who listens to a group of workers. Called on the thread that runs the group; what it throws ends
-/// the group at once and passes through.
+/// Receives the events and output of a group of workers. Called on the thread that runs the group;
+/// what it throws ends the group at once and passes through.
 class GroupObserver {
  public:
   virtual ~GroupObserver() = default;
   virtual void on_event(int rank, const record::Event& event) = 0;
-  /// A line a worker wrote to stdout or stderr, without its end.
+  /// A line that a worker wrote to stdout or stderr, without its line break.
   virtual void on_output(int rank, std::string_view line) = 0;
-  /// The user asked for the end: `killing` is false the first time, when workers may still finish
+  /// The user requested the end: `killing` is false the first time, when workers may still finish
   /// their step, and true when they are killed.
   virtual void on_stop(bool killing) = 0;
 };
@@ -29,10 +29,10 @@ class GroupObserver {
 /// Longest waits; nothing here limits how long a healthy run takes.
 struct GroupLimits {
   Seconds end{5};       ///< from SIGTERM to SIGKILL, once one worker failed
-  Seconds cause{2};     ///< for the cause, once a worker complained about a peer
+  Seconds cause{2};     ///< for the cause, once a worker reported the loss of a peer
   Seconds leave{30};    ///< for workers to end after the run was over
-  Seconds stop{120};    ///< for workers to end after the user asked for it
-  Seconds silence{10};  ///< a worker that beats and then is not heard of for that long has hung
+  Seconds stop{120};    ///< for workers to end after the user requested it
+  Seconds silence{10};  ///< a worker that sent heartbeats and then none for that long has hung
 };
 
 struct GroupOutcome {
@@ -44,7 +44,7 @@ struct GroupOutcome {
 /// Starts one process for each of `specs` (rank = index) and blocks until all have ended. Each gets
 /// LOCKSTEP_EVENT_FD, the write end of a pipe for record lines, unless these come on its output.
 /// When one fails, the others are ended too. A request to stop from `signals` is passed on as
-/// SIGINT, a second one kills. Memory stays bounded whatever workers write. Throws kEnvironment
+/// SIGINT, a second one kills. Memory is bounded however much workers write. Throws kEnvironment
 /// when a process cannot be started.
 GroupOutcome run_group(std::vector<ProcessSpec> specs, GroupObserver& observer,
                        SignalInbox& signals, const Clock& clock, const GroupLimits& limits = {});

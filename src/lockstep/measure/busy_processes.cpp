@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "123 (a name) S 1 ..." with user and system ticks as fields 14 and 15. The name may hold
+/// "123 (a name) S 1 ..." with user and system ticks as fields 14 and 15. The name may contain
 /// anything, brackets and blanks among it, so fields count from its last bracket.
 bool parse_stat(const std::string& text, double ticks_per_s, ProcessTimes::Entry& entry) {
   const std::size_t open = text.find('(');

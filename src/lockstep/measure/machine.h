@@ -12,7 +12,8 @@ namespace lockstep::measure {
 
 /// The processors as the kernel describes them.
 struct CpuFacts {
-  std::string vendor;  ///< "AuthenticAMD", "GenuineIntel", ...; empty where the kernel does not say
+  std::string
+      vendor;  ///< "AuthenticAMD", "GenuineIntel", ...; empty where the kernel does not report it
   std::string model;
   std::vector<std::string> flags;
   bool smt = false;  ///< two hardware threads share a core

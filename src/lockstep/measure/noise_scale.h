@@ -8,8 +8,8 @@
 namespace lockstep::measure {
 
 /// Smoothed gradient noise scale, B_simple = tr(Sigma) / |G|^2 in examples (McCandlish et al. 2018,
-/// appendix A.1): how noisy the gradient of one example is beside the true one. Batches far below
-/// it average noise away in proportion to their size; beyond it larger ones pay little.
+/// appendix A.1): how noisy the gradient of one example is compared with the true one. Batches far
+/// below it average noise away in proportion to their size; above it larger ones gain little.
 ///
 /// Each step gives two squared norms of gradient means, over few and over many examples. Since
 /// E|G_B|^2 = |G|^2 + tr(Sigma) / B, two equations give unbiased estimates of both unknowns; as the
@@ -26,7 +26,7 @@ class NoiseScale {
   struct Estimate {
     double value = 0;
     /// Fieller's interval for a ratio of means: covers the ratio with 95 % probability. Without
-    /// `high` where the gradient itself does not stand out of its noise.
+    /// `high` where the gradient cannot be distinguished from its noise.
     double low = 0;
     std::optional<double> high;
   };

@@ -19,8 +19,8 @@ class Nvml {
   /// Nothing where there is no such library or it finds no driver.
   static std::optional<Nvml> open(const std::string& library = "libnvidia-ml.so.1");
 
-  /// Nothing for a GPU that does not exist or does not tell. Does not block for longer than a
-  /// millisecond or two.
+  /// Nothing for a GPU that does not exist or does not report them. Does not block for longer than
+  /// a millisecond or two.
   std::optional<GpuUsage> read(int index) const;
 
  private:

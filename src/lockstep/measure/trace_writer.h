@@ -17,10 +17,10 @@ struct BucketMark {
   std::int64_t handed_over_ns = 0;
 };
 
-/// Writes a trace in the Chrome format, which Perfetto and chrome://tracing open: a process a rank,
-/// its phases on one track, the hand-over of its gradient buckets as instants. The file is complete
-/// after finish(), and readable by Perfetto even if that never came. Stops taking steps at
-/// `size_limit` bytes and says so in the trace.
+/// Writes a trace in the Chrome format, which Perfetto and chrome://tracing open: one process per
+/// rank, its phases on one track, the hand-over of its gradient buckets as instants. The file is
+/// complete after finish(), and readable by Perfetto even if that never came. Stops taking steps at
+/// `size_limit` bytes and records that in the trace.
 class TraceWriter {
  public:
   /// Throws kData when the file cannot be written.

@@ -20,7 +20,7 @@ struct ProcessUsage {
   std::int64_t resident_bytes = 0;
 };
 
-/// Resident bytes are 0 where /proc does not tell.
+/// Resident bytes are 0 where /proc does not report them.
 ProcessUsage read_process_usage();
 
 /// Keeps a bounded number of samples however many are added: once there are too many, neighbours
@@ -39,7 +39,7 @@ class UtilisationLog {
 };
 
 /// Samples this process, and its GPU where it has one, from a thread of its own: one reading of two
-/// counters each interval, which costs nothing beside the steps.
+/// counters each interval, which costs a negligible part of a step.
 class UtilisationSampler {
  public:
   /// At most this many samples between two calls of take().

@@ -28,7 +28,7 @@ nn::BatchNorm2d make_norm(std::int64_t channels, std::optional<double> momentum 
   return norm;
 }
 
-/// What the fused functions stand for, from ATen's parts.
+/// What the fused functions compute, from ATen's parts.
 Tensor separately(nn::BatchNorm2d norm, const Tensor& input, const Tensor& residual, bool relu) {
   auto output = norm(input);
   if (residual.defined()) output = output + residual;

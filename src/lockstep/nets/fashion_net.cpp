@@ -15,7 +15,8 @@ FashionNet::FashionNet() {
 
 torch::Tensor FashionNet::forward(const torch::Tensor& images) {
   // Channels last throughout: convolution and pooling are vectors over channels, and nothing has to
-  // be reordered. One channel is the same bytes either way, so the input is only told so.
+  // be reordered. One channel is the same bytes either way, so only the strides of the input
+  // change.
   auto x = images.as_strided(images.sizes(), {28 * 28, 1, 28, 1});
   x = relu_max_pool(conv1_(x));
   x = relu_max_pool(conv2_(x));

@@ -8,7 +8,7 @@ namespace nn = torch::nn;
 
 namespace {
 
-/// A sequence that may stand inside another one.
+/// A sequence that may be part of another one.
 class ChainImpl : public nn::SequentialImpl {
  public:
   using SequentialImpl::SequentialImpl;

@@ -6,10 +6,10 @@
 
 namespace lockstep::nets {
 
-/// A network as the trainer sees it: images in, scores out, parameters that LibTorch knows.
+/// A network as the trainer sees it: images in, scores out, parameters registered with LibTorch.
 class Network : public torch::nn::Module {
  public:
-  /// `images` is N x C x H x W floats; the result has a row an image.
+  /// `images` is N x C x H x W floats; the result has one row per image.
   virtual torch::Tensor forward(const torch::Tensor& images) = 0;
 
   /// Trainable parameters, counted once.

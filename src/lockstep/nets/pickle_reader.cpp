@@ -25,7 +25,7 @@ torch::Dtype type_of_storage(const std::string& name) {
       {"torch.ByteStorage", torch::kByte},   {"torch.BoolStorage", torch::kBool}};
   const auto found = kTypes.find(name);
   if (found == kTypes.end()) {
-    throw Error(ErrorKind::kData, fmt::format("it holds a tensor of an unknown kind, {}", name));
+    throw Error(ErrorKind::kData, fmt::format("it contains a tensor of an unknown kind, {}", name));
   }
   return found->second;
 }

@@ -15,7 +15,7 @@ namespace lockstep::nets {
 
 struct PickledValue;
 
-/// What a pickle in a file of torch.save can hold, as far as it matters here.
+/// What a pickle in a file of torch.save can contain, as far as it matters here.
 struct PickledList {
   std::vector<PickledValue> items;
 };
@@ -37,7 +37,7 @@ struct PickledValue : std::variant<std::monostate, bool, std::int64_t, double, s
   using variant::variant;
 };
 
-/// Reads a pickle without running what it names: it knows tensors, dictionaries, lists and plain
+/// Reads a pickle without running what it names: it reads tensors, dictionaries, lists and plain
 /// values; any other object becomes a PickledObject. LibTorch's own reader is not used because it
 /// ends the process on an OrderedDict (1.13), which is what `state_dict()` returns.
 ///

@@ -10,7 +10,7 @@ namespace lockstep::nets {
 class PilotNet final : public Network {
  public:
   PilotNet();
-  /// One value an image: N x 1.
+  /// One value per image: N x 1.
   torch::Tensor forward(const torch::Tensor& images) override;
 
  private:

@@ -6,7 +6,7 @@ namespace lockstep::nets {
 namespace {
 
 // Eight channels at a time, in the compiler's own vector types: written as a scalar loop, the bytes
-// of `choice` make the compiler want 32 channels before it vectorises at all.
+// of `choice` make the compiler vectorise only from 32 channels on.
 using Floats = float __attribute__((vector_size(32), aligned(4), may_alias));
 using Ints = std::int32_t __attribute__((vector_size(32)));
 using Choices = std::uint8_t __attribute__((vector_size(8), aligned(1), may_alias));

@@ -14,7 +14,7 @@ namespace {
 
 torch::jit::Module load_script(const std::string& path) {
   if (kind_of_model_file(path) != ModelFileKind::kTorchScript) {
-    throw Error(ErrorKind::kData, fmt::format("{}: holds tensors but no code", path),
+    throw Error(ErrorKind::kData, fmt::format("{}: contains tensors but no code", path),
                 "write it with torch.jit.script(model).save(FILE) or torch.jit.trace");
   }
   try {
@@ -29,7 +29,7 @@ torch::jit::Module load_script(const std::string& path) {
   }
 }
 
-/// TorchScript tells where in the code it failed, over many lines; the last one says why.
+/// TorchScript reports the place in the code over many lines; the last one is the reason.
 std::string last_line(const std::string& text) {
   const std::size_t end = text.find_last_not_of(" \n");
   if (end == std::string::npos) return text;
@@ -38,7 +38,7 @@ std::string last_line(const std::string& text) {
   return text.substr(begin, end + 1 - begin);
 }
 
-/// The same tree as the script's, of the same tensors. One that stands in two places is named once.
+/// The same tree as the script's, of the same tensors. A tensor in two places is named once.
 class Mirror : public torch::nn::Module {
  public:
   Mirror(const torch::jit::Module& script, std::set<const void*>& seen) {

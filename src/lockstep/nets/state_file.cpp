@@ -90,7 +90,7 @@ State to_state(const PickledDict& dict) {
 
 ModelFileKind kind_of_model_file(const std::string& path) {
   return with_archive(path, [&](PyTorchStreamReader& archive) {
-    if (!archive.hasRecord("data.pkl")) throw Error(ErrorKind::kData, "holds no data.pkl");
+    if (!archive.hasRecord("data.pkl")) throw Error(ErrorKind::kData, "contains no data.pkl");
     for (const auto& name : archive.getAllRecords()) {
       if (name.starts_with("code/")) return ModelFileKind::kTorchScript;
     }
@@ -108,7 +108,7 @@ State read_state_file(const std::string& path) {
     };
     const auto value = read_pickle({static_cast<const std::uint8_t*>(data.get()), size}, storage);
     const auto* dict = dictionary_of_tensors(value);
-    if (!dict) throw Error(ErrorKind::kData, "holds no dictionary of tensors", kHowToSave);
+    if (!dict) throw Error(ErrorKind::kData, "contains no dictionary of tensors", kHowToSave);
     return to_state(*dict);
   });
 }

@@ -19,7 +19,7 @@ enum class ModelFileKind {
   kTorchScript,  ///< of torch.jit.save
 };
 
-/// What a file written by PyTorch holds. Throws kData, with what to do, for a file that is missing,
+/// Content of a file written by PyTorch. Throws kData, with what to do, for a file that is missing,
 /// damaged, or in the format from before PyTorch 1.6.
 ModelFileKind kind_of_model_file(const std::string& path);
 

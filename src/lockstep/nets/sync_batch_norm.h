@@ -10,7 +10,7 @@
 
 namespace lockstep::nets {
 
-/// Turns the moments of a rank's own `rows` values a channel into those of all ranks' values, and
+/// Turns the moments of a rank's own `rows` values per channel into those of all ranks' values, and
 /// returns how many those are. Variances are biased.
 std::int64_t combine_moments(MomentExchange& exchange, std::int64_t rows, std::span<float> mean,
                              std::span<float> variance);

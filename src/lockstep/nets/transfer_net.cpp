@@ -60,7 +60,7 @@ TransferNet::TransferNet(const std::string& backbone, BackboneMode mode, int cla
     const auto kind = recognise(state);
     if (kind.empty()) {
       throw Error(ErrorKind::kData,
-                  fmt::format("{}: holds the weights of neither VGG16 nor MobileNetV2", backbone),
+                  fmt::format("{}: has the weights of neither VGG16 nor MobileNetV2", backbone),
                   "save the network as TorchScript: torch.jit.script(model).save(FILE)");
     }
     add_features(kind);

@@ -15,7 +15,7 @@ enum class BackboneMode {
 };
 
 /// A backbone that turns images into features, their average over the image where they have a
-/// height and a width, and a linear head with a score a class.
+/// height and a width, and a linear head with one score per class.
 ///
 /// Parameters of VGG16 and MobileNetV2 are called "features.*" as in torchvision, those of another
 /// TorchScript module "script.*"; those of the head "head.*". The head comes last.

@@ -6,32 +6,12 @@
 
 namespace lockstep::record {
 
-template <class Visitor, class Options>
-static void visit_options(Visitor&& field, Options& options) {
-  field("validation", options.validation);
-  field("strict", options.strict);
-  field("image_size", options.image_size);
-  field("classes", options.classes);
-  field("rotate", options.rotate);
-  field("zoom", options.zoom);
-  field("shift_x", options.shift_x);
-  field("shift_y", options.shift_y);
-  field("flip", options.flip);
-  field("backbone", options.backbone);
-  field("fine_tune", options.fine_tune);
-  field("backbone_rate", options.backbone_rate);
-  field("model", options.model);
-  field("loss", options.loss);
-  field("save", options.save);
-  field("samples", options.samples);
-}
-
 void to_json(nlohmann::json& json, const RecipeOptions& options) {
-  visit_options(FieldWriter{json}, options);
+  visit_fields(FieldWriter{json}, options);
 }
 
 void from_json(const nlohmann::json& json, RecipeOptions& options) {
-  visit_options(FieldReader{json}, options);
+  visit_fields(FieldReader{json}, options);
 }
 
 std::vector<std::string> fields_given(const RecipeOptions& options) {

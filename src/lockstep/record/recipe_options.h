@@ -1,12 +1,14 @@
 #pragma once
 
+#include <concepts>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace lockstep::record {
 
-/// What only some recipes ask for. Amounts below 0 and empty texts leave it to the recipe.
+/// Options of some recipes only. Numbers below 0 and empty texts mean the default of the recipe.
 struct RecipeOptions {
   double validation = -1;  ///< part of a folder without val/ that is held back
   bool strict = false;     ///< a file that cannot be used is an error, not skipped
@@ -28,6 +30,28 @@ struct RecipeOptions {
   std::string save;     ///< where the trained module goes after each epoch
   std::string samples;  ///< folder for the sample sheets of a GAN; empty = none
 };
+
+/// Calls field(name, value) for each field: the names of the stored JSON.
+template <class Visitor, class Options>
+requires std::same_as<std::remove_const_t<Options>, RecipeOptions>
+void visit_fields(Visitor&& field, Options& options) {
+  field("validation", options.validation);
+  field("strict", options.strict);
+  field("image_size", options.image_size);
+  field("classes", options.classes);
+  field("rotate", options.rotate);
+  field("zoom", options.zoom);
+  field("shift_x", options.shift_x);
+  field("shift_y", options.shift_y);
+  field("flip", options.flip);
+  field("backbone", options.backbone);
+  field("fine_tune", options.fine_tune);
+  field("backbone_rate", options.backbone_rate);
+  field("model", options.model);
+  field("loss", options.loss);
+  field("save", options.save);
+  field("samples", options.samples);
+}
 
 void to_json(nlohmann::json& json, const RecipeOptions& options);
 /// Absent fields keep their defaults.

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "lockstep/record/choices.h"
 #include "lockstep/record/recipe_options.h"
 
 namespace lockstep::record {
@@ -31,27 +35,28 @@ struct RunSpec {
   std::int64_t batch_per_worker = 128;  ///< b; 0 = the recipe's own
   int accumulate = 1;                   ///< A
   int epochs = 1;
-  std::int64_t max_steps = 0;        ///< stop after that many optimizer steps in all; 0 = no limit
-  std::string strategy = "overlap";  ///< "overlap", "blocking", "central" or "local"
-  std::int64_t average_every = 0;    ///< H of "local", steps; 0 = once an epoch
-  std::string wire = "fp32";         ///< of gradients: "fp32", "fp16" or "bf16"
-  std::string backend = "auto";      ///< resolved to "shm", "tcp", "gloo", ... by rank 0
-  bool sync_batch_norm = false;      ///< moments over the global batch instead of the worker's own
-  bool amp = false;                  ///< forward and backward in 16 bits where that is safe; CUDA
+  std::int64_t max_steps = 0;  ///< stop after that many optimizer steps in all; 0 = no limit
+  std::optional<Strategy> strategy = Strategy::kOverlap;  ///< none for other programs
+  std::int64_t average_every = 0;  ///< H of Strategy::kLocal, steps; 0 = once per epoch
+  Wire wire = Wire::kFloat;        ///< of gradients
+  std::string backend = "auto";    ///< resolved to "shm", "gloo", ... by rank 0
+  bool sync_batch_norm = false;    ///< moments over the global batch instead of the worker's own
+  bool amp = false;                ///< forward and backward in 16 bits where that is safe; CUDA
 
-  std::string optimizer;          ///< "" = the recipe's own
-  double learning_rate = 0;       ///< before lr_scale; 0 = the recipe's own
-  double momentum = -1;           ///< negative = the recipe's own
-  double weight_decay = -1;       ///< negative = the recipe's own
-  double beta1 = -1;              ///< negative = the recipe's own
-  double beta2 = -1;              ///< negative = the recipe's own
-  std::string schedule;           ///< "" = the recipe's own
-  double warmup_epochs = -1;      ///< negative = the recipe's own
-  std::vector<int> lr_steps;      ///< of "step": epochs after which the rate falls
-  double lr_gamma = 0.1;          ///< of "step" and "plateau": what the rate is then multiplied by
-  int patience = 3;               ///< of "plateau": epochs without a better validation loss
-  std::string lr_scale = "none";  ///< "linear", "sqrt" or "none": with global batch / base_batch
-  std::int64_t base_batch = 0;    ///< global batch the rate is meant for; 0 = the recipe's own
+  std::optional<Optimizer> optimizer;     ///< none = the recipe's own
+  std::string program_optimizer;          ///< of another program, by its own name: "SGD"
+  double learning_rate = 0;               ///< before lr_scale; 0 = the recipe's own
+  double momentum = -1;                   ///< negative = the recipe's own
+  double weight_decay = -1;               ///< negative = the recipe's own
+  double beta1 = -1;                      ///< negative = the recipe's own
+  double beta2 = -1;                      ///< negative = the recipe's own
+  std::optional<ScheduleShape> schedule;  ///< none = the recipe's own
+  double warmup_epochs = -1;              ///< negative = the recipe's own
+  std::vector<int> lr_steps;              ///< of kStep: epochs after which the rate falls
+  double lr_gamma = 0.1;  ///< of kStep and kPlateau: what the rate is then multiplied by
+  int patience = 3;       ///< of kPlateau: epochs without a better validation loss
+  RateScaling lr_scale = RateScaling::kNone;  ///< with global batch / base_batch
+  std::int64_t base_batch = 0;      ///< global batch the rate is meant for; 0 = the recipe's own
   double scaled_learning_rate = 0;  ///< after lr_scale, before warm-up and schedule
   std::uint64_t bucket_bytes = 0;   ///< 0 = measured default of the engine
   std::uint64_t seed = 1;
@@ -66,6 +71,63 @@ struct RunSpec {
   /// B = N b A.
   std::int64_t global_batch() const { return workers * batch_per_worker * accumulate; }
 };
+
+/// Calls field(name, value) for each field: the names of the stored JSON.
+template <class Visitor, class Data>
+requires std::same_as<std::remove_const_t<Data>, DataFacts>
+void visit_fields(Visitor&& field, Data& data) {
+  field("name", data.name);
+  field("path", data.path);
+  field("synthetic", data.synthetic);
+  field("train_examples", data.train_examples);
+  field("val_examples", data.val_examples);
+  field("skipped", data.skipped);
+}
+
+template <class Visitor, class Spec>
+requires std::same_as<std::remove_const_t<Spec>, RunSpec>
+void visit_fields(Visitor&& field, Spec& spec) {
+  field("recipe", spec.recipe);
+  field("data", spec.data);
+  field("device", spec.device);
+  field("nodes", spec.nodes);
+  field("workers", spec.workers);
+  field("threads_per_worker", spec.threads_per_worker);
+  field("batch_per_worker", spec.batch_per_worker);
+  field("accumulate", spec.accumulate);
+  field("epochs", spec.epochs);
+  field("max_steps", spec.max_steps);
+  field("strategy", spec.strategy);
+  field("average_every", spec.average_every);
+  field("wire", spec.wire);
+  field("backend", spec.backend);
+  field("sync_batch_norm", spec.sync_batch_norm);
+  field("amp", spec.amp);
+  field("optimizer", spec.optimizer);
+  field("program_optimizer", spec.program_optimizer);
+  field("learning_rate", spec.learning_rate);
+  field("momentum", spec.momentum);
+  field("weight_decay", spec.weight_decay);
+  field("beta1", spec.beta1);
+  field("beta2", spec.beta2);
+  field("schedule", spec.schedule);
+  field("warmup_epochs", spec.warmup_epochs);
+  field("lr_steps", spec.lr_steps);
+  field("lr_gamma", spec.lr_gamma);
+  field("patience", spec.patience);
+  field("lr_scale", spec.lr_scale);
+  field("base_batch", spec.base_batch);
+  field("scaled_learning_rate", spec.scaled_learning_rate);
+  field("bucket_bytes", spec.bucket_bytes);
+  field("seed", spec.seed);
+  field("augment", spec.augment);
+  field("oversubscribed", spec.oversubscribed);
+  field("parameters", spec.parameters);
+  field("command", spec.command);
+  field("launcher", spec.launcher);
+  field("queue_wait_s", spec.queue_wait_s);
+  field("options", spec.options);
+}
 
 void to_json(nlohmann::json& json, const DataFacts& data);
 void from_json(const nlohmann::json& json, DataFacts& data);

@@ -7,25 +7,25 @@
 
 namespace lockstep::record {
 
-/// What a user asks of one training run: the RunSpec, and what does not change the result but the
-/// way there. The same on every rank.
+/// What a user asks of one training run: the RunSpec, and settings that do not change the result.
+/// The same on every rank.
 struct TrainRequest {
   RunSpec spec;
 
   std::string checkpoint_dir;  ///< empty = none are written
-  bool resume = false;         ///< go on from the newest whole checkpoint in checkpoint_dir
-  /// Optimizer steps between checkpoints besides the one at each epoch's end; 0 = only those.
+  bool resume = false;         ///< continue from the newest whole checkpoint in checkpoint_dir
+  /// Optimizer steps between checkpoints, besides the one after each epoch; 0 = only those.
   std::int64_t checkpoint_every = 0;
 
   std::string trace_path;    ///< Chrome/Perfetto trace of all ranks; empty = none
-  bool keep_going = false;   ///< go on after a loss that is not finite
+  bool keep_going = false;   ///< continue after a loss that is not finite
   bool validate = true;      ///< evaluate on the validation set after each epoch
   bool check_ranks = false;  ///< compare parameter checksums of all ranks after every step
   bool record_steps = true;  ///< keep a StepTimes for every step
   double timeout_s = 60;     ///< longest wait for another rank
-  double heartbeat_s = 10;   ///< a rank that was not heard of for that long has hung
+  double heartbeat_s = 10;   ///< a rank without one for that long has hung
   std::string interface;     ///< network for gradients: a name or an address; empty = chosen
-  /// What the workers of one host may use together; each is limited to its share. 0 = no limit.
+  /// Limit of all workers of one host together; each is limited to its share. 0 = no limit.
   std::uint64_t memory_bytes = 0;
   int loader_threads = 1;  ///< prefetch threads per worker; 0 = load on the training thread
 };

@@ -68,31 +68,33 @@ std::string flags(const record::RunSpec& spec) {
 }
 
 std::string exchange(const record::RunSpec& spec) {
-  std::string text = fmt::format("{} over {}", spec.strategy, spec.backend);
-  if (spec.strategy == "local") {
+  std::string text = fmt::format("{} over {}", record::name_of(spec.strategy), spec.backend);
+  if (spec.strategy == record::Strategy::kLocal) {
     return text + (spec.average_every > 0
                        ? fmt::format(", weights averaged every {} steps", spec.average_every)
                        : ", weights averaged each epoch");
   }
   text += fmt::format(", buckets of {}", format_bytes({spec.bucket_bytes}));
-  return spec.wire == "fp32" ? text : text + " as " + spec.wire;
+  if (spec.wire != record::Wire::kFloat) text += fmt::format(" as {}", record::name_of(spec.wire));
+  return text;
 }
 
 /// What the optimizer was told, without what it does not use.
 std::string optimizer_text(const record::RunSpec& spec) {
-  std::string text = fmt::format("{}, learning rate {}", spec.optimizer, spec.learning_rate);
-  if (spec.lr_scale != "none") {
+  std::string text =
+      fmt::format("{}, learning rate {}", record::name_of(spec.optimizer), spec.learning_rate);
+  if (spec.lr_scale != record::RateScaling::kNone) {
     text += fmt::format(", scaled to {:.6g} ({} with B = {} / {})", spec.scaled_learning_rate,
-                        spec.lr_scale, spec.global_batch(), spec.base_batch);
+                        record::name_of(spec.lr_scale), spec.global_batch(), spec.base_batch);
   }
-  const bool adam = spec.optimizer.starts_with("adam") || spec.optimizer == "lamb";
-  if (adam && spec.beta1 >= 0) {
+  const bool betas = spec.optimizer && record::facts_of(*spec.optimizer).uses_betas;
+  if (betas && spec.beta1 >= 0) {
     text += fmt::format(", betas {}, {}", spec.beta1, spec.beta2);
-  } else if (!adam) {
+  } else if (!betas) {
     text += fmt::format(", momentum {}", spec.momentum);
   }
   text += fmt::format(", weight decay {}", spec.weight_decay);
-  if (!spec.schedule.empty()) text += ", schedule " + spec.schedule;
+  if (spec.schedule) text += fmt::format(", schedule {}", record::name_of(spec.schedule));
   if (spec.warmup_epochs > 0)
     text += fmt::format(" after {:.4g} epochs of warm-up", spec.warmup_epochs);
   return text;
@@ -140,8 +142,8 @@ Table runs_table(std::span<const store::RunSummary> runs) {
     const Cell speed = rate(mean_rate(run));
     table.rows.push_back(
         {count(run.id), recipe_label(run.spec), known(run.spec.workers),
-         known(run.spec.batch_per_worker), known(run.spec.global_batch()), run.spec.strategy,
-         epochs_done(run),
+         known(run.spec.batch_per_worker), known(run.spec.global_batch()),
+         std::string(record::name_of(run.spec.strategy)), epochs_done(run),
          run.spec.oversubscribed && speed.number ? Cell(speed.text + "*", *speed.number) : speed,
          decimal(run.last_val_accuracy, 4), std::string(store::state_name(run.state)),
          wall_time(run.started_wall_ns), duration(run.total_s)});
@@ -161,7 +163,7 @@ Table run_facts_table(const store::StoredRun& run) {
     if (!value.empty()) table.rows.push_back({name, value});
   };
   // Another program's run: Lockstep does not know its options, and defaults must not pose as them.
-  const bool foreign = spec.strategy.empty() && spec.optimizer.empty();
+  const bool foreign = !spec.strategy && !spec.optimizer;
   add("status", std::string(store::state_name(run.summary.state)));
   add("started", wall_time(run.started.started_wall_ns).text);
   if (run.ended) {
@@ -188,6 +190,11 @@ Table run_facts_table(const store::StoredRun& run) {
   if (!foreign) {
     add("gradients", exchange(spec));
     add("optimizer", optimizer_text(spec));
+  } else if (!spec.program_optimizer.empty()) {
+    add("optimizer",
+        spec.learning_rate > 0
+            ? fmt::format("{}, learning rate {}", spec.program_optimizer, spec.learning_rate)
+            : spec.program_optimizer);
   }
   if (spec.parameters > 0) add("parameters", format_count(spec.parameters));
   if (!foreign) {

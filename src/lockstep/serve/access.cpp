@@ -1,12 +1,12 @@
 #include "lockstep/serve/access.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 
-#include <array>
 #include <cctype>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/loopback.h"
+#include "lockstep/base/random_bytes.h"
 
 namespace lockstep::serve {
 
@@ -32,10 +32,6 @@ bool Access::token_matches(std::string_view given) const {
     difference |= static_cast<unsigned char>(given[i] ^ expected);
   }
   return difference == 0 && !token_.empty();
-}
-
-bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "127.0.0.1" || host == "::1";
 }
 
 std::optional<std::string> host_of(std::string_view header) {
@@ -78,14 +74,7 @@ std::optional<std::string> cookie(std::string_view header, std::string_view name
 }
 
 std::string fresh_token() {
-  std::array<unsigned char, 16> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw Error(ErrorKind::kEnvironment, "the system gives no random bytes for a token",
-                "give one with --token-file FILE");
-  }
-  std::string token;
-  for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
-  return token;
+  return random_hex(16);
 }
 
 }  // namespace lockstep::serve

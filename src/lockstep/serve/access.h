@@ -30,8 +30,6 @@ class Access {
   std::string token_;
 };
 
-bool is_loopback(std::string_view host);
-
 /// "example:8080" -> "example", "[::1]:80" -> "::1"; nothing for what is no host.
 std::optional<std::string> host_of(std::string_view host_header);
 

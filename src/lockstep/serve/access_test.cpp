@@ -5,6 +5,7 @@
 #include <random>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/loopback.h"
 
 namespace lockstep::serve {
 namespace {

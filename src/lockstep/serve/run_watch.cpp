@@ -88,7 +88,7 @@ json RunWatch::run_json(store::Store& store, const RunSummary& run, bool with_sa
            {"workers", run.spec.workers},
            {"batch", run.spec.batch_per_worker},
            {"global_batch", run.spec.global_batch()},
-           {"strategy", run.spec.strategy},
+           {"strategy", record::name_of(run.spec.strategy)},
            {"started", format_local_time(run.started_wall_ns)},
            {"epochs", run.spec.epochs},
            {"epochs_done", run.epochs_done},

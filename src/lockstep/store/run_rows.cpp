@@ -25,7 +25,7 @@ std::int64_t insert_run(Database& database, const RunLabel& label,
   const record::RunSpec& spec = event.spec;
   insert.bind(1, label.study).bind(2, label.cell).bind(3, std::int64_t{label.repeat});
   insert.bind(4, spec.recipe).bind(5, spec.data.name).bind(6, spec.device);
-  insert.bind(7, spec.strategy).bind(8, std::int64_t{spec.workers});
+  insert.bind(7, record::name_of(spec.strategy)).bind(8, std::int64_t{spec.workers});
   insert.bind(9, spec.batch_per_worker).bind(10, spec.global_batch());
   insert.bind(11, event.started_wall_ns).bind(12, event.steps_per_epoch);
   insert.bind(13, std::int64_t{event.first_epoch}).bind(14, json_text(spec));

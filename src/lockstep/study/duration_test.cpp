@@ -20,7 +20,7 @@ Cell cell(int workers, std::int64_t batch) {
   Cell made;
   made.workers = workers;
   made.batch_per_worker = batch;
-  made.strategy = "overlap";
+  made.strategy = record::Strategy::kOverlap;
   return made;
 }
 

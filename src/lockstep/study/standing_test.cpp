@@ -9,7 +9,7 @@ std::vector<PlannedRun> small_plan() {
   Sweep sweep;
   sweep.workers = {1, 2};
   sweep.batches = {32};
-  sweep.strategies = {"overlap"};
+  sweep.strategies = {record::Strategy::kOverlap};
   sweep.repeats = 2;
   return plan_runs(sweep);
 }
@@ -49,7 +49,7 @@ TEST(Standing, ARunThatIsDoneStaysDone) {
 TEST(Standing, OutOfMemoryIsAResultAndEndsItsLadder) {
   Sweep sweep;
   sweep.workers = {1, 2};
-  sweep.strategies = {"overlap"};
+  sweep.strategies = {record::Strategy::kOverlap};
   sweep.ladder = {32, 4, 512};
   const auto plan = plan_runs(sweep);
   std::vector<store::RunSummary> runs;

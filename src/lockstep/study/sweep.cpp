@@ -13,6 +13,13 @@
 namespace lockstep::study {
 namespace {
 
+std::string text_of(std::int64_t number) {
+  return std::to_string(number);
+}
+std::string text_of(const std::optional<record::Strategy>& strategy) {
+  return std::string(record::name_of(strategy));
+}
+
 template <class T>
 void require_distinct(const std::vector<T>& values, const char* option) {
   if (values.empty()) {
@@ -21,7 +28,7 @@ void require_distinct(const std::vector<T>& values, const char* option) {
   }
   for (auto at = values.begin(); at != values.end(); ++at) {
     if (std::find(values.begin(), at, *at) == at) continue;
-    throw Error(ErrorKind::kUsage, fmt::format("{} names {} twice", option, *at),
+    throw Error(ErrorKind::kUsage, fmt::format("{} names {} twice", option, text_of(*at)),
                 "use --repeat to run a configuration more than once");
   }
 }
@@ -58,8 +65,8 @@ void check(const Sweep& sweep) {
 }
 
 std::string digest_of(const Cell& cell, const std::string& fixed) {
-  const std::string text =
-      fmt::format("{}\n{}\n{}\n{}", cell.workers, cell.batch_per_worker, cell.strategy, fixed);
+  const std::string text = fmt::format("{}\n{}\n{}\n{}", cell.workers, cell.batch_per_worker,
+                                       record::name_of(cell.strategy), fixed);
   return format_digest(digest(std::as_bytes(std::span(text))));
 }
 
@@ -80,7 +87,7 @@ std::vector<std::string> split(std::string_view text) {
 
 std::string Cell::name() const {
   std::string text = fmt::format("workers={} batch={}", workers, batch_per_worker);
-  if (!strategy.empty()) text += " strategy=" + strategy;
+  if (strategy) text += fmt::format(" strategy={}", record::name_of(strategy));
   return text + " #" + digest;
 }
 
@@ -104,7 +111,7 @@ std::vector<Cell> cells_of(const Sweep& sweep) {
   const std::vector<std::int64_t> rungs = sweep.ladder.rungs();
   const auto& batches = strong ? sweep.global_batches : rungs.empty() ? sweep.batches : rungs;
   std::vector<Cell> cells;
-  for (const std::string& strategy : sweep.strategies) {
+  for (const std::optional<record::Strategy>& strategy : sweep.strategies) {
     for (const std::int64_t batch : batches) {
       for (const int workers : sweep.workers) {
         Cell& cell = cells.emplace_back();

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "lockstep/record/choices.h"
 
 namespace lockstep::study {
 
@@ -22,7 +25,7 @@ struct Sweep {
   std::vector<std::int64_t> batches;         ///< per worker, b: weak scaling
   std::vector<std::int64_t> global_batches;  ///< of all workers, B: strong scaling, b = B/N
   BatchLadder ladder;                        ///< instead of both: per worker
-  std::vector<std::string> strategies;
+  std::vector<std::optional<record::Strategy>> strategies;  ///< none for other programs
   int repeats = 1;
   std::uint64_t order_seed = 1;  ///< decides the order within a round
   /// All else that decides what the runs do, as text: runs of equal configuration and equal text
@@ -34,7 +37,7 @@ struct Sweep {
 struct Cell {
   int workers = 1;
   std::int64_t batch_per_worker = 1;
-  std::string strategy;
+  std::optional<record::Strategy> strategy;
   std::string digest;  ///< of the configuration and the sweep's fixed text
 
   std::int64_t global_batch() const { return workers * batch_per_worker; }

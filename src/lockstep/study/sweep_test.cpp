@@ -16,7 +16,7 @@ Sweep small_sweep() {
   Sweep sweep;
   sweep.workers = {1, 2};
   sweep.batches = {32, 128, 512};
-  sweep.strategies = {"overlap", "blocking"};
+  sweep.strategies = {record::Strategy::kOverlap, record::Strategy::kBlocking};
   sweep.repeats = 3;
   sweep.fixed = "fashion --epochs=2";
   return sweep;
@@ -39,15 +39,15 @@ TEST(Sweep, CoversTheGridExactlyOnceInEachRound) {
     for (std::uint64_t n = 1 + rng.below(4); n > 0; --n)
       sweep.workers.push_back(static_cast<int>(n));
     for (std::uint64_t n = 1 + rng.below(5); n > 0; --n) sweep.batches.push_back(8 << n);
-    sweep.strategies = {"overlap"};
-    if (rng.below(2) == 1) sweep.strategies.push_back("blocking");
+    sweep.strategies = {record::Strategy::kOverlap};
+    if (rng.below(2) == 1) sweep.strategies.push_back(record::Strategy::kBlocking);
     sweep.repeats = static_cast<int>(1 + rng.below(4));
     sweep.order_seed = trial;
     const auto plan = plan_runs(sweep);
     const std::size_t grid = sweep.workers.size() * sweep.batches.size() * sweep.strategies.size();
     ASSERT_EQ(plan.size(), grid * static_cast<std::size_t>(sweep.repeats));
     for (std::size_t round = 0; round < plan.size() / grid; ++round) {
-      std::set<std::tuple<int, std::int64_t, std::string>> seen;
+      std::set<std::tuple<int, std::int64_t, std::optional<record::Strategy>>> seen;
       for (std::size_t i = round * grid; i < (round + 1) * grid; ++i) {
         EXPECT_EQ(plan[i].repeat, static_cast<int>(round) + 1);
         seen.insert({plan[i].cell.workers, plan[i].cell.batch_per_worker, plan[i].cell.strategy});
@@ -155,7 +155,7 @@ TEST(Ladder, RefusesOtherText) {
 TEST(Ladder, GoesFromSmallToLargeInEveryRound) {
   Sweep sweep;
   sweep.workers = {1, 2};
-  sweep.strategies = {""};
+  sweep.strategies = {std::nullopt};
   sweep.ladder = {32, 4, 512};
   sweep.repeats = 2;
   const auto plan = plan_runs(sweep);

@@ -5,7 +5,7 @@
 
 /// 3x3 convolution of stride 1 or 2 and padding 1 by Winograd's minimal filtering, in float. Images
 /// are channels last (images x height x width x channels); weights are out x in x 3 x 3, as
-/// LibTorch keeps them. Nothing here knows of LibTorch or allocates memory. Only for CPUs that
+/// LibTorch keeps them. Nothing here uses LibTorch or allocates memory. Only for CPUs that
 /// cpu_supported() (cpu.h).
 namespace lockstep::nets::avx2 {
 
@@ -22,8 +22,9 @@ inline constexpr std::int64_t kChannelBlock = 16;
 
 /// What a call works with besides its arguments.
 struct Workspace {
-  float* floats = nullptr;  ///< At least as many as the call's *_workspace() says; 64-byte aligned.
-  int threads = 1;          ///< The results do not depend on it, to the last bit.
+  float* floats =
+      nullptr;      ///< At least as many as *_workspace() of the call returns; 64-byte aligned.
+  int threads = 1;  ///< The results do not depend on it, to the last bit.
 };
 
 /// Floats of workspace for one call of forward(), input_grad() and weight_grad() each.

@@ -18,7 +18,7 @@ struct WeightGrad {
   Grid grid;
   Images input, output;
   std::int64_t block;  ///< Tiles in a block.
-  bool once;           ///< One block holds all tiles: no sums have to be kept between blocks.
+  bool once;           ///< One block has all tiles: no sums have to be kept between blocks.
 
   explicit WeightGrad(const Conv3x3& conv)
       : grid{conv.images, (conv.out_height() + Scheme::kResult - 1) / Scheme::kResult,

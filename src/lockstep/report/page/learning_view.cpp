@@ -43,7 +43,8 @@ const RunDigest* newest_run(const PageContext& context, const Configuration& c) 
     const record::RunSpec& spec = digest.run.started.spec;
     if (spec.recipe == c.model && spec.device == c.device && spec.workers == c.workers &&
         spec.batch_per_worker == c.batch_per_worker && !digest.run.epochs.empty() &&
-        (c.variant.empty() || c.variant.find(spec.strategy) != std::string::npos)) {
+        (c.variant.empty() ||
+         c.variant.find(record::name_of(spec.strategy)) != std::string::npos)) {
       newest = &digest;
     }
   }

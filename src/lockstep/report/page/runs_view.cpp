@@ -11,7 +11,9 @@ namespace lockstep::report {
 std::string run_title(const store::RunSummary& run) {
   std::string title = fmt::format("run {}: {}, {} x {}", run.id, run.spec.recipe, run.spec.workers,
                                   run.spec.batch_per_worker);
-  if (!run.spec.strategy.empty() && run.spec.workers > 1) title += ", " + run.spec.strategy;
+  if (run.spec.strategy && run.spec.workers > 1) {
+    title += fmt::format(", {}", record::name_of(run.spec.strategy));
+  }
   return title;
 }
 
@@ -21,7 +23,7 @@ std::vector<const RunDigest*> shown_runs(std::span<const RunDigest> runs) {
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
     const record::RunSpec& spec = run->run.started.spec;
     const std::string key = fmt::format("{}|{}|{}|{}|{}", spec.recipe, spec.device, spec.workers,
-                                        spec.batch_per_worker, spec.strategy);
+                                        spec.batch_per_worker, record::name_of(spec.strategy));
     if (run->steps.steps > 0 && seen.insert(key).second) newest.push_back(&*run);
   }
   std::stable_sort(newest.begin(), newest.end(), [](const RunDigest* a, const RunDigest* b) {

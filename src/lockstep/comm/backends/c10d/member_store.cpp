@@ -1,0 +1,52 @@
+#include "lockstep/comm/backends/c10d/member_store.h"
+
+#include "lockstep/base/error.h"
+
+namespace lockstep::comm {
+namespace {
+
+[[noreturn]] void not_implemented(const char* what) {
+  throw Error(ErrorKind::kInternal, std::string("c10d used its store for ") + what);
+}
+
+}  // namespace
+
+c10::intrusive_ptr<c10d::Store> MemberStore::clone() {
+  return c10::make_intrusive<MemberStore>(context_, name_);
+}
+
+void MemberStore::set(const std::string& key, const std::vector<std::uint8_t>& value) {
+  context_.membership->put(name_of(key), std::string(value.begin(), value.end()));
+}
+
+std::vector<std::uint8_t> MemberStore::get(const std::string& key) {
+  const std::string value = context_.membership->get(name_of(key), context_.timeout);
+  return {value.begin(), value.end()};
+}
+
+void MemberStore::wait(const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) context_.membership->get(name_of(key), context_.timeout);
+}
+
+void MemberStore::wait(const std::vector<std::string>& keys,
+                       const std::chrono::milliseconds& timeout) {
+  for (const std::string& key : keys) context_.membership->get(name_of(key), Seconds(timeout));
+}
+
+std::int64_t MemberStore::add(const std::string&, std::int64_t) {
+  not_implemented("counters");
+}
+
+bool MemberStore::deleteKey(const std::string&) {
+  not_implemented("deletion");
+}
+
+bool MemberStore::check(const std::vector<std::string>&) {
+  not_implemented("a check of keys");
+}
+
+std::int64_t MemberStore::getNumKeys() {
+  not_implemented("the number of keys");
+}
+
+}  // namespace lockstep::comm

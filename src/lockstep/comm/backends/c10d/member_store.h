@@ -1,0 +1,40 @@
+#pragma once
+
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include <string>
+
+#include "lockstep/comm/context.h"
+#include "lockstep/comm/rendezvous/membership.h"
+
+namespace lockstep::comm {
+
+/// The authenticated connection to the coordinator, as the store through which c10d exchanges
+/// addresses. Implements what that needs: set, get and wait.
+class MemberStore final : public c10d::Store {
+ public:
+  /// Keys of different names do not collide.
+  MemberStore(const Context& context, std::string name)
+      : context_(context), name_(std::move(name)) {}
+
+  /// Called by recent LibTorch; earlier versions have no such function to override.
+  c10::intrusive_ptr<c10d::Store> clone();
+  void set(const std::string& key, const std::vector<std::uint8_t>& value) override;
+  std::vector<std::uint8_t> get(const std::string& key) override;
+  void wait(const std::vector<std::string>& keys) override;
+  void wait(const std::vector<std::string>& keys,
+            const std::chrono::milliseconds& timeout) override;
+
+  std::int64_t add(const std::string& key, std::int64_t value) override;
+  bool deleteKey(const std::string& key) override;
+  bool check(const std::vector<std::string>& keys) override;
+  std::int64_t getNumKeys() override;
+
+ private:
+  std::string name_of(const std::string& key) const { return name_ + "/" + key; }
+
+  Context context_;
+  std::string name_;
+};
+
+}  // namespace lockstep::comm

@@ -1,0 +1,112 @@
+#pragma once
+
+#include "lockstep/record/choice_names.h"
+
+/// What a user of the trainer chooses by name. One enum and one table each: options, checks,
+/// records and reports all take their names from here.
+namespace lockstep::record {
+
+/// How the ranks of a run come to have the same parameters.
+enum class Strategy {
+  kOverlap,   ///< the all-reduce of a bucket starts as soon as backward has filled it
+  kBlocking,  ///< all buckets start when backward is done
+  kCentral,   ///< gradients go to rank 0, which updates the parameters and sends them to all
+  kLocal,     ///< every rank updates its own; parameters are averaged now and then
+};
+
+template <>
+struct ChoiceTable<Strategy> {
+  static constexpr char kWhat[] = "strategy";
+  static constexpr ChoiceName<Strategy> kEntries[] = {{Strategy::kOverlap, "overlap"},
+                                                      {Strategy::kBlocking, "blocking"},
+                                                      {Strategy::kCentral, "central"},
+                                                      {Strategy::kLocal, "local"}};
+};
+
+/// The format in which gradients travel between ranks.
+enum class Wire {
+  kFloat,  ///< 32 bits, as they are
+  kHalf,   ///< IEEE 16-bit floats, 11 bits of precision
+  kBrain,  ///< the upper half of a float, 8 bits of precision and the range of a float
+};
+
+template <>
+struct ChoiceTable<Wire> {
+  static constexpr char kWhat[] = "wire format";
+  static constexpr ChoiceName<Wire> kEntries[] = {
+      {Wire::kFloat, "fp32"}, {Wire::kHalf, "fp16"}, {Wire::kBrain, "bf16"}};
+};
+
+/// The shape of the learning rate over a run, after its warm-up.
+enum class ScheduleShape {
+  kConstant,
+  kLinear,   ///< straight down to zero at the last step
+  kStep,     ///< lowered after given epochs
+  kCosine,   ///< half a cosine down to zero (Loshchilov and Hutter 2017)
+  kPlateau,  ///< lowered when the validation loss stops falling
+};
+
+template <>
+struct ChoiceTable<ScheduleShape> {
+  static constexpr char kWhat[] = "learning-rate schedule";
+  static constexpr ChoiceName<ScheduleShape> kEntries[] = {{ScheduleShape::kConstant, "constant"},
+                                                           {ScheduleShape::kLinear, "linear"},
+                                                           {ScheduleShape::kStep, "step"},
+                                                           {ScheduleShape::kCosine, "cosine"},
+                                                           {ScheduleShape::kPlateau, "plateau"}};
+};
+
+/// How the learning rate grows with the global batch.
+enum class RateScaling {
+  kNone,
+  kLinear,  ///< in proportion (Goyal et al. 2017)
+  kSqrt,    ///< with its square root (Krizhevsky 2014)
+};
+
+template <>
+struct ChoiceTable<RateScaling> {
+  static constexpr char kWhat[] = "scaling of the learning rate";
+  static constexpr ChoiceName<RateScaling> kEntries[] = {
+      {RateScaling::kNone, "none"}, {RateScaling::kLinear, "linear"}, {RateScaling::kSqrt, "sqrt"}};
+};
+
+/// One line per optimizer: enumerator, name, a learning rate that suits it where a recipe gives
+/// none, and whether it has Adam's betas instead of a momentum. src/lockstep/train/optim/NAME.cpp
+/// defines how it moves the parameters.
+#define LOCKSTEP_OPTIMIZERS(OPTIMIZER)  \
+  OPTIMIZER(kSgd, sgd, 0.1, false)      \
+  OPTIMIZER(kAdam, adam, 0.001, true)   \
+  OPTIMIZER(kAdamW, adamw, 0.001, true) \
+  OPTIMIZER(kLars, lars, 8, false)      \
+  OPTIMIZER(kLamb, lamb, 0.01, true)
+
+#define LOCKSTEP_ENUMERATOR(value, name, rate, betas) value,
+enum class Optimizer { LOCKSTEP_OPTIMIZERS(LOCKSTEP_ENUMERATOR) };
+#undef LOCKSTEP_ENUMERATOR
+
+struct OptimizerFacts {
+  Optimizer value;
+  std::string_view name;
+  double usual_rate;
+  bool uses_betas;
+};
+
+template <>
+struct ChoiceTable<Optimizer> {
+  static constexpr char kWhat[] = "optimizer";
+#define LOCKSTEP_FACTS(value, name, rate, betas) {Optimizer::value, #name, rate, betas},
+  static constexpr OptimizerFacts kEntries[] = {LOCKSTEP_OPTIMIZERS(LOCKSTEP_FACTS)};
+#undef LOCKSTEP_FACTS
+};
+
+constexpr const OptimizerFacts& facts_of(Optimizer optimizer) {
+  return ChoiceTable<Optimizer>::kEntries[static_cast<int>(optimizer)];
+}
+
+/// Names of the optimizers with or without betas: "adam, adamw, lamb".
+std::string optimizer_names(bool uses_betas);
+
+/// "sgd 0.1, adam 0.001, ..."
+std::string usual_rates();
+
+}  // namespace lockstep::record

@@ -1,0 +1,57 @@
+#include <cmath>
+
+#include "lockstep/base/simd.h"
+#include "lockstep/train/optim/optimizer_rule.h"
+#include "lockstep/train/optim/sum_of_squares.h"
+
+// LARS (You, Gitman and Ginsburg 2017): SGD with momentum whose rate is scaled for each tensor by
+// trust * |p| / (|g| + weight_decay * |p|), so that no layer moves by a larger fraction of itself
+// than another. Tensors that are not adapted take a plain momentum step without decay, at the rate
+// times `trust`: the rates of LARS are made for the scaled ones.
+namespace lockstep::train {
+namespace {
+
+LOCKSTEP_SIMD_CLONES
+void lars_pass(float* __restrict p, const float* __restrict g, float* __restrict v,
+               std::size_t count, float rate, float momentum, float decay) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const float velocity = momentum * v[i] + rate * (g[i] + decay * p[i]);
+    v[i] = velocity;
+    p[i] -= velocity;
+  }
+}
+
+/// A tensor of zeros has no size to take a fraction of, and without a gradient none is needed.
+double local_rate(const HostUpdate& u, const OptimizerOptions& o) {
+  const double size = std::sqrt(sum_of_squares(u.parameters.data(), u.parameters.size()));
+  const double slope =
+      std::sqrt(sum_of_squares(u.gradients.data(), u.gradients.size())) + o.weight_decay * size;
+  return size > 0 && slope > 0 ? o.trust * size / slope : o.trust;
+}
+
+void lars_on_host(const HostUpdate& u, const OptimizerOptions& o) {
+  const double rate = u.rate * (u.adapted ? local_rate(u, o) : o.trust);
+  lars_pass(u.parameters.data(), u.gradients.data(), u.first.data(), u.parameters.size(),
+            static_cast<float>(rate), static_cast<float>(o.momentum),
+            static_cast<float>(u.adapted ? o.weight_decay : 0));
+}
+
+void lars_on_device(const DeviceUpdate& u, const OptimizerOptions& o) {
+  const double decay = u.adapted ? o.weight_decay : 0;
+  auto step = u.gradients.add(u.parameters, decay).mul_(u.rate * o.trust);
+  if (u.adapted) {
+    const auto size = u.parameters.norm(), slope = u.gradients.norm().add_(size, decay);
+    const auto fraction = size / slope;
+    step.mul_(at::where((size > 0).logical_and(slope > 0), fraction, at::ones_like(fraction)));
+  }
+  u.first.mul_(o.momentum).add_(step);
+  u.parameters.sub_(u.first);
+}
+
+}  // namespace
+
+OptimizerRule lars_rule() {
+  return {.state = {"velocity"}, .by_tensor = true, .host = lars_on_host, .device = lars_on_device};
+}
+
+}  // namespace lockstep::train

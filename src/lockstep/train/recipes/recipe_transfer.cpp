@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include "lockstep/base/error.h"
+#include "lockstep/data/synthetic.h"
+#include "lockstep/nets/transfer_net.h"
+#include "lockstep/train/recipes/image_input.h"
+#include "lockstep/train/recipes/recipe.h"
+#include "lockstep/train/recipes/supervised_task.h"
+
+namespace lockstep::train {
+namespace {
+
+constexpr data::ImageShape kUsualShape{3, 224, 224};
+constexpr double kUsualBackboneRate = 0.1;
+
+data::DataSplit load_transfer(const record::RunSpec& spec) {
+  const auto shape = image_shape(spec.options, kUsualShape);
+  if (spec.data.path == "synthetic") {
+    return data::make_synthetic({.name = "images",
+                                 .shape = shape,
+                                 .classes = 6,
+                                 .train_examples = 960,
+                                 .validation_examples = 240});
+  }
+  require_source(spec, "images in a folder per class");
+  return load_images(spec, shape, true, validation_part(spec.options));
+}
+
+std::unique_ptr<Task> make_transfer_task(const record::RunSpec& spec, const data::DataSplit& data) {
+  const auto& options = spec.options;
+  if (options.backbone.empty()) {
+    throw Error(ErrorKind::kUsage, "the recipe transfer needs a --backbone",
+                "in Python, torch.save(torchvision.models.mobilenet_v2(weights='DEFAULT')"
+                ".state_dict(), 'mobilenet_v2.pt') writes one; --backbone mobilenet_v2 trains one "
+                "from nothing");
+  }
+  auto mode = options.fine_tune ? nets::BackboneMode::kFineTuned : nets::BackboneMode::kFrozen;
+  if (nets::is_backbone_name(options.backbone)) mode = nets::BackboneMode::kFromNothing;
+  const auto& info = data.train->info();
+  const int classes = class_count(options, info);
+  const auto probe = torch::zeros({1, info.shape.channels, info.shape.height, info.shape.width});
+  auto network = std::make_shared<nets::TransferNet>(options.backbone, mode, classes, probe);
+  auto task = std::make_unique<SupervisedTask>(network, Loss::kCrossEntropy, classes);
+  if (mode == nets::BackboneMode::kFineTuned) {
+    const double rate = options.backbone_rate > 0 ? options.backbone_rate : kUsualBackboneRate;
+    task->set_slow_part("head.", rate);
+  }
+  return task;
+}
+
+}  // namespace
+
+Recipe transfer_recipe() {
+  Recipe recipe;
+  recipe.name = "transfer";
+  recipe.summary = "a new head on a trained backbone, on images in a folder per class";
+  recipe.batch_per_worker = 32;
+  recipe.optimizer = record::Optimizer::kAdam;
+  recipe.learning_rate = 0.001;
+  recipe.options = {"validation", "strict",   "image_size", "classes",
+                    "rotate",     "zoom",     "shift_x",    "shift_y",
+                    "flip",       "backbone", "fine_tune",  "backbone_rate"};
+  recipe.load_data = load_transfer;
+  recipe.make_transform = [](const record::RunSpec& spec, const data::DataSplit& data,
+                             bool augment) {
+    return image_transform(
+        spec.options, {.input = data.train->info().shape, .normalisation = kImageNetNormalisation},
+        augment);
+  };
+  recipe.make_task = make_transfer_task;
+  return recipe;
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lockstep/base/clock.h"
+#include "lockstep/comm/communicator.h"
+#include "lockstep/comm/wire/bucket_plan.h"
+#include "lockstep/record/choices.h"
+#include "lockstep/train/sync/torch_version.h"
+
+namespace lockstep::train {
+
+using record::Strategy;
+
+struct SyncOptions {
+  Strategy strategy = Strategy::kOverlap;
+  record::Wire wire = record::Wire::kFloat;  ///< of gradients; the tail always travels as it is
+  /// Index in the tail for the squared norm of the rank's own gradients; none = not wanted.
+  std::optional<std::size_t> norm_slot{};
+  /// Gather gradients as if the host could not reach into their device; for tests where there is
+  /// no GPU.
+  bool as_on_device = false;
+};
+
+/// Sums the gradients of all ranks while backward runs.
+///
+/// Hooks on the parameters move each gradient, as autograd produces it, into its slot of one flat
+/// buffer that the communicator reduces in place; with kOverlap a full bucket is handed over at
+/// once, buckets always in the same order on every rank. A loss divided by the global batch on each
+/// rank thus gives the gradient of the global mean. With kCentral only rank 0 has the sums, with
+/// kLocal each rank keeps its own gradients and nothing is sent. One thread; the network must
+/// outlive this object.
+///
+/// The flat buffer lies on the device of the parameters. On a GPU a communicator that sums there
+/// (NCCL) does so in place; for any other, buckets pass through the host. The tail is always the
+/// host's, and finish() leaves all sums ready to be used on the device's current stream.
+///
+///   sync.begin_step();    // before the step's first backward; begin_step(A) for A micro-steps
+///   loss.backward();
+///   sync.finish();        // blocks; flat() contains the sums
+class GradientSync {
+ public:
+  /// `parameters` as in FlatParameters, with the same plan. The tail of the plan rides along with
+  /// the last bucket: set it before that is handed over.
+  GradientSync(std::vector<torch::Tensor> parameters, comm::BucketPlan plan,
+               comm::Communicator& communicator, const SyncOptions& options, const Clock& clock);
+  ~GradientSync();
+  GradientSync(const GradientSync&) = delete;
+  GradientSync& operator=(const GradientSync&) = delete;
+
+  /// `micro_steps` backward passes will add up before anything is handed over.
+  void begin_step(int micro_steps = 1);
+
+  /// The squared norm of the rank's own gradients is put into the tail times this; before the last
+  /// bucket is handed over. The default is 1.
+  void weigh_norm(double weight) { norm_weight_ = weight; }
+
+  /// Floats summed over ranks together with the gradients; zero at begin_step().
+  std::span<float> tail();
+
+  /// Hands over what backward left out and all that kBlocking postponed. Does not block. From
+  /// here on communication is exposed.
+  void hand_over_rest();
+
+  /// Blocks until all sums are there.
+  void finish();
+
+  /// The flat gradients, laid out by the plan, on the parameters' device; the sums after
+  /// finish(). The tail's part of it is not for use.
+  const torch::Tensor& flat() const { return flat_; }
+
+  /// When each bucket of this step was handed over.
+  std::span<const Nanoseconds> handed_over() const { return handed_over_; }
+
+ private:
+  class Hook;
+
+  void take(std::size_t parameter);
+  void start_full_buckets();
+  void add_squares(const comm::BucketPlan::Bucket& bucket);
+  void write_tail();
+  void read_tail();
+  void start_sum(const comm::BucketPlan::Bucket& bucket);
+  torch::Tensor part(std::size_t begin, std::size_t end) const;
+  torch::Tensor shared_part(std::size_t begin, std::size_t end) const;
+
+  std::vector<torch::Tensor> parameters_;
+  std::vector<torch::Tensor> slots_;
+  comm::BucketPlan plan_;
+  comm::Communicator& communicator_;
+  SyncOptions options_;
+  const Clock& clock_;
+  std::span<float> shared_;  ///< what the communicator sums
+  torch::Tensor flat_;       ///< the same memory, unless buckets pass through the host
+  bool on_device_ = false;   ///< the host cannot reach into flat_
+  bool apart_ = false;       ///< flat_ is other memory than shared_
+  /// With on_device_: the host's tail, and the squares of the buckets handed over.
+  std::vector<float> tail_;
+  torch::Tensor squares_on_device_;
+
+  /// Autograd keeps only weak references to these; without ours the hooks would vanish.
+  std::vector<GradientAccumulator> accumulators_;
+  std::vector<std::uintptr_t> hook_keys_;
+
+  int micro_steps_ = 1;
+  std::vector<int> arrivals_;             ///< gradients taken this step, by parameter
+  std::vector<std::size_t> bucket_open_;  ///< gradients still awaited, by bucket
+  std::size_t next_bucket_ = 0;
+  std::vector<Nanoseconds> handed_over_;
+  double norm_weight_ = 1;
+  double squares_ = 0;  ///< of the buckets handed over
+  bool active_ = false;
+};
+
+}  // namespace lockstep::train

@@ -1,0 +1,141 @@
+#include "lockstep/train/trainer/learner.h"
+
+#include "lockstep/train/checkpoint/training_state.h"
+#include "lockstep/train/optim/sum_of_squares.h"
+#include "lockstep/train/trainer/settings.h"
+
+namespace lockstep::train {
+namespace {
+
+double squares_of(const torch::Tensor& flat) {
+  if (!flat.is_cpu()) return flat.square().sum().item<double>();
+  return sum_of_squares(flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel()));
+}
+
+}  // namespace
+
+Learner::Learner(torch::nn::Module& network, const record::RunSpec& spec,
+                 comm::Communicator& communicator, const Clock& clock,
+                 const std::function<double(const std::string&)>& rate_of, std::string name)
+    : network_(network),
+      name_(std::move(name)),
+      communicator_(communicator),
+      strategy_(spec.strategy.value()),
+      full_batch_(spec.global_batch()) {
+  const auto trainable = trainable_parameters(network);
+  plan_ =
+      comm::plan_buckets(element_counts(trainable), Bytes{spec.bucket_bytes}, StepStatus::kFloats);
+  parameters_.emplace(trainable, plan_);
+  sync_.emplace(
+      trainable, plan_, communicator,
+      SyncOptions{.strategy = strategy_, .wire = spec.wire, .norm_slot = StepStatus::kNormSlot},
+      clock);
+  const torch::Device device = common_device(trainable);
+  optimizer_.emplace(optimizer_options(spec),
+                     ParameterLayout{.groups = rate_groups(network, plan_, rate_of),
+                                     .tensors = tensor_ranges(trainable, plan_),
+                                     .count = plan_.tail_begin},
+                     device);
+  sharing_.emplace(strategy_, spec.average_every, communicator, plan_.tail_begin,
+                   plan_.total - plan_.tail_begin);
+}
+
+void Learner::publish(const StepShare& share) {
+  share_ = share;
+  status().publish(communicator_.rank(), share.loss_sum, share.correct, share.stop);
+  // Gradients are of the loss over the global batch; the norm wanted is that of the rank's own
+  // mean.
+  const double scale = share.examples > 0
+                           ? static_cast<double>(share.global) / static_cast<double>(share.examples)
+                           : 0;
+  sync_->weigh_norm(scale * scale);
+}
+
+double Learner::loss_factor(std::int64_t examples, std::int64_t global) const {
+  if (strategy_ != Strategy::kLocal || examples == 0) return 1;
+  return static_cast<double>(global) / static_cast<double>(examples);
+}
+
+void Learner::sum() {
+  sync_->finish();
+  // A smaller last step is split unevenly between ranks, for which the two equations do not hold.
+  const bool even = share_.global == full_batch_ && communicator_.size() > 1;
+  if (strategy_ == Strategy::kLocal || !even || !sharing_->updates()) return;
+  const double ranks = communicator_.size(), batch = static_cast<double>(full_batch_);
+  noise_.add(status().own_squares() / ranks, batch / ranks, squares_of(gradients()), batch);
+}
+
+torch::Tensor Learner::gradients() const {
+  return sync_->flat().narrow(0, 0, static_cast<std::int64_t>(plan_.tail_begin));
+}
+
+std::span<float> Learner::parameters() {
+  parameters_->to_host();
+  return parameters_->values();
+}
+
+void Learner::update(double learning_rate) {
+  if (!sharing_->updates()) return;
+  optimizer_->step(parameters_->flat(), gradients(), learning_rate);
+}
+
+bool Learner::share_parameters(bool last_of_epoch) {
+  if (!sharing_->needed()) return true;
+  const bool agreed = sharing_->after_step(parameters(), sync_->tail(), last_of_epoch);
+  parameters_->to_device();
+  return agreed;
+}
+
+void Learner::average_state() {
+  if (strategy_ != Strategy::kLocal) return;
+  for (const OptimizerState& state : optimizer_->state()) {
+    const auto on_host = state.values.cpu();
+    sharing_->average({on_host.data_ptr<float>(), static_cast<std::size_t>(on_host.numel())});
+    if (!state.values.is_cpu()) state.values.copy_(on_host);
+  }
+}
+
+std::string Learner::prefixed(const std::string& name) const {
+  return name_.empty() ? name : name_ + "." + name;
+}
+
+std::vector<NamedTensor> Learner::model_tensors() const {
+  auto tensors = train::model_tensors(network_);
+  for (NamedTensor& entry : tensors) entry.name = prefixed(entry.name);
+  return tensors;
+}
+
+std::vector<NamedTensor> Learner::optimizer_tensors() {
+  auto tensors = train::optimizer_tensors(*optimizer_, network_, plan_);
+  for (NamedTensor& entry : tensors) entry.name = prefixed(entry.name);
+  return tensors;
+}
+
+std::map<std::string, double> Learner::figures() const {
+  std::map<std::string, double> figures;
+  for (const auto& [name, value] : noise_.figures()) figures[prefixed(name)] = value;
+  figures[prefixed("optimizer_steps")] = static_cast<double>(optimizer_->steps());
+  return figures;
+}
+
+void Learner::restore(const Checkpoint& checkpoint) {
+  const auto mine = [&](const std::vector<NamedTensor>& all) {
+    std::vector<NamedTensor> found;
+    for (const NamedTensor& entry : all) {
+      if (entry.name.starts_with(prefixed(""))) found.push_back(entry);
+    }
+    return found;
+  };
+  copy_tensors(mine(checkpoint.model), model_tensors());
+  copy_tensors(mine(checkpoint.optimizer), optimizer_tensors());
+  std::map<std::string, double> figures;
+  for (const auto& [name, value] : checkpoint.figures) {
+    if (name.starts_with(prefixed(""))) figures[name.substr(prefixed("").size())] = value;
+  }
+  noise_.restore(figures);
+  const auto steps = figures.find("optimizer_steps");
+  optimizer_->set_steps(steps != figures.end() ? static_cast<std::int64_t>(steps->second)
+                                               : checkpoint.position.total);
+}
+
+}  // namespace lockstep::train
