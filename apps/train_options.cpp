@@ -15,10 +15,12 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
-#include "train_option_list.h"
+#include "lockstep/record/train_option_list.h"
 
 namespace lockstep::cli {
 namespace {
+
+using record::Range;
 
 /// The last of "-n,--workers": the name that messages and arguments use.
 std::string long_name(const std::string& names) {
@@ -205,72 +207,11 @@ class Binder {
   std::string group_ = "Options";
 };
 
-/// Writes each option that is set as "--name=value", a form that takes values of any look.
-class Writer {
- public:
-  std::vector<std::string> take() { return std::move(arguments_); }
-
-  void group(const std::string&) {}
-  void recipe(const std::string& field) { arguments_.push_back(field); }
-
-  template <class T>
-  void integer(const std::string& names, const T& field, std::type_identity_t<Range<T>> range,
-               const std::string&) {
-    if (range.holds(field)) put(names, number_text(field));
-  }
-  void real(const std::string& names, double field, Range<double> range, const std::string&) {
-    if (range.holds(field)) put(names, number_text(field));
-  }
-  void text(const std::string& names, const std::string& field, const std::string&,
-            const std::string&) {
-    if (!field.empty()) put(names, field);
-  }
-  void data(const std::string& names, const record::DataFacts& field, const std::string&) {
-    if (!field.path.empty()) put(names, field.path);
-  }
-  void choice(const std::string& names, const std::string& field, const std::vector<std::string>&,
-              const std::string&) {
-    if (!field.empty()) put(names, field);
-  }
-  template <class Field>
-  void choice(const std::string& names, const Field& field, const std::string&) {
-    const std::string name(record::name_of(field));
-    if (!name.empty()) put(names, name);
-  }
-  void pair(const std::string& names, double first, double second, Range<double> range,
-            const std::string&) {
-    if (range.holds(first)) put(names, fmt::format("{},{}", first, second));
-  }
-  void integers(const std::string& names, const std::vector<int>& field, Range<int>,
-                const std::string&) {
-    if (!field.empty()) put(names, fmt::format("{}", fmt::join(field, ",")));
-  }
-  void size(const std::string& names, std::uint64_t field, const std::string&) {
-    if (field > 0) put(names, number_text(field));
-  }
-  void flag(const std::string& names, bool field, bool when_given, const std::string&) {
-    if (field == when_given) arguments_.push_back(long_name(names));
-  }
-
- private:
-  void put(const std::string& names, const std::string& value) {
-    arguments_.push_back(long_name(names) + "=" + value);
-  }
-
-  std::vector<std::string> arguments_;
-};
-
 }  // namespace
 
 void add_train_options(CLI::App& command, record::TrainRequest& request) {
   Binder binder(command);
-  visit_options(binder, request);
-}
-
-std::vector<std::string> train_arguments(const record::TrainRequest& request) {
-  Writer writer;
-  visit_options(writer, request);
-  return writer.take();
+  record::visit_options(binder, request);
 }
 
 }  // namespace lockstep::cli

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "lockstep/record/train_request.h"
 
 namespace CLI {
@@ -18,9 +15,5 @@ void add_train_options(CLI::App& command, record::TrainRequest& request);
 
 /// What one option alone cannot tell: throws kUsage for combinations that make no sense.
 void check_train_request(const record::TrainRequest& request);
-
-/// The inverse of add_train_options: arguments that turn a default TrainRequest into `request`, as
-/// far as options tell it.
-std::vector<std::string> train_arguments(const record::TrainRequest& request);
 
 }  // namespace lockstep::cli

@@ -11,6 +11,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/rng.h"
+#include "lockstep/record/train_arguments.h"
 
 namespace lockstep::cli {
 namespace {
@@ -118,14 +119,14 @@ TEST(TrainOptions, ArgumentsGiveBackTheRequestTheyWereMadeFrom) {
   Rng rng(11);
   for (int trial = 0; trial < 1000; ++trial) {
     const record::TrainRequest request = random_request(rng);
-    ASSERT_EQ(fields(parse(train_arguments(request))), fields(request))
-        << fmt::format("{}", fmt::join(train_arguments(request), " "));
+    ASSERT_EQ(fields(parse(record::train_arguments(request))), fields(request))
+        << fmt::format("{}", fmt::join(record::train_arguments(request), " "));
   }
 }
 
 TEST(TrainOptions, DefaultsSurviveARoundTrip) {
   const record::TrainRequest request;
-  EXPECT_EQ(fields(parse(train_arguments(request))), fields(request));
+  EXPECT_EQ(fields(parse(record::train_arguments(request))), fields(request));
   EXPECT_EQ(fields(parse({})), fields(request));
 }
 

@@ -65,8 +65,7 @@ void add_commands(CLI::App& app, Command& command) {
       ->add_option("--record", command.record_path,
                    "File for the record of the run, which rank 0 writes (default: standard output)")
       ->type_name("FILE");
-  command.probing =
-      app.add_subcommand("probe", "Print what this program can use on this host, as JSON");
+  command.probing = app.add_subcommand("probe", "Print what this program offers here, as JSON");
   command.naming = app.add_subcommand("names", "Print the recipes, as JSON");
   add_bench_commands(app, command);
 }
@@ -101,7 +100,7 @@ void bench_link(Command& command, RankConnection& connection, EventChannel& even
   if (communicator.rank() == 0) events.send(record::RunEnded{});
 }
 
-/// Runs this process as one rank; every error ends the process in here.
+/// Runs one rank to its end; an error ends the process in here.
 void run_rank(Command& command, const comm::Placement& place, EventChannel& events) {
   record::TrainRequest& request = command.request;
   set_up_process(command.link->parsed() ? 1 : request.spec.threads_per_worker);
@@ -124,7 +123,7 @@ void run_rank(Command& command, const comm::Placement& place, EventChannel& even
   }
 }
 
-/// Runs a command that prints facts about this program or its machine; false where none was given.
+/// Answers questions about this program and its machine; false if there was none.
 bool answer(const Command& command) {
   if (command.probing->parsed()) {
     fmt::print("{}\n", probe());
@@ -161,7 +160,7 @@ int run(int argc, char** argv) {
     end_with_starter(place);
     set_up_log(place.size > 1 ? fmt::format("[rank {}/{}]", place.rank, place.size) : "", false);
     Command command;
-    command.request.spec.batch_per_worker = 0;  // by default the recipe's own
+    command.request.spec.batch_per_worker = 0;  // the recipe's own unless --batch is given
     command.request.spec.threads_per_worker = threads_by_default(place);
     command.request.spec.oversubscribed = is_oversubscribed(place);
     CLI::App app{

@@ -7,11 +7,11 @@
 
 #include "command.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/output_file.h"
+#include "lockstep/base/terminal.h"
+#include "lockstep/collect/stored_runs.h"
 #include "lockstep/import/measurements_table.h"
 #include "lockstep/report/study_tables.h"
-#include "output_file.h"
-#include "stored_measurements.h"
-#include "terminal.h"
 
 namespace lockstep::cli {
 namespace {
@@ -29,7 +29,7 @@ std::vector<record::Measurement> audited_rows(const GlobalOptions& global,
                                               const AuditCommandOptions& options) {
   if (options.table.empty()) {
     store::Store store(global.store_path);
-    return stored_measurements(store, options.study).rows;
+    return collect::measured_runs(store, {options.study, {}}).rows;
   }
   if (!options.study.empty()) {
     throw Error(ErrorKind::kUsage, "--study is of the store, and a table was named",
@@ -83,7 +83,7 @@ void add_audit_command(CLI::App& app, const GlobalOptions& global) {
       ->type_name("NAME");
   audit
       .add_option("--parameters", options->parameters,
-                  "Parameters of the model, where the table does not tell")
+                  "Parameters of the model, where the table does not have them")
       ->type_name("COUNT")
       ->check(CLI::PositiveNumber);
   audit.add_option("--format", options->format, "text, markdown, csv, json or latex")

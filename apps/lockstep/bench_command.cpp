@@ -7,18 +7,20 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "bench_tables.h"
-#include "collectives_run.h"
 #include "command.h"
-#include "console.h"
+#include "launcher_options.h"
+#include "link_calibration.h"
 #include "lockstep/base/clock.h"
+#include "lockstep/base/console.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/terminal.h"
 #include "lockstep/base/units.h"
+#include "lockstep/launch/collectives_run.h"
+#include "lockstep/launch/worker_answer.h"
 #include "lockstep/measure/machine.h"
+#include "lockstep/report/bench_tables.h"
 #include "lockstep/store/calibrations.h"
 #include "lockstep/study/sweep.h"
-#include "terminal.h"
-#include "worker_answer.h"
 
 namespace lockstep::cli {
 namespace {
@@ -35,7 +37,7 @@ struct BenchOptions {
   std::string threads;
   bool no_keep = false;
   std::string interface;
-  LauncherOptions launcher;
+  launch::LauncherOptions launcher;
 };
 
 void show(Console& console, const GlobalOptions& global, const report::Table& table) {
@@ -47,7 +49,7 @@ std::vector<std::string> backends_to_try(const BenchOptions& options, const Cloc
   if (!options.backends.empty()) return study::parse_names(options.backends, "--backend");
   // Between hosts; hosts with several workers each are for --backend hierarchical.
   if (!options.launcher.local()) return {"gloo"};
-  return nlohmann::json::parse(worker_answer({"probe"}, kBenchTimeout, clock))
+  return nlohmann::json::parse(launch::worker_answer({"probe"}, kBenchTimeout, clock))
       .value("backends", std::vector<std::string>{});
 }
 
@@ -68,13 +70,13 @@ void bench_collectives(const GlobalOptions& global, const BenchOptions& options)
   const SystemClock clock;
   Console console(clock);
   launch::SignalInbox signals;
-  CollectivesRequest request;
+  launch::CollectivesRequest request;
   request.most = parse_bytes(options.most, "--max");
   request.seconds_per_size = options.seconds;
   request.oversubscribe = options.oversubscribe;
   request.interface = options.interface;
   request.launcher = options.launcher;
-  check_launcher_options(request.launcher);
+  launch::check_launcher_options(request.launcher);
   if (!request.launcher.local() && options.workers.empty()) {
     throw Error(ErrorKind::kUsage, "how many workers the cluster is to start is not said",
                 "add --workers 2,4");
@@ -89,9 +91,9 @@ void bench_collectives(const GlobalOptions& global, const BenchOptions& options)
     for (const std::string& backend : backends_to_try(options, clock)) {
       request.workers = static_cast<int>(workers);
       request.backend = backend;
-      CollectivesResult result;
+      record::CollectivesResult result;
       try {
-        result = run_collectives(request, console, signals, clock);
+        result = launch::run_collectives(request, console, signals, clock);
       } catch (const Error& error) {
         // A back end that this machine cannot use does not keep the others from being measured.
         if (!options.backends.empty() || error.kind() == ErrorKind::kInterrupted) throw;
@@ -99,7 +101,7 @@ void bench_collectives(const GlobalOptions& global, const BenchOptions& options)
         continue;
       }
       const record::LinkCalibration link = calibrate(result, request, machine, clock.wall());
-      show(console, global, collectives_table(result, link));
+      show(console, global, report::collectives_table(result, link));
       if (result.wrong() > 0) {
         throw Error(ErrorKind::kWorker,
                     fmt::format("{} elements summed wrong over {}: nothing is kept of it",
@@ -125,9 +127,9 @@ void bench_device(const GlobalOptions& global, const BenchOptions& options) {
   for (const std::int64_t threads : counts_to_try(options.threads, "--threads", 1)) {
     console.set_status(fmt::format("measuring with {} thread(s) ...", threads));
     const auto answer =
-        nlohmann::json::parse(worker_answer({"device", fmt::format("--threads={}", threads),
-                                             fmt::format("--seconds={}", options.seconds)},
-                                            kBenchTimeout, clock));
+        nlohmann::json::parse(launch::worker_answer({"device", fmt::format("--threads={}", threads),
+                                                     fmt::format("--seconds={}", options.seconds)},
+                                                    kBenchTimeout, clock));
     record::DeviceCalibration device;
     device.machine = machine;
     device.device = answer.value("device", "cpu");
@@ -140,7 +142,7 @@ void bench_device(const GlobalOptions& global, const BenchOptions& options) {
     devices.push_back(std::move(device));
   }
   console.clear_status();
-  show(console, global, device_table(devices));
+  show(console, global, report::device_table(devices));
 }
 
 void bench_list(const GlobalOptions& global) {
@@ -151,8 +153,8 @@ void bench_list(const GlobalOptions& global) {
     throw Error(ErrorKind::kData, fmt::format("there are no calibrations in {}", global.store_path),
                 "lockstep bench collectives and lockstep bench device measure them");
   }
-  if (!known.links.empty()) show(console, global, links_table(known.links));
-  if (!known.devices.empty()) show(console, global, device_table(known.devices));
+  if (!known.links.empty()) show(console, global, report::links_table(known.links));
+  if (!known.devices.empty()) show(console, global, report::device_table(known.devices));
 }
 
 }  // namespace

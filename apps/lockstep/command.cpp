@@ -1,9 +1,14 @@
 #include "command.h"
 
+#include <fmt/format.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <utility>
+
+#include "lockstep/base/terminal.h"
+#include "lockstep/report/render.h"
 
 namespace lockstep::cli {
 
@@ -20,6 +25,10 @@ CLI::App& add_command(CLI::App& app, const std::string& name, const std::string&
 void set_action(CLI::App& command, std::function<void()> action) {
   // The final callback, not parse_complete: options that follow a nested command are read by then.
   command.final_callback(std::move(action));
+}
+
+void print(const report::Table& table) {
+  fmt::print("{}", report::render(table, report::Format::kText, {.width = terminal_width()}));
 }
 
 }  // namespace lockstep::cli

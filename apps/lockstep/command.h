@@ -8,13 +8,17 @@ namespace CLI {
 class App;
 }
 
+namespace lockstep::report {
+struct Table;
+}
+
 namespace lockstep::cli {
 
 /// Options every command takes, before or after its name. Filled before any action runs.
 struct GlobalOptions {
   std::string store_path = "lockstep.db";
   bool json = false;                      ///< results on stdout as JSON, for programs
-  std::vector<std::string> after_dashes;  ///< the command that follows "--" of a study
+  std::vector<std::string> after_dashes;  ///< the command that follows "--"
 };
 
 /// Adds the command `name` to `app`: one sentence that says what it does, and the example lines
@@ -27,9 +31,19 @@ CLI::App& add_command(CLI::App& app, const std::string& name, const std::string&
 /// otherwise, which main prints and turns into the exit code.
 void set_action(CLI::App& command, std::function<void()> action);
 
-/// One function a command, each in its own file (train_command.cpp, ...). `options` outlives
+/// Thrown by an action to end with the exit code of a command that was run for the user. Nothing
+/// more is printed.
+struct CommandExit {
+  int code = 0;
+};
+
+/// Prints a table as text, as wide as the terminal.
+void print(const report::Table& table);
+
+/// One function per command, each in its own file (train_command.cpp, ...). `options` outlives
 /// parsing and must be read only inside the action.
 void add_train_command(CLI::App& app, const GlobalOptions& options);
+void add_run_command(CLI::App& app, const GlobalOptions& options);
 void add_study_command(CLI::App& app, const GlobalOptions& options);
 void add_runs_command(CLI::App& app, const GlobalOptions& options);
 void add_report_command(CLI::App& app, const GlobalOptions& options);

@@ -115,11 +115,14 @@ void require_command(const CLI::App& app) {
       fmt::format("commands are {}; see lockstep --help", fmt::join(command_names(app), ", ")));
 }
 
-/// Takes the command after "--" off a study's command line: its options are not ours to parse.
+/// Takes the command after "--" off the command line of study and run: its options are not ours to
+/// parse.
 int take_command(int argc, char** argv, std::vector<std::string>& command) {
   const auto end = argv + argc;
   const auto dashes = std::find(argv, end, std::string_view("--"));
-  if (dashes == end || std::find(argv, dashes, std::string_view("study")) == dashes) return argc;
+  const bool takes_one = std::any_of(
+      argv, dashes, [](std::string_view word) { return word == "study" || word == "run"; });
+  if (dashes == end || !takes_one) return argc;
   command.assign(dashes + 1, end);
   return static_cast<int>(dashes - argv);
 }
@@ -170,6 +173,8 @@ int run_command_line(int argc, char** argv, const std::vector<AddCommand>& comma
     app.final_callback([&app] { require_command(app); });
     const int ours = take_command(argc, argv, options.after_dashes);
     return parse_and_run(app, ours, argv);
+  } catch (const CommandExit& exit) {
+    return exit.code;
   } catch (const Error& error) {
     return report(error);
   } catch (const std::exception& problem) {

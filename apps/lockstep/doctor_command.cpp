@@ -6,18 +6,18 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
-#include "console.h"
-#include "doctor_findings.h"
-#include "host_facts.h"
+#include "lockstep/base/console.h"
 #include "lockstep/base/version.h"
+#include "lockstep/doctor/findings.h"
+#include "lockstep/doctor/host_facts.h"
 
 namespace lockstep::cli {
 namespace {
 
-std::string as_json(const std::vector<Finding>& findings, const HostFacts& facts) {
+std::string as_json(const std::vector<doctor::Finding>& findings, const doctor::HostFacts& facts) {
   nlohmann::json list = nlohmann::json::array();
-  for (const Finding& finding : findings) {
-    list.push_back({{"severity", severity_name(finding.severity)},
+  for (const doctor::Finding& finding : findings) {
+    list.push_back({{"severity", doctor::severity_name(finding.severity)},
                     {"subject", finding.subject},
                     {"text", finding.text},
                     {"advice", finding.advice}});
@@ -31,11 +31,11 @@ std::string as_json(const std::vector<Finding>& findings, const HostFacts& facts
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string as_text(const std::vector<Finding>& findings) {
+std::string as_text(const std::vector<doctor::Finding>& findings) {
   std::string text;
-  for (const Finding& finding : findings) {
-    text += fmt::format("{:<4}  {:<8}  {}\n", severity_name(finding.severity), finding.subject,
-                        finding.text);
+  for (const doctor::Finding& finding : findings) {
+    text += fmt::format("{:<4}  {:<8}  {}\n", doctor::severity_name(finding.severity),
+                        finding.subject, finding.text);
     if (!finding.advice.empty()) text += fmt::format("{:<16}-> {}\n", "", finding.advice);
   }
   return text;
@@ -45,8 +45,8 @@ void examine_host(const GlobalOptions& options) {
   const SystemClock clock;
   Console console(clock);
   console.set_status("looking at this machine ...");
-  const HostFacts facts = gather_host_facts(options.store_path, clock);
-  const std::vector<Finding> findings = examine(facts);
+  const doctor::HostFacts facts = doctor::gather_host_facts(options.store_path, clock);
+  const std::vector<doctor::Finding> findings = doctor::examine(facts);
   console.out(options.json ? as_json(findings, facts) : as_text(findings));
 }
 

@@ -8,13 +8,13 @@
 
 #include "command.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/output_file.h"
+#include "lockstep/collect/stored_runs.h"
 #include "lockstep/import/scan/event_file.h"
 #include "lockstep/import/scan/trace_file.h"
 #include "lockstep/report/measurements_csv.h"
 #include "lockstep/report/run_export.h"
-#include "lockstep/store/imports.h"
 #include "lockstep/store/store.h"
-#include "output_file.h"
 
 namespace lockstep::cli {
 namespace {
@@ -91,11 +91,7 @@ void export_run(const GlobalOptions& global, const ExportRequest& request) {
   }
   write_result(request.output, [&](std::ostream& out) {
     if (request.format == "csv") {
-      const std::int64_t ids[] = {request.run};
-      const bool imported = store::import_source(global.store_path, request.run).has_value();
-      out << (imported
-                  ? report::measurements_csv(store::imported_measurements(global.store_path, ids))
-                  : report::run_measurements_csv(run));
+      out << report::measurements_csv(collect::run_rows(store, request.run));
     } else if (request.format == "jsonl") {
       report::export_events(store, request.run, out);
     } else {

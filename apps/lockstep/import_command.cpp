@@ -7,16 +7,20 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
-#include "import_paths.h"
-#include "import_store.h"
-#include "import_summary.h"
 #include "lockstep/base/error.h"
+#include "lockstep/import/import_paths.h"
+#include "lockstep/import/import_store.h"
+#include "lockstep/import/import_summary.h"
 #include "lockstep/import/merge_ranks.h"
 #include "lockstep/import/run_record.h"
-#include "record_import.h"
+#include "lockstep/store/record_import.h"
 
 namespace lockstep::cli {
 namespace {
+
+using import::FileOutcome;
+using import::ImportPath;
+using import::ImportTotals;
 
 struct ImportRequest {
   std::vector<std::string> paths;
@@ -26,22 +30,25 @@ struct ImportRequest {
   std::string pattern;
   bool list_formats = false;
   bool dry_run = false;
+  bool explain = false;
   bool replace = false;
 };
 
-import::ImportOptions reader_options(const ImportRequest& request){import::ImportOptions options;
-options.format = request.format;
-options.pattern = request.pattern;
-for (const std::string& setting : request.settings) {
-  const std::size_t equals = setting.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw Error(ErrorKind::kUsage, fmt::format("--set {} is not NAME=VALUE", setting),
-                "write --set workers=4");
+auto reader_options(const ImportRequest& request) {
+  lockstep::import::ImportOptions options;
+  options.format = request.format;
+  options.pattern = request.pattern;
+  options.explain = request.explain;
+  for (const std::string& setting : request.settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw Error(ErrorKind::kUsage, fmt::format("--set {} is not NAME=VALUE", setting),
+                  "write --set workers=4");
+    }
+    options.settings[setting.substr(0, equals)] = setting.substr(equals + 1);
   }
-  options.settings[setting.substr(0, equals)] = setting.substr(equals + 1);
+  return options;
 }
-return options;
-}  // namespace
 
 void print_formats(const import::Registry& registry, bool json) {
   if (json) {
@@ -107,15 +114,16 @@ void name_after_study(const std::string& study, std::vector<FileOutcome>& outcom
 
 void print_outcomes(const GlobalOptions& global, const ImportRequest& request,
                     const std::vector<FileOutcome>& outcomes) {
-  const ImportTotals totals = import_totals(outcomes);
+  const ImportTotals totals = import::import_totals(outcomes);
   if (global.json) {
     nlohmann::json out{
         {"added", totals.added}, {"known", totals.known}, {"files", nlohmann::json::array()}};
-    for (const FileOutcome& outcome : outcomes) out["files"].push_back(summary_json(outcome));
+    for (const FileOutcome& outcome : outcomes)
+      out["files"].push_back(import::summary_json(outcome));
     fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
-  for (const FileOutcome& outcome : outcomes) fmt::print("{}", summary_text(outcome));
+  for (const FileOutcome& outcome : outcomes) fmt::print("{}", import::summary_text(outcome));
   if (request.dry_run) {
     fmt::print("nothing stored (--dry-run)\n");
   } else {
@@ -158,16 +166,17 @@ void report_failures(const std::vector<ImportPath>& paths,
 void import_own_records(const GlobalOptions& global, const ImportRequest& request,
                         std::vector<ImportPath>& paths) {
   std::erase_if(paths, [&](const ImportPath& path) {
-    if (!request.format.empty() || !is_run_record(path.path)) return false;
+    if (!request.format.empty() || !store::is_run_record(path.path)) return false;
     if (request.dry_run) {
       console_line(global, fmt::format("{}: the record of a lockstep run", path.path));
       return true;
     }
-    const StoredRecord stored = store_run_record(path.path, global.store_path, request.study);
-    console_line(global, fmt::format("{}: {} {} in {}{}", path.path,
-                                     stored.fresh ? "stored as run" : "known already as run",
-                                     stored.run, global.store_path,
-                                     stored.ended ? "" : "; it does not tell of its end"));
+    const store::StoredRecord stored =
+        store::store_run_record(path.path, global.store_path, request.study);
+    console_line(global,
+                 fmt::format("{}: {} {} in {}{}", path.path,
+                             stored.fresh ? "stored as run" : "known already as run", stored.run,
+                             global.store_path, stored.ended ? "" : "; its end is not recorded"));
     return true;
   });
 }
@@ -181,20 +190,28 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
   if (request.paths.empty()) {
     throw Error(ErrorKind::kUsage, "lockstep import needs a file", "see lockstep import --help");
   }
-  std::vector<ImportPath> paths = expand_paths(request.paths);
+  std::vector<ImportPath> paths = import::expand_paths(request.paths);
   import_own_records(global, request, paths);
   if (paths.empty()) return;
   std::vector<FileOutcome> outcomes = read_all(importer, paths);
+  if (request.explain) {
+    for (const FileOutcome& outcome : outcomes)
+      fmt::print("{}{}", explained_text(outcome.file), summary_text(outcome));
+    fmt::print("nothing stored (--explain)\n");
+    report_failures(paths, outcomes);
+    return;
+  }
   if (!request.study.empty()) {
     require_workers(outcomes);
     name_after_study(request.study, outcomes);
   }
-  if (!request.dry_run) store_outcomes(global.store_path, request.study, request.replace, outcomes);
+  if (!request.dry_run)
+    import::store_outcomes(global.store_path, request.study, request.replace, outcomes);
   print_outcomes(global, request, outcomes);
   report_failures(paths, outcomes);
 }
 
-}  // namespace lockstep::cli
+}  // namespace
 
 void add_import_command(CLI::App& app, const GlobalOptions& global) {
   const auto request = std::make_shared<ImportRequest>();
@@ -206,14 +223,14 @@ void add_import_command(CLI::App& app, const GlobalOptions& global) {
                    "lockstep import trainer_state.json --set workers=4 --set batch=32",
                    "lockstep import train.out --pattern 'epoch (?<epoch>\\d+): loss (?<loss>\\S+), "
                    "(?<epoch_time>\\S+) s'",
-                   "zcat old.log.gz | lockstep import -"});
+                   "lockstep import --explain train.out", "zcat old.log.gz | lockstep import -"});
   command.add_option("path", request->paths, "Files, folders, patterns; - for standard input")
       ->type_name("PATH...");
   command.add_option("--as", request->format, "Read as this format instead of recognising it")
       ->type_name("FORMAT");
   command
       .add_option("--set", request->settings,
-                  "A fact the log does not tell: workers=4, batch=32 (per worker), ...")
+                  "A fact that is not in the log: workers=4, batch=32 (per worker), ...")
       ->type_name("NAME=VALUE")
       ->take_all()
       ->expected(1)
@@ -225,9 +242,11 @@ void add_import_command(CLI::App& app, const GlobalOptions& global) {
                   "Read lines by a regular expression with named groups")
       ->type_name("REGEX");
   command.add_flag("--list-formats", request->list_formats, "Show the formats that are recognised");
-  command.add_flag("--dry-run", request->dry_run, "Say what is found, store nothing");
+  command.add_flag("--dry-run", request->dry_run, "Show what is found, store nothing");
+  command.add_flag("--explain", request->explain,
+                   "Show what was taken from each line and for which run, store nothing");
   command.add_flag("--replace", request->replace,
-                   "Import anew what was imported before, with other --set");
+                   "Import again what was imported before, with other --set");
   set_action(command, [&global, request] { import_files(global, *request); });
 }
 

@@ -45,7 +45,7 @@ TEST_F(ImportCommand, SeveralLogsBecomeOneStudy) {
   EXPECT_EQ(runs[2].spec.workers, 4);
   EXPECT_EQ(runs[2].epochs_done, 2);
   EXPECT_DOUBLE_EQ(runs[2].train_s, 24);
-  EXPECT_EQ(store::imported_measurements(store()).size(), 3u * 2 * 3);
+  EXPECT_EQ(store::Store(store()).imported_measurements().size(), 3u * 2 * 3);
 }
 
 TEST_F(ImportCommand, ImportingAgainAddsNothing) {

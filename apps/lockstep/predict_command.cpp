@@ -9,13 +9,13 @@
 
 #include "command.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/terminal.h"
 #include "lockstep/predict/batch_transfer.h"
 #include "measured_series.h"
 #include "predict_device.h"
 #include "predict_epochs.h"
 #include "predict_output.h"
 #include "predict_phases.h"
-#include "terminal.h"
 
 namespace lockstep::cli {
 namespace {
@@ -33,11 +33,7 @@ struct PredictOptions {
   bool backtest = false;
 };
 
-void print(const report::Table& table) {
-  fmt::print("{}", report::render(table, report::Format::kText, {.width = terminal_width()}));
-}
-
-/// Of a series about which no number can be said: what is missing.
+/// Of a series without a prediction: what is missing.
 void tell_missing(const GlobalOptions& global, const predict::TableSeries& one,
                   const std::string& has) {
   fmt::print(stderr, "warning: series '{}' has {}\n", one.name, has);
@@ -115,12 +111,12 @@ void run_backtest(const GlobalOptions& global, const PredictOptions& options) {
                 predict::hold_out_largest(series, predict::shipped_prior(), true));
   if (series.size() >= predict::kEnoughForPrior) {
     tell_backtest(global, json, "cross_validated",
-                  "the same, prior fitted anew without the series' source, model and device",
+                  "the same, prior fitted again without the series' source, model and device",
                   predict::cross_validate_largest(series, predict::Unseen::kGroup));
   }
   if (predict::can_hold_out_sources(series)) {
     tell_backtest(global, json, "source_held_out",
-                  "the same, prior fitted anew without anything of the series' source: what to "
+                  "the same, prior fitted again without anything of the series' source: what to "
                   "expect on a source nobody has seen",
                   predict::cross_validate_largest(series, predict::Unseen::kSource));
   }

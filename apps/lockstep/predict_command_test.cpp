@@ -6,10 +6,10 @@
 
 #include "command_fixture.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/quantities.h"
 #include "lockstep/record/event.h"
 #include "lockstep/store/calibrations.h"
 #include "lockstep/store/run_writer.h"
-#include "quantities.h"
 
 namespace lockstep::cli {
 namespace {
@@ -241,7 +241,7 @@ void add_run_of_two_cores(const std::string& store, int workers, double epoch_s,
   writer.write(record::RunEnded{record::RunStatus::kDone, 1, 3 * epoch_s, 0, ""});
 }
 
-TEST_F(PredictCommand, AdviceOnRunsStaysWithinTheirHostsUnlessToldOtherwise) {
+TEST_F(PredictCommand, AdviceOnRunsMarksWhatTheirHostHasNoRoomFor) {
   add_run_of_two_cores(store(), 1, 10);
   add_run_of_two_cores(store(), 2, 5.2);
   const auto most_considered = [](const PredictOutcome& outcome) {
@@ -254,33 +254,30 @@ TEST_F(PredictCommand, AdviceOnRunsStaysWithinTheirHostsUnlessToldOtherwise) {
   };
   const PredictOutcome usual = run("--json advise");
   ASSERT_EQ(usual.code, 0) << usual.err;
-  EXPECT_EQ(most_considered(usual), 2);
-  EXPECT_NE(usual.out.find("as many as the hosts of these runs hold"), std::string::npos);
+  EXPECT_EQ(usual.json()["use"]["workers"], 2);
+  EXPECT_EQ(usual.json()["room"], 2);
+  EXPECT_TRUE(usual.json()["next_run"].is_null());
+  EXPECT_NE(usual.out.find("but the host has room for 2"), std::string::npos);
   const PredictOutcome more = run("--json advise --max-workers 8");
   ASSERT_EQ(more.code, 0) << more.err;
   EXPECT_EQ(most_considered(more), 8);
 }
 
-TEST_F(PredictCommand, SaysWhatTheChoiceCostInAccuracyWhereNoTargetWasAskedFor) {
+TEST_F(PredictCommand, ABatchThatLearnedLessIsNamedAndPassedOver) {
   add_run_of_two_cores(store(), 1, 10, 32, 0.91);
   add_run_of_two_cores(store(), 1, 4, 512, 0.81);
   const PredictOutcome outcome = run("--json advise");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  const std::string notes = outcome.json()["notes"].dump();
-  EXPECT_NE(notes.find("b 512, overlap, 1 thread ended with validation accuracy 0.81"),
-            std::string::npos)
-      << notes;
-  EXPECT_NE(notes.find("b 32, overlap, 1 thread ended with validation accuracy 0.91"),
-            std::string::npos)
-      << notes;
-  // With a target the epochs to it count, and there is nothing to warn of.
+  EXPECT_NE(outcome.json()["use"]["series"].get<std::string>().find("b 32"), std::string::npos);
+  EXPECT_NE(outcome.json()["learned_less"]["series"].get<std::string>().find("b 512"),
+            std::string::npos);
   const PredictOutcome target = run("--json advise --target val_accuracy=0.9");
   ASSERT_EQ(target.code, 0) << target.err;
-  EXPECT_EQ(target.json()["notes"].dump().find("ended with validation"), std::string::npos);
+  EXPECT_TRUE(target.json()["learned_less"].is_null());
 }
 
 TEST_F(PredictCommand, DoesNotAdviseABatchWhoseRunsMissedTheTarget) {
-  // The large batch is faster an epoch, and after as many epochs it is not there.
+  // The large batch is faster per epoch, and after as many epochs it is not there.
   add_run_of_two_cores(store(), 1, 10, 32, 0.91);
   add_run_of_two_cores(store(), 2, 6, 32, 0.905);
   add_run_of_two_cores(store(), 1, 8, 512, 0.85);
@@ -291,8 +288,8 @@ TEST_F(PredictCommand, DoesNotAdviseABatchWhoseRunsMissedTheTarget) {
   EXPECT_EQ(advice["candidates"].size(), 2u);
   EXPECT_NE(advice["use"]["series"].get<std::string>().find("b 32"), std::string::npos);
   EXPECT_NE(outcome.out.find("global batches of 512 and more are left out"), std::string::npos);
-  // Without a target the fastest is what is wanted.
-  EXPECT_NE(run("--json advise").json()["use"]["series"].get<std::string>().find("b 512"),
+  // Without a target it is passed over as well: it learned less in as many epochs.
+  EXPECT_NE(run("--json advise").json()["use"]["series"].get<std::string>().find("b 32"),
             std::string::npos);
 }
 

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/terminal.h"
 #include "lockstep/predict/roofline.h"
 #include "lockstep/store/calibrations.h"
 #include "predict_output.h"
-#include "terminal.h"
 
 namespace lockstep::cli {
 namespace {
@@ -66,7 +66,7 @@ predict::Device device_named(const std::string& name, const std::string& store_p
                   known));
 }
 
-/// Rows name a processor in many ways; those of a store say "cpu".
+/// Rows name a processor in many ways; those of a store have "cpu".
 bool measured_on(const std::string& series_device, const predict::Device& device) {
   const auto listed = predict::find_device(series_device);
   if (!device.calibrated) return listed && listed->name == device.name;
@@ -82,7 +82,7 @@ std::vector<predict::TableSeries> series_on(const MeasuredSource& source,
   try {
     all = measured_series(source);
   } catch (const Error& error) {
-    // A store of calibrations alone holds no runs: the ratio of the devices is still known.
+    // A store of calibrations alone has no runs: the ratio of the devices is still known.
     const bool whole_store = source.table.empty() && source.model.empty() && source.study.empty();
     if (!whole_store || error.kind() != ErrorKind::kData) throw;
   }
@@ -120,21 +120,18 @@ void predict_across_devices(const GlobalOptions& global, const MeasuredSource& s
   std::string network = question.network;
   if (network.empty() && !series.empty()) network = series.front().model;
   if (network.empty()) {
-    throw Error(ErrorKind::kUsage, "which network? Nothing was measured that would say",
+    throw Error(ErrorKind::kUsage, "the network is unknown: nothing was measured",
                 "add --network dcgan, resnet18-cifar or fashion");
   }
   const predict::TrainingCost cost = predict::training_cost(network);
-  std::int64_t batch = question.batch;
-  if (batch == 0 && !series.empty()) {
-    batch = series.front().batch_per_worker.value_or(series.front().global_batch.value_or(0));
-  }
-  if (batch == 0) batch = 128;
-  const auto size = static_cast<double>(batch);
+  auto size = static_cast<double>(question.batch);
+  if (size == 0 && !series.empty()) size = predict::fixed_batch(series.front()).value_or(0);
+  if (size == 0) size = 128;
   const predict::Estimate ratio = predict::device_ratio(cost, from, to, size);
   const predict::StepTimeBound bound = predict::bound_step(cost, to, size);
 
   nlohmann::json json{{"network", cost.model},
-                      {"batch", batch},
+                      {"batch", size},
                       {"measured_device", from.name},
                       {"device", to.name},
                       {"time_ratio", estimate_json(ratio)},
@@ -145,9 +142,9 @@ void predict_across_devices(const GlobalOptions& global, const MeasuredSource& s
   if (!global.json) {
     if (question.layers) print_layers(bound, to.name);
     fmt::print(
-        "{} at batch {}: {} takes {} times as long as {} (roofline of {} layers; FLOPS alone "
-        "would say {:.2f})\n",
-        cost.model, batch, to.name, with_interval(ratio, 2), from.name,
+        "{} at batch {:g}: {} takes {} times as long as {} (roofline of {} layers; FLOPS alone "
+        "would give {:.2f})\n",
+        cost.model, size, to.name, with_interval(ratio, 2), from.name,
         cost.parts.front().layers.size() +
             (cost.parts.size() > 1 ? cost.parts[1].layers.size() : 0),
         from.flops / to.flops);
@@ -177,7 +174,7 @@ void predict_across_devices(const GlobalOptions& global, const MeasuredSource& s
   } else {
     fmt::print(
         "note: FP32 without tensor cores; small batches are slower on any device than this "
-        "says; a run on {} would settle it\n",
+        "bound; a run on {} would settle it\n",
         to.name);
   }
 }

@@ -59,11 +59,11 @@ std::string workers_text(double count) {
   return fmt::format("{:g} worker{}", count, count == 1 ? "" : "s");
 }
 
-/// "the cost of leaving the host: run 8 workers" says what is open and what would settle it.
+/// "the cost of leaving the host: run 8 workers" names what is open and what would settle it.
 std::string open_question(const std::string& text) {
   const std::size_t colon = text.find(": ");
-  if (colon == std::string::npos) return "cannot be told: " + text;
-  return fmt::format("cannot be told: {}; to settle it, {}", text.substr(0, colon),
+  if (colon == std::string::npos) return "cannot be determined: " + text;
+  return fmt::format("cannot be determined: {}; to settle it, {}", text.substr(0, colon),
                      text.substr(colon + 2));
 }
 
@@ -119,7 +119,7 @@ std::string significant_with_interval(const Estimate& value) {
 }
 
 void print_line(const nlohmann::json& json) {
-  // Names come from files, in whatever encoding those have.
+  // Names come from files, in any encoding.
   fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 

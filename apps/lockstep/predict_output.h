@@ -26,7 +26,7 @@ nlohmann::json estimate_json(const predict::Estimate& estimate);
 /// One prediction as a JSON object; keys carry their units.
 nlohmann::json job_json(const predict::TableSeries& table, const predict::JobPrediction& job);
 
-/// The predictions of one series, one row a worker count, with reasons and unknowns as notes.
+/// The predictions of one series, one row per worker count, with reasons and unknowns as notes.
 report::Table job_table(const predict::TableSeries& table,
                         const std::vector<predict::JobPrediction>& jobs);
 

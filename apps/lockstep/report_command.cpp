@@ -9,16 +9,15 @@
 #include "calibrated_links.h"
 #include "command.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/output_file.h"
+#include "lockstep/base/quantities.h"
+#include "lockstep/base/terminal.h"
 #include "lockstep/base/units.h"
 #include "lockstep/import/measurements_table.h"
 #include "lockstep/report/measurements_csv.h"
 #include "lockstep/report/page/html.h"
+#include "lockstep/report/page/page_source.h"
 #include "lockstep/report/study_report.h"
-#include "output_file.h"
-#include "page_source.h"
-#include "quantities.h"
-#include "stored_measurements.h"
-#include "terminal.h"
 
 namespace lockstep::cli {
 namespace {
@@ -38,11 +37,11 @@ struct ReportOptions {
 };
 
 /// The rows to report on; what had to be interpreted or left out goes to stderr.
-StoredMeasurements measurements_for(const GlobalOptions& global, const ReportOptions& options) {
+collect::StoredRuns measurements_for(const GlobalOptions& global, const ReportOptions& options) {
   if (!options.table.empty()) {
     import::MeasurementsTable table = import::read_measurements_file(options.table);
     for (const std::string& notice : table.notices) fmt::print(stderr, "note: {}\n", notice);
-    StoredMeasurements given;
+    collect::StoredRuns given;
     given.rows = std::move(table.rows);
     return given;
   }
@@ -53,18 +52,23 @@ StoredMeasurements measurements_for(const GlobalOptions& global, const ReportOpt
                 fmt::format("lockstep report --from {}", options.study));
   }
   store::Store store(global.store_path);
-  StoredMeasurements measurements = stored_measurements(store, options.study);
-  if (measurements.left_out > 0) {
-    fmt::print(stderr, "note: {} run(s) that did not finish are left out\n", measurements.left_out);
+  collect::StoredRuns found = collect::measured_runs(store, {options.study, {}});
+  if (found.left_out > 0) {
+    fmt::print(stderr, "note: {} run(s) that did not finish are left out\n", found.left_out);
   }
-  return measurements;
+  return found;
 }
 
 report::StudyOptions study_options(const GlobalOptions& global, const ReportOptions& options) {
   report::StudyOptions study;
   if (!options.scaling.empty()) {
     study.speedup.scaling = record::scaling_from_name(options.scaling);
+    if (!study.speedup.scaling || *study.speedup.scaling == record::Scaling::kMixed) {
+      throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a kind of scaling", options.scaling),
+                  "choose strong (global batch fixed) or weak (batch per worker fixed)");
+    }
   }
+  study.price_per_hour = parse_prices(options.prices);
   if (options.baseline > 0) study.speedup.baseline_workers = options.baseline;
   if (options.link_gb_per_s > 0) {
     study.links.any = options.link_gb_per_s * 1e9;
@@ -75,14 +79,17 @@ report::StudyOptions study_options(const GlobalOptions& global, const ReportOpti
 }
 
 void write_html(const GlobalOptions& global, const ReportOptions& options) {
-  const PageTerms terms{study_options(global, options), parse_prices(options.prices)};
   report::PageSource source;
   if (!options.table.empty()) {
-    source = table_page(options.table, terms);
+    import::MeasurementsTable table = import::read_measurements_file(options.table);
+    source = report::table_page(std::filesystem::path(options.table).stem().string(),
+                                std::move(table.rows), std::move(table.notices),
+                                study_options(global, options));
   } else {
     store::Store store(global.store_path);
-    RunDigests digests;
-    source = stored_page(store, {options.study, {}}, digests, terms);
+    collect::RunDigests digests;
+    source =
+        report::stored_page(store, {options.study, {}}, digests, study_options(global, options));
   }
   const std::string html = report::page_html(report::build_page(source));
   write_result(options.html == "-" ? "" : options.html, [&](std::ostream& out) { out << html; });
@@ -97,16 +104,15 @@ void run_report(const GlobalOptions& global, const ReportOptions& options) {
   report::Format format = report::format_from_name(options.format);
   if (global.json) format = report::Format::kJson;
   if (options.csv) format = report::Format::kCsv;
-  const StoredMeasurements measured = measurements_for(global, options);
+  const collect::StoredRuns measured = measurements_for(global, options);
   std::string text;
   if (format == report::Format::kCsv) {
     text = report::measurements_csv(measured.rows);
   } else {
     const std::size_t width = options.output.empty() ? terminal_width() : 0;
-    report::StudyReport study = report::study_report(measured.rows, study_options(global, options));
-    if (auto table = report::delays_table(measured.delays)) {
-      study.tables.push_back(std::move(*table));
-    }
+    const report::StudyReport study =
+        options.table.empty() ? report::study_report(measured, study_options(global, options))
+                              : report::study_report(measured.rows, study_options(global, options));
     text =
         report::render_study(study, format, {.width = width, .definitions = options.definitions});
   }
@@ -139,7 +145,7 @@ void add_report_command(CLI::App& app, const GlobalOptions& global) {
       ->type_name("FILE");
   report
       .add_option("--price", options->prices,
-                  "Price of one device an hour, for the decision in --html: v100=2.48/h")
+                  "Price of one device per hour, for the decision: v100=2.48/h")
       ->delimiter(',');
   report.add_flag("--csv", options->csv, "The measurements table, as --format csv");
   report

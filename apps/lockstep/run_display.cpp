@@ -4,10 +4,10 @@
 
 #include <cmath>
 
+#include "lockstep/base/terminal.h"
 #include "lockstep/base/units.h"
 #include "lockstep/report/run_tables.h"
 #include "predict_output.h"
-#include "terminal.h"
 #include "time_table.h"
 
 namespace lockstep::cli {

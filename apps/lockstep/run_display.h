@@ -4,17 +4,17 @@
 #include <string>
 #include <vector>
 
-#include "console.h"
 #include "lockstep/analyze/step_breakdown.h"
 #include "lockstep/base/clock.h"
+#include "lockstep/base/console.h"
+#include "lockstep/record/run_sink.h"
 #include "run_progress.h"
-#include "run_sink.h"
 
 namespace lockstep::cli {
 
 /// Shows a run to a person: what is trained on what, a progress bar, a line an epoch, and at the
 /// end where the time went.
-class RunDisplay final : public RunSink {
+class RunDisplay final : public record::RunSink {
  public:
   RunDisplay(Console& console, const Clock& clock) : console_(console), clock_(clock) {}
 

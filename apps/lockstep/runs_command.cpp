@@ -11,11 +11,12 @@
 #include "command.h"
 #include "lockstep/analyze/step_limit.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/output_file.h"
+#include "lockstep/base/terminal.h"
+#include "lockstep/collect/stored_runs.h"
+#include "lockstep/report/measurements_csv.h"
 #include "lockstep/report/run_export.h"
 #include "lockstep/report/run_tables.h"
-#include "output_file.h"
-#include "stored_measurements.h"
-#include "terminal.h"
 #include "time_table.h"
 
 namespace lockstep::cli {
@@ -30,10 +31,6 @@ struct RunsOptions {
   std::string format = "jsonl";
   std::string output;
 };
-
-void print(const report::Table& table) {
-  fmt::print("{}", report::render(table, report::Format::kText, {.width = terminal_width()}));
-}
 
 void list_runs(const GlobalOptions& global, RunsOptions& options) {
   if (!options.status.empty()) options.filter.state = store::state_from_name(options.status);
@@ -60,7 +57,7 @@ void show_run(const GlobalOptions& global, std::int64_t id) {
     fmt::print("\n");
     print(report::epochs_table(run.epochs));
   }
-  const analyze::StepBreakdown breakdown = stored_breakdown(store, run);
+  const analyze::StepBreakdown breakdown = collect::step_breakdown(store, run);
   if (!breakdown.ranks.empty()) {
     fmt::print("\n");
     print(time_table(breakdown));
@@ -113,7 +110,7 @@ void export_as_lines(const GlobalOptions& global, const RunsOptions& options) {
   const store::StoredRun run = store.load(id);
   write_result(options.output, [&](std::ostream& out) {
     if (options.format == "csv") {
-      out << report::run_measurements_csv(run);
+      out << report::measurements_csv(collect::run_rows(store, run.summary.id));
     } else if (options.format == "json" || global.json) {
       out << report::run_json(run);
     } else {

@@ -11,13 +11,13 @@
 
 #include "calibrated_links.h"
 #include "command.h"
-#include "import_store.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/loopback.h"
+#include "lockstep/import/import_store.h"
 #include "lockstep/launch/signal_inbox.h"
 #include "lockstep/report/page/html.h"
+#include "lockstep/report/page/page_source.h"
 #include "lockstep/serve/server.h"
-#include "page_source.h"
 
 namespace lockstep::cli {
 namespace {
@@ -38,7 +38,7 @@ std::string token_for(const ServeOptions& options) {
   in >> token;
   if (token.size() >= 16) return token;
   throw Error(ErrorKind::kUsage,
-              fmt::format("{} holds no token of 16 characters or more", options.token_file),
+              fmt::format("{} has no token of 16 characters or more", options.token_file),
               "make one: openssl rand -hex 16 > " + options.token_file);
 }
 
@@ -46,21 +46,21 @@ serve::Site site_of(const std::string& store_path) {
   serve::Site site;
   site.html = report::live_html();
   site.policy = report::live_policy();
-  const auto digests = std::make_shared<RunDigests>();
+  const auto digests = std::make_shared<collect::RunDigests>();
   site.page = [store_path, digests](const serve::PageQuestion& question) {
     std::error_code ignored;
     report::PageSource source;
     if (std::filesystem::exists(store_path, ignored)) {
       store::Store store(store_path);
-      PageTerms terms;
-      use_calibrated_links(store_path, question.study, terms.options);
-      source = stored_page(store, {question.study, question.runs}, *digests, terms);
+      report::StudyOptions options;
+      use_calibrated_links(store_path, question.study, options);
+      source = report::stored_page(store, {question.study, question.runs}, *digests, options);
     }
     return report::page_json(report::build_page(source))
         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
   site.import_file = [store_path](const std::string& name, const std::string& path) {
-    return import_sent_file(store_path, name, path)
+    return import::import_sent_file(store_path, name, path)
         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
   return site;

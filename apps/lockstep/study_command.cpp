@@ -3,142 +3,80 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
 #include <csignal>
 #include <memory>
 
+#include "calibrated_links.h"
 #include "command.h"
-#include "known_names.h"
-#include "lockstep/analyze/step_breakdown.h"
-#include "lockstep/base/error.h"
+#include "lockstep/base/terminal.h"
+#include "lockstep/collect/stored_runs.h"
+#include "lockstep/report/study_report.h"
+#include "lockstep/study/run_study.h"
+#include "status_sink.h"
+#include "study_options.h"
 #include "study_plan.h"
-#include "study_program.h"
-#include "study_request.h"
-#include "study_runner.h"
-#include "study_slurm.h"
-#include "study_training.h"
 
 namespace lockstep::cli {
 namespace {
 
-/// The rules by which runs leave out their start, of the kinds there are.
-std::string warm_up_rule(const std::vector<StudyRequest>& parts) {
-  using Builder = analyze::StepBreakdownBuilder;
-  bool epochs = false, steps = false;
-  for (const StudyRequest& part : parts) {
-    (part.train.spec.max_steps > 0 ? steps : epochs) = true;
-  }
-  std::string text;
-  if (epochs) {
-    text =
-        "warm-up: the first epoch of a run is left out of its times; a run of one epoch has no "
-        "other, and its times are marked as containing the warm-up.";
-  }
-  if (!steps) return text;
-  return text + (text.empty() ? "" : " ") +
-         fmt::format(
-             "warm-up: the first {} steps of a run that --steps ends are left out of its rate "
-             "where it has more than {}; with more than one epoch, all of the first.",
-             Builder::kWarmupSteps, Builder::kStepsToAffordWarmup);
+/// Tables and verdict of a study, as lockstep report prints them.
+std::string report_text(const GlobalOptions& global, const std::string& name) {
+  store::Store store(global.store_path);
+  const auto format = global.json ? report::Format::kJson : report::Format::kText;
+  report::StudyOptions options;
+  use_calibrated_links(global.store_path, name, options);
+  const report::StudyReport study =
+      report::study_report(collect::measured_runs(store, {name, {}}), options);
+  return report::render_study(study, format, {.width = terminal_width()});
 }
 
-/// The budget of a ladder, in words; empty without one.
-std::string memory_rule(const std::vector<StudyRequest>& parts) {
-  for (const StudyRequest& part : parts) {
-    const std::uint64_t budget = memory_budget(part);
-    if (budget == 0) continue;
-    return fmt::format(
-        "memory: the workers of a run may allocate {} together{}, each its share; one over it "
-        "fails alone.",
-        format_bytes(Bytes{budget}),
-        part.train.memory_bytes > 0 ? "" : " (what this machine has free)");
-  }
-  return "";
-}
-
-std::unique_ptr<StudyExecutor> make_executor(const StudyRequest& request,
-                                             const std::string& store_path, Console& console,
-                                             launch::SignalInbox& signals, const Clock& clock) {
-  if (!request.launcher.local() && request.is_foreign()) {
-    throw Error(ErrorKind::kUsage, "--launcher is for lockstep's own trainer, not for a command",
-                "let the command itself submit the job: -- srun -n {workers} ...");
-  }
-  if (request.launcher.launcher == "slurm") {
-    return std::make_unique<StudySlurm>(request.train, request.launcher.cluster, store_path,
-                                        console, signals, clock);
-  }
-  if (!request.is_foreign()) {
-    record::TrainRequest train = request.train;
-    train.memory_bytes = memory_budget(request);
-    return std::make_unique<StudyTraining>(
-        std::move(train),
-        make_training_launcher(request.launcher.launcher, console, signals, clock), store_path,
-        console, clock);
-  }
-  const record::RunSpec& spec = request.train.spec;
-  ForeignCommand command;
-  command.words = request.command;
-  command.values = {spec.epochs, spec.seed, spec.device};
-  command.pattern = request.pattern;
-  command.show_output = request.show_output;
-  command.wall_time = request.wall_time;
-  if (request.time_limit_s > 0) command.time_limit = Seconds(request.time_limit_s);
-  command.memory_bytes = memory_budget(request);
-  study::check_command(command.words, sweep_of(request), command.values);
-  return std::make_unique<StudyProgram>(std::move(command), store_path, console, signals, clock);
-}
-
-/// `parts` are the sweeps of one study, completed; what they say of the study is the first's.
-void run_study(const std::vector<StudyRequest>& parts, const GlobalOptions& global) {
-  // A reader of our output that goes away must not take a study of hours with it.
+void run_parts(const std::vector<study::StudyRequest>& parts, const GlobalOptions& global) {
+  // A reader of our output that goes away must not end a study of hours.
   std::signal(SIGPIPE, SIG_IGN);
   const SystemClock clock;
-  check_names(parts, clock);
   Console console(clock);
   launch::SignalInbox signals;
-  std::vector<std::unique_ptr<StudyExecutor>> executors;
-  std::vector<StudyRun> runs;
-  for (const StudyRequest& part : parts) {
-    executors.push_back(make_executor(part, global.store_path, console, signals, clock));
-    for (study::PlannedRun& planned : study::plan_runs(sweep_of(part))) {
-      runs.push_back({std::move(planned), executors.back().get()});
-    }
-  }
-  // Rounds of repeats stay together across sweeps, for the same reason as within one.
-  std::stable_sort(runs.begin(), runs.end(), [](const StudyRun& a, const StudyRun& b) {
-    return a.planned.repeat < b.planned.repeat;
-  });
-  StudyOptions options;
-  options.name = parts.front().name;
-  options.dry_run = parts.front().dry_run;
-  options.retry_failed = parts.front().retry_failed;
-  options.memory = memory_rule(parts);
-  options.warm_up = warm_up_rule(parts);
-  StudyRunner(std::move(runs), options, global, console, signals).run();
+  const study::ExecutorContext context{global.store_path,
+                                       console,
+                                       signals,
+                                       clock,
+                                       [&](const std::string& prefix) {
+                                         return std::make_unique<StatusSink>(prefix, console,
+                                                                             clock);
+                                       },
+                                       collect::keep_digest};
+  study::StudyResults results;
+  results.measurements = [&](std::int64_t run) {
+    store::Store store(global.store_path);
+    return collect::run_rows(store, run);
+  };
+  results.report = [&] { return report_text(global, parts.front().name); };
+  study::run_study(parts, context, std::move(results), global.json);
 }
 
-void study(const CLI::App& command, StudyRequest request, const GlobalOptions& global) {
+void study(const CLI::App& command, study::StudyRequest request, const GlobalOptions& global) {
   request.command = global.after_dashes;
+  request.network = request.name;
   if (request.what.ends_with(".toml")) {
-    run_study(read_study_plan(command, request), global);
+    run_parts(read_study_plan(command, request), global);
     return;
   }
-  std::vector<StudyRequest> parts = split_request(request);
-  for (StudyRequest& part : parts) {
-    complete_study_request(part);
+  std::vector<study::StudyRequest> parts = study::split_request(request);
+  for (study::StudyRequest& part : parts) {
+    study::complete_study_request(part);
     // Several recipes or devices of one command line are one study, named after all of it.
     if (parts.size() > 1 && request.name.empty()) {
       request.train.spec.recipe = request.what;
-      part.name = default_study_name(request);
+      part.name = study::default_study_name(request);
     }
   }
-  run_study(parts, global);
+  run_parts(parts, global);
 }
 
 }  // namespace
 
 void add_study_command(CLI::App& app, const GlobalOptions& global) {
-  const auto request = std::make_shared<StudyRequest>();
+  const auto request = std::make_shared<study::StudyRequest>();
   CLI::App& command = add_command(
       app, "study",
       "Sweeps worker counts and batches, keeps every run, and ends with tables and a verdict; the "

@@ -11,15 +11,17 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/study/plan_file.h"
+#include "study_options.h"
 
 namespace lockstep::cli {
 namespace {
 
-constexpr std::array<std::string_view, 11> kBesideAPlan{
-    "what",  "name",      "dry-run", "retry-failed", "show-output", "launcher",
-    "nodes", "partition", "account", "time",         "gres"};
+constexpr std::array<std::string_view, 14> kBesideAPlan{
+    "what",     "name",  "dry-run",          "retry-failed", "show-output",
+    "launcher", "nodes", "partition",        "account",      "time",
+    "gres",     "setup", "workers-per-node", "no-watch"};
 
-void refuse_other_options(const CLI::App& command, const StudyRequest& given) {
+void refuse_other_options(const CLI::App& command, const study::StudyRequest& given) {
   if (given.is_foreign()) {
     throw Error(ErrorKind::kUsage, "a plan file and a command after -- contradict each other",
                 "write the command into the plan: command = [...]");
@@ -36,8 +38,8 @@ void refuse_other_options(const CLI::App& command, const StudyRequest& given) {
   }
 }
 
-StudyRequest parse_sweep(const study::PlanFileSweep& sweep) {
-  StudyRequest request;
+study::StudyRequest parse_sweep(const study::PlanFileSweep& sweep) {
+  study::StudyRequest request;
   CLI::App parser;
   add_study_options(parser, request);
   // CLI11 takes arguments from the back.
@@ -58,23 +60,25 @@ StudyRequest parse_sweep(const study::PlanFileSweep& sweep) {
 
 }  // namespace
 
-std::vector<StudyRequest> read_study_plan(const CLI::App& command, const StudyRequest& given) {
+std::vector<study::StudyRequest> read_study_plan(const CLI::App& command,
+                                                 const study::StudyRequest& given) {
   refuse_other_options(command, given);
   const study::PlanFile plan = study::read_plan_file(given.what);
   std::string name = given.name.empty() ? plan.name : given.name;
   // A plan grows and shrinks while its author works on it; its file name stays.
   if (name.empty()) name = std::filesystem::path(given.what).stem().string();
-  std::vector<StudyRequest> parts;
+  std::vector<study::StudyRequest> parts;
   for (const study::PlanFileSweep& sweep : plan.sweeps) {
     try {
-      for (StudyRequest& part : split_request(parse_sweep(sweep))) {
+      for (study::StudyRequest& part : study::split_request(parse_sweep(sweep))) {
         part.name = name;
         part.dry_run = given.dry_run;
         part.retry_failed = given.retry_failed;
         if (command.count("--launcher") > 0) part.launcher = given.launcher;
+        if (part.is_foreign()) part.watch = part.watch && given.watch;
         if (part.is_foreign()) part.show_output = part.show_output || given.show_output;
-        complete_study_request(part);
-        study::cells_of(sweep_of(part));
+        study::complete_study_request(part);
+        study::cells_of(study::sweep_of(part));
         parts.push_back(std::move(part));
       }
     } catch (const Error& error) {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "study_request.h"
+#include "lockstep/study/request.h"
 
 namespace CLI {
 class App;
@@ -14,6 +14,7 @@ namespace lockstep::cli {
 /// a plan file the command line may only say how to carry it out (--name, --dry-run,
 /// --retry-failed, --show-output, --launcher): throws kUsage for other options of `command` that
 /// were given, and for what the file asks in vain, with its line.
-std::vector<StudyRequest> read_study_plan(const CLI::App& command, const StudyRequest& given);
+std::vector<study::StudyRequest> read_study_plan(const CLI::App& command,
+                                                 const study::StudyRequest& given);
 
 }  // namespace lockstep::cli

@@ -36,7 +36,7 @@ TargetEpochs epochs_to_target(const std::vector<Measurement>& rows, const Target
   std::map<std::string, Reached> by_run;
   std::vector<predict::EpochsToTarget> stable;
   std::vector<double> noise;
-  std::optional<double> best;  ///< of the metric, at whatever epoch
+  std::optional<double> best;  ///< of the metric, at any epoch
   for (const Measurement& row : rows) {
     const double batch = global_batch(row);
     if (batch <= 0) continue;
@@ -75,15 +75,15 @@ TargetEpochs epochs_to_target(const std::vector<Measurement>& rows, const Target
   if (result.failing_batch && largest > 0) {
     result.notes.push_back(fmt::format(
         "global batches of {:g} and more are left out: their runs ended before they reached the "
-        "target; a longer one would tell",
+        "target; a longer run would show it",
         *result.failing_batch));
   }
   const bool out_of_reach = best && !target.reached_by(*best);
   if (result.measured.empty() && !stable.empty() && !out_of_reach) {
     result.measured = stable;
-    result.notes.push_back(
-        fmt::format("no epoch-by-epoch {} in the table: its epochs_to_stable stand for the target",
-                    target.metric));
+    result.notes.push_back(fmt::format(
+        "no epoch-by-epoch {} in the table: its epochs_to_stable are used for the target",
+        target.metric));
   }
   if (result.measured.empty()) {
     throw Error(ErrorKind::kData,
@@ -112,7 +112,7 @@ predict::StepsModel steps_model(TargetEpochs& epochs) {
   if (batches.size() < 2) {
     epochs.notes.push_back(
         "one global batch was measured to the target: epochs are taken to be the same at others; "
-        "a run at twice that batch would tell");
+        "a run at twice that batch would show it");
     return predict::steps_at_constant_epochs(epochs.measured.front(), epochs.examples);
   }
   const predict::StepsModel model = predict::fit_steps(epochs.measured, epochs.examples);

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/base/quantities.h"
 #include "lockstep/predict/time_to_accuracy.h"
 #include "lockstep/record/measurement.h"
-#include "quantities.h"
 
 namespace lockstep::cli {
 
-/// How many epochs runs needed to a target, and what that says about other batches.
+/// How many epochs runs needed to a target, and what follows for other batches.
 struct TargetEpochs {
   std::vector<predict::EpochsToTarget> measured;
   double examples = 0;
@@ -22,7 +22,7 @@ struct TargetEpochs {
   std::vector<std::string> notes;
 };
 
-/// From rows that carry an epoch (note "epoch"): the first epoch of each run and batch that reached
+/// From rows that carry an epoch (column epoch): the first epoch of each run and batch that reached
 /// the target. From a table without epochs: its epochs_to_stable. Throws kData when no run reached
 /// it.
 TargetEpochs epochs_to_target(const std::vector<record::Measurement>& rows, const Target& target);

@@ -93,7 +93,7 @@ std::string slowest_rank_sentence(const analyze::StepBreakdown& breakdown) {
   return fmt::format(
       "slowest rank: {}; its gradients were the last in {:.0f} % of the steps, and the others "
       "waited "
-      "{} a step for it ({:.1f} % of the step)",
+      "{} per step for it ({:.1f} % of the step)",
       slowest.rank, slowest.last_share * 100, format_seconds(slowest.cost),
       slowest.cost_share * 100);
 }

@@ -7,8 +7,8 @@
 
 namespace lockstep::cli {
 
-/// "Where the time went": a row a phase, the mean time per step and its share for each rank and for
-/// all. With more than `most_ranks` ranks only the fastest and the slowest stand beside the mean.
+/// "Where the time went": one row per phase, the mean time per step and its share for each rank and
+/// for all. With more than `most_ranks` ranks only the fastest, the slowest and the mean are shown.
 report::Table time_table(const analyze::StepBreakdown& breakdown, std::size_t most_ranks = 8);
 
 /// One sentence that names the slowest rank and what it cost; empty when there is none.

@@ -55,7 +55,7 @@ TEST(TimeTable, NamesTheSlowestRankAndItsCost) {
   EXPECT_EQ(
       slowest_rank_sentence(breakdown),
       "slowest rank: 1; its gradients were the last in 83 % of the steps, and the others waited "
-      "2.10 ms a step for it (4.2 % of the step)");
+      "2.10 ms per step for it (4.2 % of the step)");
 }
 
 }  // namespace

@@ -6,15 +6,17 @@
 #include <memory>
 
 #include "command.h"
-#include "console.h"
 #include "json_sink.h"
+#include "launcher_options.h"
+#include "lockstep/base/console.h"
 #include "lockstep/base/error.h"
+#include "lockstep/collect/run_digests.h"
+#include "lockstep/launch/training_run.h"
+#include "lockstep/launch/worker_program.h"
 #include "lockstep/measure/machine.h"
+#include "lockstep/store/store_sink.h"
 #include "run_display.h"
-#include "store_sink.h"
 #include "train_options.h"
-#include "training_run.h"
-#include "worker_program.h"
 
 namespace lockstep::cli {
 namespace {
@@ -23,7 +25,7 @@ namespace {
 void judge(const launch::GroupOutcome& outcome, record::RunStatus status,
            const record::TrainRequest& request, Console& console) {
   if (outcome.failure) {
-    show_last_lines(outcome, console);
+    launch::show_last_lines(outcome, console);
     throw outcome.failure->error;
   }
   if (status == record::RunStatus::kDone) return;
@@ -35,17 +37,17 @@ void judge(const launch::GroupOutcome& outcome, record::RunStatus status,
 /// What `lockstep train` is asked for beyond the run itself.
 struct TrainCommand {
   record::TrainRequest request;
-  TrainingPlan plan;
+  launch::TrainingPlan plan;
   bool dry_run = false;
 };
 
 void check(TrainCommand& command) {
   const record::TrainRequest& request = command.request;
   check_train_request(request);
-  check_launcher_options(command.plan.launcher);
+  launch::check_launcher_options(command.plan.launcher);
   auto& samples = command.request.spec.options.samples;
   if (request.spec.recipe == "gan" && samples.empty()) samples = "gan-samples";
-  const RestartPolicy& restarts = command.plan.restarts;
+  const launch::RestartPolicy& restarts = command.plan.restarts;
   if (restarts.restarts > 0 && request.checkpoint_dir.empty()) {
     throw Error(ErrorKind::kUsage, "--restarts needs the folder of the checkpoints",
                 "add --checkpoint DIR");
@@ -55,12 +57,12 @@ void check(TrainCommand& command) {
                 "add --restarts N");
   }
   if (command.plan.launcher.local()) {
-    plan_workers(command.request.spec);
+    launch::plan_workers(command.request.spec);
   } else if (request.spec.workers == 0) {
     throw Error(ErrorKind::kUsage, "how many workers the cluster is to start is not said",
                 "add -n N");
   }
-  require_worker_program();
+  launch::require_worker_program();
 }
 
 void train(TrainCommand command, const GlobalOptions& options) {
@@ -72,16 +74,17 @@ void train(TrainCommand command, const GlobalOptions& options) {
   const SystemClock clock;
   Console console(clock);
   if (command.dry_run) {
-    console.out(launch_text(make_launch(request, command.plan.launcher)));
+    console.out(launch::launch_text(launch::make_launch(request, command.plan.launcher)));
     return;
   }
-  StoreSink store(options.store_path, console);
+  store::StoreSink store(options.store_path, console, {}, collect::keep_digest);
   RunDisplay display(console, clock);
   JsonSink json(console, clock);
   launch::SignalInbox signals;
-  const TrainingOutcome outcome = run_training(
-      request, command.plan, measure::describe_machine(),
-      {&store, options.json ? static_cast<RunSink*>(&json) : &display}, console, signals, clock);
+  const launch::TrainingOutcome outcome =
+      launch::run_training(request, command.plan, measure::describe_machine(),
+                           {&store, options.json ? static_cast<record::RunSink*>(&json) : &display},
+                           console, signals, clock);
   if (!options.json && !store.place().empty()) console.out(store.place());
   judge(outcome.group, outcome.status, request, console);
   store.check();

@@ -167,7 +167,7 @@ class Generated final : public import::ByteSource {
 
 const std::vector<GeneratedLog>& generated_logs() {
   static const std::vector<GeneratedLog> kLogs{
-      {"pytorch-imagenet", imagenet}, {"keras", keras_bars},         {"epoch-lines", horovod},
+      {"pytorch-imagenet", imagenet}, {"keras", keras_bars},         {"transcript", horovod},
       {"megatron", megatron},         {"tf-cnn-benchmarks", tf_cnn}, {"mlperf", mlperf},
       {"lightning-csv", lightning},   {"history-jsonl", history},    {"kineto", kineto}};
   return kLogs;

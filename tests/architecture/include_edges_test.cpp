@@ -16,29 +16,31 @@ namespace fs = std::filesystem;
 using Modules = std::set<std::string>;
 
 /// The architecture: what each folder of src/lockstep may include besides itself. Edges point
-/// downward only, and the columns of lockstep, lockstep-worker and lockstep-sim meet in record.
+/// downward only, and the columns of lockstep and lockstep-worker meet in measure and record.
 const std::map<std::string, Modules>& allowed_edges() {
   static const std::map<std::string, Modules> kEdges{
       {"base", {}},
       {"record", {"base"}},
+      {"measure", {"base", "record"}},
       // lockstep
       {"store", {"base", "record"}},
-      {"predict", {"base", "record"}},
       {"analyze", {"base", "record"}},
-      {"launch", {"base", "record"}},
+      {"predict", {"base", "record", "analyze"}},
+      {"advise", {"base", "record", "analyze", "predict"}},
+      {"collect", {"base", "record", "store", "analyze"}},
+      {"launch", {"base", "record", "measure"}},
+      {"import", {"base", "record", "store"}},
       {"watch", {"base", "record", "measure"}},
-      {"report", {"base", "record", "store", "predict", "analyze"}},
-      {"import", {"base", "record", "store", "predict", "analyze"}},
-      {"study", {"base", "record", "store", "predict", "analyze", "launch", "report"}},
-      {"serve", {"base", "record", "store", "predict", "analyze", "launch", "report"}},
+      {"report", {"base", "record", "store", "predict", "analyze", "advise", "collect"}},
+      {"doctor", {"base", "measure", "launch"}},
+      {"study",
+       {"base", "record", "measure", "launch", "store", "import", "analyze", "report", "watch"}},
+      {"serve", {"base", "store"}},
       // lockstep-worker
-      {"measure", {"base", "record"}},
-      {"comm", {"base", "record", "measure"}},
-      {"data", {"base", "record", "measure"}},
-      {"nets", {"base", "record", "measure"}},
+      {"comm", {"base", "record"}},
+      {"data", {"base", "record"}},
+      {"nets", {"base"}},
       {"train", {"base", "record", "measure", "comm", "data", "nets"}},
-      // lockstep-sim
-      {"simulate", {"base", "record"}},
   };
   return kEdges;
 }
@@ -47,10 +49,9 @@ const std::map<std::string, Modules>& allowed_edges() {
 const std::map<std::string, Modules>& allowed_in_programs() {
   static const std::map<std::string, Modules> kPrograms{
       {"lockstep",
-       {"base", "record", "measure", "store", "predict", "analyze", "launch", "report", "import",
-        "study", "serve", "watch"}},
-      {"lockstep-worker", {"base", "record", "measure", "comm", "data", "nets", "train"}},
-      {"lockstep-sim", {"base", "record", "simulate"}},
+       {"base", "record", "measure", "store", "predict", "analyze", "advise", "collect", "launch",
+        "report", "import", "doctor", "study", "serve", "watch"}},
+      {"lockstep-worker", {"base", "record", "measure", "comm", "train"}},
   };
   return kPrograms;
 }
@@ -67,7 +68,6 @@ const std::vector<Fence>& fences() {
       {std::regex(R"((torch|ATen|c10|gloo)/.*)"), {"comm/backends/c10d", "data", "nets", "train"}},
       {std::regex(R"(mpi\.h)"), {"comm/backends/mpi"}},
       {std::regex(R"(openssl/.*)"), {"comm/rendezvous"}},
-      {std::regex(R"(simgrid/.*)"), {"simulate"}},
       {std::regex(R"(CLI/.*)"), {}},
       {std::regex(R"(httplib\.h)"), {"serve"}},
       {std::regex(R"(toml\+\+/.*)"), {"study"}},

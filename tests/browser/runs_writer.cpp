@@ -8,9 +8,9 @@
 #include <iostream>
 #include <string>
 
+#include "lockstep/collect/run_digests.h"
 #include "lockstep/store/run_writer.h"
 #include "lockstep/store/study_outlook.h"
-#include "run_digests.h"
 
 namespace {
 
@@ -84,7 +84,7 @@ void write_run(const std::string& path, const std::string& study, int workers, s
   }
   writer.write(record::RunEnded{record::RunStatus::kDone, 1'700'000'100'000'000'000, 30,
                                 100'000'000 + 1'000'000 * batch, "digest"});
-  cli::keep_digest(path, writer.run_id());  // as lockstep train does at the end of a run
+  collect::keep_digest(path, writer.run_id());  // as lockstep train does at the end of a run
 }
 
 void write_finished(const std::string& path, const std::string& study, int runs,

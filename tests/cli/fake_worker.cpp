@@ -5,7 +5,7 @@
 //   FAKE_WORKER_EARLY=deed       every rank does that before the run begins
 //   FAKE_WORKER_EARLY_ONCE=FILE  only if there is no such file yet, which it makes
 //   FAKE_WORKER_FITS=b           batches per worker above that run out of memory
-//   FAKE_WORKER_STEPS=n          steps an epoch (20)
+//   FAKE_WORKER_STEPS=n          steps per epoch (20)
 //   FAKE_WORKER_STEP_MS=n        duration of a step (1)
 //   FAKE_WORKER_PIDS=DIR         each rank leaves a file named after its process id there
 #include <fmt/format.h>

@@ -73,8 +73,8 @@ TEST_F(LauncherTest, SaysThatThisHostBelongsToNoCluster) {
            "srun: fatal: Could not establish a configuration source",
            1);
   expect_only(train_on("slurm"), 3,
-              "srun cannot start the workers: this host belongs to no Slurm cluster",
-              "see whether sinfo answers on this host");
+              "srun cannot start the workers: this host is not part of a Slurm cluster",
+              "check that sinfo works on this host");
 }
 
 TEST_F(LauncherTest, NamesTheHostThatSshCannotReach) {
@@ -85,7 +85,7 @@ TEST_F(LauncherTest, NamesTheHostThatSshCannotReach) {
   expect_only(
       train_on("ssh-hostfile"), 3,
       "rank 1 on node2 cannot be started: connect to host node2 port 22: Connection refused",
-      "see whether 'ssh HOST true' works from here without a password");
+      "check that 'ssh HOST true' works from here without a password");
 }
 
 TEST_F(LauncherTest, SaysThatMpirunHasTooFewSlots) {
@@ -98,8 +98,7 @@ TEST_F(LauncherTest, SaysThatMpirunHasTooFewSlots) {
                "available for use.\n" +
                frame,
            1);
-  expect_only(train_on("mpi"), 2,
-              "mpirun cannot start the workers: there are fewer slots than workers",
+  expect_only(train_on("mpi"), 2, "mpirun cannot start the workers: fewer slots than workers",
               "add --oversubscribe, or hosts and slots in the file of --hostfile");
 }
 

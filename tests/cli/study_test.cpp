@@ -239,12 +239,39 @@ TEST_F(StudyOfACommand, RunsNothingTwiceEvenWhereOutputsAreEqual) {
   EXPECT_EQ(runs().size(), 8u);
 }
 
-TEST_F(StudyOfACommand, SaysThatNothingCanBeReadAndWhereTheOutputIs) {
+TEST_F(StudyOfACommand, ComparesWholeRunsWhereTheOutputHasNoFigures) {
   const auto captured = run(foreign({}, "echo all went well"));
-  EXPECT_EQ(captured.status.code, 4) << captured.errors;
-  EXPECT_TRUE(has(captured.errors, "has no figure that lockstep can read")) << captured.errors;
+  EXPECT_EQ(captured.status.code, 0) << captured.errors;
+  EXPECT_TRUE(has(captured.errors, "no figures were recognised")) << captured.errors;
   EXPECT_TRUE(has(captured.errors, "--pattern")) << captured.errors;
-  EXPECT_TRUE(runs().empty());
+  EXPECT_EQ(runs(store::RunState::kDone).size(), 4u);
+  EXPECT_TRUE(has(captured.output, "Speedup")) << captured.output;
+  EXPECT_TRUE(has(captured.output, "total time")) << captured.output;
+}
+
+TEST_F(StudyOfACommand, TakesTheConfigurationFromThePlanAndTheNameFromTheScript) {
+  const std::filesystem::path script = folder_ / "train.sh";
+  std::ofstream(script) << "#!/bin/sh\n"
+                           "echo \"world size: $1, batch size: $2\"\n"
+                           "for e in 1 2 3; do\n"
+                           "  echo \"Epoch $e/3: loss 0.$((9-e))1, time $((12/$1)).0$e s\"\n"
+                           "done\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const auto captured = run(command({"study", "--workers", "1,2", "--batch", "64", "--device",
+                                     "cpu", "--", script.string(), "{workers}", "{batch}"}));
+  EXPECT_EQ(captured.status.code, 0) << captured.errors;
+  const auto kept = store::Store(store().string()).runs({});
+  ASSERT_EQ(kept.size(), 2u);
+  for (const auto& run : kept) {
+    EXPECT_EQ(run.spec.recipe, "train");
+    EXPECT_EQ(run.spec.batch_per_worker, 64);
+    EXPECT_EQ(run.spec.device, "cpu");
+    EXPECT_EQ(run.epochs_done, 3);
+  }
+  EXPECT_NE(kept[0].spec.workers, kept[1].spec.workers);
+  // Epochs 2 and 3 of (12.02, 12.03) and (6.02, 6.03): the first is the warm-up.
+  EXPECT_TRUE(has(captured.output, "2.00")) << captured.output;
+  EXPECT_TRUE(has(captured.output, "Verdict")) << captured.output;
 }
 
 TEST_F(StudyOfACommand, RecordsAFailureAndGoesOn) {

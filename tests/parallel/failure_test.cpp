@@ -50,7 +50,7 @@ class Failure : public ParallelRun {
     return found;
   }
 
-  /// All output of the process until it ends.
+  /// Everything the process says until it ends.
   static std::string drain(FileDescriptor& from, launch::ChildProcess& process) {
     std::string text;
     eventually([&] {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "lockstep/advise/job_advice.h"
 #include "lockstep/import/measurements_table.h"
-#include "lockstep/predict/advice.h"
 #include "lockstep/predict/roofline.h"
 
 namespace lockstep {
@@ -94,16 +94,18 @@ TEST(StudyPredictions, TheGanOnAnotherDeviceFromSpecificationsAlone) {
 }
 
 TEST(StudyPredictions, AdviceOnTheTransferStudyCountsEpochsToTheTarget) {
-  predict::AdviceQuestion question;
+  advise::Measured measured;
   for (const TableSeries& table : series("b-multi-worker-classifiers")) {
-    if (table.model == "transfer-caltech256") question.measured.push_back(table);
+    if (table.model == "transfer-caltech256") measured.series.push_back(table);
   }
-  ASSERT_EQ(question.measured.size(), 2u);
-  question.steps = predict::fit_steps({{64, 15}, {128, 19}, {256, 25}}, 30607);
-  const predict::Advice advice = predict::advise(question);
-  EXPECT_EQ(advice.time_means, "to the target");
-  EXPECT_FALSE(advice.why.empty());
-  EXPECT_GT(advice.candidates.size(), 4u);
+  ASSERT_EQ(measured.series.size(), 2u);
+  advise::Terms terms;
+  terms.steps = predict::fit_steps({{64, 15}, {128, 19}, {256, 25}}, 30607);
+  const auto jobs = advise::advise(measured, terms);
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs[0].time_means, "to the target");
+  EXPECT_FALSE(jobs[0].why.empty());
+  EXPECT_GT(jobs[0].candidates.size(), 4u);
 }
 
 }  // namespace

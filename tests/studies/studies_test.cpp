@@ -142,7 +142,7 @@ TEST(Studies, AuditOfStudyEFindsTheForgottenFourBytesInEveryBandwidth) {
 TEST(Studies, VerdictOnStudyBSaysThatTheDeviceIsNotTheLimit) {
   EXPECT_TRUE(
       says(kB, analyze::Topic::kDevice,
-           "going from 4 t4 to 4 v100 changed nothing: 81 s and 80 s an epoch (1.2 % apart), "
+           "going from 4 t4 to 4 v100 changed nothing: 81 s and 80 s per epoch (1.2 % apart), "
            "so the device is not the limit"));
   EXPECT_TRUE(says(kB, analyze::Topic::kQuality, "15 at B = 64, 19-20 at 128, 25 at 256"));
   EXPECT_TRUE(says(kB, analyze::Topic::kMissing, "there is no run on 1 worker"));
@@ -160,7 +160,7 @@ TEST(Studies, VerdictOnStudyDSaysThatNoCountPaysAndThatTheLossGrew) {
 TEST(Studies, VerdictOnStudyAComparesDevicesOfTheSameWork) {
   EXPECT_TRUE(
       says(kA, analyze::Topic::kDevice, "1 v100 (cpus=8) is 2.75x as fast as 1 t4 (cpus=8)"));
-  EXPECT_TRUE(says(kA, analyze::Topic::kMissing, "Which worker count pays cannot be told"));
+  EXPECT_TRUE(says(kA, analyze::Topic::kMissing, "Which worker count pays cannot be determined"));
 }
 
 TEST(Studies, VerdictOnStudyENamesTheLimitAndWhatDidNotFit) {

@@ -39,7 +39,7 @@ struct Audit {
 };
 
 struct AuditOptions {
-  std::optional<std::int64_t> parameters{};  ///< of the model, where the table does not tell
+  std::optional<std::int64_t> parameters{};  ///< of the model, where the table does not have them
 };
 
 /// Recomputes every reported_* row from the measured rows of the same table. A figure follows when

@@ -127,7 +127,7 @@ Expectation expect_bandwidth(const AuditFacts& facts) {
   if (*facts.communication() <= 0)
     return unknown("the derived communication time is not above zero");
   if (!facts.configuration.parameters) {
-    return unknown("the table does not tell the model's parameters");
+    return unknown("the model's parameters are not in the table");
   }
   const double bytes = static_cast<double>(*facts.configuration.parameters) * kBytesPerParameter;
   const auto n = *facts.configuration.workers;

@@ -8,7 +8,7 @@
 
 namespace lockstep::analyze {
 
-/// What the table tells about the configuration of a reported figure.
+/// What the table has about the configuration of a reported figure.
 struct AuditFacts {
   Configuration configuration;
   std::optional<double> time_n;    ///< T(N), seconds per epoch

@@ -11,11 +11,12 @@
 
 namespace lockstep::analyze {
 
-/// Gradients travel as 32-bit floats unless a source says otherwise.
+/// Gradients travel as 32-bit floats unless a source states otherwise.
 inline constexpr double kBytesPerParameter = 4;
 
-/// T(N) - T(1)/N: what is left when the work divides perfectly. Holds communication, and whatever
-/// else does not divide. May be negative when workers gain from smaller shares (caches).
+/// T(N) - T(1)/N: what is left when the work divides perfectly: communication and everything
+/// else that does not divide. Below zero where the baseline is too slow for the
+/// comparison; see TimeSplit::baseline_off().
 double derived_communication(double time_one, double time_n, std::int64_t workers);
 
 /// 2 (N-1)/N S: bytes each worker sends (and receives) in a ring all-reduce of S bytes.
@@ -23,7 +24,7 @@ double ring_bytes(double bytes, std::int64_t workers);
 
 /// S / t.
 double algorithm_bandwidth(double bytes, double seconds);
-/// algbw 2 (N-1)/N: comparable with the speed of a link, whatever N.
+/// algbw 2 (N-1)/N: comparable with the speed of a link for any N.
 double bus_bandwidth(double bytes, double seconds, std::int64_t workers);
 
 /// Where the time of one configuration goes, per step where phases were measured, per epoch where
@@ -40,6 +41,9 @@ struct TimeSplit {
   std::optional<double> other_s;     ///< measured only
   bool per_step = false;
 
+  /// T(N) is below T(1)/N, so the difference is no time: the baseline is off, by its warm-up or by
+  /// what a smaller share gains from caches.
+  bool baseline_off() const { return origin == Origin::kDerived && communication_s < 0; }
   double communication_share() const { return total_s > 0 ? communication_s / total_s : 0; }
 };
 
@@ -68,7 +72,7 @@ struct LinkSpeeds {
   std::optional<double> at(std::int64_t workers) const;
 };
 
-/// For each split whose configuration tells parameters and steps. A communication time that is not
+/// For each split whose configuration has parameters and steps. A communication time that is not
 /// above zero gives none.
 std::vector<AllReduce> all_reduces(std::span<const TimeSplit> splits, const LinkSpeeds& links = {});
 

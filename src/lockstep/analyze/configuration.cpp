@@ -13,13 +13,32 @@ namespace {
 
 using record::Measurement;
 
-std::string variant_of(const Measurement& row, const std::set<std::string>& distinguishing) {
+std::string variant_of(const std::map<std::string, std::string>& settings) {
   std::string text;
-  for (const auto& [name, value] : record::settings_of(row)) {
-    if (distinguishing.count(name) == 0) continue;
+  for (const auto& [name, value] : settings) {
     text += (text.empty() ? "" : ", ") + name + "=" + value;
   }
   return text;
+}
+
+/// Whether some worker count was run with several numbers of threads and nothing else changed.
+bool threads_tell_apart(std::span<const Measurement> rows) {
+  std::map<std::vector<std::string>, std::set<std::int64_t>> threads;
+  for (const Measurement& row : rows) {
+    if (!row.threads_per_worker) continue;
+    std::vector<std::string> same;
+    for (const char* column : {"model", "dataset", "device", "nodes", "workers", "batch_per_worker",
+                               "global_batch", "study"}) {
+      same.push_back(record::column_text(row, column));
+    }
+    for (const auto& [name, value] : record::settings_of(row)) {
+      if (name != "threads_per_worker") same.push_back(name + "=" + value);
+    }
+    std::set<std::int64_t>& seen = threads[same];
+    seen.insert(*row.threads_per_worker);
+    if (seen.size() > 1) return true;
+  }
+  return false;
 }
 
 auto key_of(const Configuration& c) {
@@ -41,7 +60,10 @@ Configuration configuration_of(const Measurement& row,
   c.model = row.model;
   c.dataset = row.dataset;
   c.device = row.device;
-  c.variant = variant_of(row, distinguishing);
+  c.settings = record::settings_of(row);
+  std::erase_if(c.settings, [&](const auto& one) { return !distinguishing.contains(one.first); });
+  c.variant = variant_of(c.settings);
+  c.scaling = row.scaling;
   c.threads_per_worker = row.threads_per_worker;
   c.nodes = row.nodes;
   c.workers = row.workers;
@@ -116,8 +138,10 @@ std::set<std::string> distinguishing_settings(std::span<const Measurement> rows)
   std::set<std::string> names;
   for (const auto& [name, seen] : values) {
     const bool differs = seen.size() > 1 || present[name] < count;
-    // Threads have a field of the configuration; the label stays short.
     if (differs && name != "threads_per_worker") names.insert(name);
+  }
+  if (values.contains("threads_per_worker") && threads_tell_apart(rows)) {
+    names.insert("threads_per_worker");
   }
   return names;
 }

@@ -29,12 +29,14 @@ struct Configuration {
   std::string device;
   /// Settings that set this configuration apart from others: "cpus=16", "strategy=blocking".
   std::string variant;
+  std::map<std::string, std::string> settings;  ///< the same, by name
   std::optional<std::int64_t> nodes;
   std::optional<std::int64_t> workers;       ///< N
   std::optional<double> batch_per_worker;    ///< b; B/N where only B was given
   std::optional<std::int64_t> global_batch;  ///< B; N b where only b was given
   std::optional<std::int64_t> examples;      ///< per epoch
   std::optional<std::int64_t> epochs;
+  std::optional<record::Scaling> scaling;  ///< where the source states it
   bool gave_batch_per_worker = false;
   bool gave_global_batch = false;
   bool unreliable = false;                         ///< a source marked its timings so
@@ -62,6 +64,8 @@ struct Configuration {
 std::vector<Configuration> configurations(std::span<const record::Measurement> rows);
 
 /// Settings beyond the table's own columns whose value differs between rows, by column name.
+/// Threads per worker are among them only where one worker count was run with several: a host that
+/// divides its cores among more workers makes one series, with a remark.
 std::set<std::string> distinguishing_settings(std::span<const record::Measurement> rows);
 
 /// The configuration of one row, without values.

@@ -41,7 +41,7 @@ struct QualityPoint {
   const QualityFigure* figure(const std::string& metric) const;
 };
 
-/// Configurations that tell any quality metric, in their order.
+/// Configurations with any quality metric, in their order.
 std::vector<QualityPoint> qualities(std::span<const Configuration> configurations,
                                     const StabilityRule& rule = {});
 

@@ -101,7 +101,7 @@ std::vector<record::Measurement> measurements_of(const record::RunStarted& start
                                                  const RunIdentity& identity,
                                                  const StepBreakdown& steps) {
   Rows rows(configuration(started.spec, identity));
-  // An epoch cut short by a limit on steps has no epoch time; its rate stands all the same.
+  // An epoch cut short by a limit on steps has no epoch time; its rate is used all the same.
   const bool whole = started.spec.max_steps == 0;
   for (std::size_t i = 0; i < epochs.size(); ++i) {
     const record::EpochResult& epoch = epochs[i];

@@ -12,7 +12,7 @@
 
 namespace lockstep::analyze {
 
-/// What names a run besides what it says about itself; kept as notes of its measurements.
+/// What names a run besides its spec; kept with its measurements.
 struct RunIdentity {
   std::int64_t run = 0;
   std::string study{};
@@ -20,7 +20,7 @@ struct RunIdentity {
 };
 
 /// A run of ours as rows of the measurements table, so that it is analysed as any other:
-/// epoch_time, throughput, losses and accuracies of each finished epoch (note "epoch"), total_time
+/// epoch_time, throughput, losses and accuracies of each finished epoch (column epoch), total_time
 /// once the run is done. Where there are several epochs, the times of the first are marked with the
 /// note "warm_up"; of a run that a limit on steps ended within its first epoch, the throughput is
 /// that of the steps after the warm-up, where `steps` has one. Values that are not finite give no

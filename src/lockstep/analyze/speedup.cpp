@@ -28,34 +28,6 @@ auto group_key(const Configuration& c) {
   return std::tuple(c.model, c.dataset, c.device, c.variant, epochs_that_matter(c));
 }
 
-/// Points that lie on a series of two counts or more when this batch is held fixed.
-std::size_t points_in_series(std::span<const Configuration> members, Scaling scaling) {
-  std::map<double, std::set<std::int64_t>> counts;
-  for (const Configuration& c : members) {
-    const auto batch = fixed_batch(c, scaling);
-    if (batch && c.workers) counts[*batch].insert(*c.workers);
-  }
-  std::size_t points = 0;
-  for (const auto& [batch, workers] : counts) points += workers.size() > 1 ? workers.size() : 0;
-  return points;
-}
-
-/// A table that gives only B fixed B, one that gives only b fixed b. With both, what makes the
-/// longer series; weak scaling when equal.
-std::optional<Scaling> scaling_of(std::span<const Configuration> members) {
-  bool per_worker = false;
-  bool global = false;
-  for (const Configuration& c : members) {
-    per_worker |= c.gave_batch_per_worker;
-    global |= c.gave_global_batch;
-  }
-  if (!per_worker && !global) return std::nullopt;
-  if (per_worker != global) return global ? Scaling::kStrong : Scaling::kWeak;
-  return points_in_series(members, Scaling::kStrong) > points_in_series(members, Scaling::kWeak)
-             ? Scaling::kStrong
-             : Scaling::kWeak;
-}
-
 /// The basis that most members have; the first of equals, epoch times before totals.
 std::optional<TimeBasis> basis_of(std::span<const Configuration> members) {
   std::optional<TimeBasis> best;
@@ -116,17 +88,18 @@ void remark_on_warm_up(SpeedupGroup& group) {
 }
 
 SpeedupGroup make_group(std::span<const Configuration> members, TimeBasis basis,
-                        const SpeedupOptions& options) {
+                        const SpeedupOptions& options, const ScalingRule& rule) {
   SpeedupGroup group;
   const Configuration& first = members.front();
   group.model = first.model;
   group.dataset = first.dataset;
   group.device = first.device;
   group.variant = first.variant;
+  group.settings = first.settings;
   const bool same_epochs = std::all_of(members.begin(), members.end(),
                                        [&](const auto& c) { return c.epochs == first.epochs; });
   if (same_epochs) group.epochs = first.epochs;
-  group.scaling = options.scaling ? options.scaling : scaling_of(members);
+  group.scaling = rule.of(first);
   group.basis = basis;
   const std::string metric = metric_of(basis);
   for (const Configuration& c : members) {
@@ -214,12 +187,13 @@ std::vector<SpeedupGroup> speedups(std::span<const Configuration> configurations
   using Key = decltype(group_key(std::declval<Configuration>()));
   std::map<Key, std::vector<Configuration>> members;
   for (const Configuration& c : configurations) members[group_key(c)].push_back(c);
+  const ScalingRule rule(configurations, options.scaling);
   std::vector<SpeedupGroup> groups;
   bool found_baseline = !options.baseline_workers;
   for (const auto& [key, group] : members) {
     const auto basis = basis_of(group);
     if (!basis) continue;
-    groups.push_back(make_group(group, *basis, options));
+    groups.push_back(make_group(group, *basis, options, rule));
     found_baseline |= std::any_of(groups.back().points.begin(), groups.back().points.end(),
                                   [&](const SpeedupPoint& point) {
                                     return point.configuration.workers == options.baseline_workers;

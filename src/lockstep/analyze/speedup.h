@@ -5,12 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/analyze/configuration.h"
+#include "lockstep/analyze/series.h"
 
 namespace lockstep::analyze {
-
-/// kStrong: B fixed, b = B/N. kWeak: b fixed, B grows with N.
-using record::Scaling;
 
 /// The measured figure that times are taken from; all points of a group use the same one.
 enum class TimeBasis { kEpochTime, kThroughput, kStepTime, kTotalTime };
@@ -47,6 +44,7 @@ struct SpeedupGroup {
   std::string dataset;
   std::string device;
   std::string variant;
+  std::map<std::string, std::string> settings;  ///< the same, by name
   std::optional<std::int64_t> epochs;
   std::optional<Scaling> scaling;  ///< nothing when batches are unknown: then no speedups
   TimeBasis basis = TimeBasis::kEpochTime;

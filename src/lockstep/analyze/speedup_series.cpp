@@ -31,7 +31,7 @@ void compare(SpeedupPoint& point, const SpeedupPoint& baseline, TimeBasis basis,
 
 using Series = std::vector<SpeedupPoint*>;
 
-/// Logs often tell times but no batch. Where the user says what was held fixed, rates and times of
+/// Logs often have times but no batch. Where the user states what was fixed, rates and times of
 /// the same data can be compared without knowing its size; step times cannot.
 bool take_batch_as_said(SpeedupGroup& group, const SpeedupOptions& options) {
   const bool known = std::any_of(group.points.begin(), group.points.end(), [&](const auto& point) {
@@ -39,7 +39,7 @@ bool take_batch_as_said(SpeedupGroup& group, const SpeedupOptions& options) {
   });
   if (known || !options.scaling || group.basis == TimeBasis::kStepTime) return false;
   group.remarks.push_back(
-      fmt::format("no batch is known: that the {} was held fixed is taken as said",
+      fmt::format("no batch is known: the {} is taken as fixed, as stated",
                   *group.scaling == Scaling::kStrong ? "global batch" : "batch per worker"));
   return true;
 }
@@ -135,11 +135,6 @@ void remark_on_threads(SpeedupGroup& group) {
 }
 
 }  // namespace
-
-std::optional<double> fixed_batch(const Configuration& c, Scaling scaling) {
-  if (scaling == Scaling::kWeak) return c.batch_per_worker;
-  return c.global_batch ? std::optional(static_cast<double>(*c.global_batch)) : std::nullopt;
-}
 
 std::optional<std::string> unlike(const Configuration& baseline, const Configuration& other,
                                   Scaling scaling) {

@@ -8,7 +8,6 @@
 namespace lockstep::analyze {
 
 /// B under strong scaling, b under weak.
-std::optional<double> fixed_batch(const Configuration& c, Scaling scaling);
 
 /// Forms the speedups of a group whose points, scaling and basis are set: each series of one fixed
 /// batch against its baseline. What is not compared goes to `refusals`, what to know to `remarks`.

@@ -135,7 +135,7 @@ TEST(Speedup, RatesWithoutBatchesAreComparedWhereTheUserSaysWhatWasFixed) {
   const auto groups = groups_of(table, {.scaling = Scaling::kWeak});
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_DOUBLE_EQ(groups[0].points.back().speedup.value_or(0), 3.6);
-  EXPECT_TRUE(mentions(groups[0].remarks, "taken as said"));
+  EXPECT_TRUE(mentions(groups[0].remarks, "as stated"));
   for (record::Measurement& row : table.rows) row.metric = "step_time";
   EXPECT_FALSE(groups_of(table, {.scaling = Scaling::kWeak}).at(0).has_speedups());
 }

@@ -75,7 +75,7 @@ StepBreakdown StepBreakdownBuilder::result() const {
   StepBreakdown result;
   if (ranks_.empty()) return result;
   const bool leave_out = std::all_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
-    return entry.second.warmup.steps + entry.second.steady.steps > kStepsToAffordWarmup;
+    return warm_up_steps(entry.second.warmup.steps + entry.second.steady.steps) > 0;
   });
   if (leave_out) result.warmup_steps = kWarmupSteps;
 

@@ -40,14 +40,22 @@ struct StepBreakdown {
   std::optional<SlowestRank> slowest;  ///< with two ranks or more that exchanged gradients
 };
 
-/// Adds up step records as they come, in memory that does not grow with their number.
-///
-/// The first kWarmupSteps of the run (first touch of memory, lazy set-up in libraries, cold caches)
-/// are left out where there are more than kStepsToAffordWarmup of them.
+/// A run of no more steps than this is too short to spare its first ones.
+inline constexpr std::int64_t kStepsWithoutWarmUp = 40;
+
+/// Steps at the start of a run of so many that are left out of means: first touch of memory, lazy
+/// set-up in libraries, cold caches.
+constexpr std::int64_t warm_up_steps(std::int64_t steps) {
+  constexpr std::int64_t kWarmUp = 10;
+  return steps > kStepsWithoutWarmUp ? kWarmUp : 0;
+}
+
+/// Adds up step records as they come, in memory that does not grow with their number. The first
+/// warm_up_steps() of the run are left out.
 class StepBreakdownBuilder {
  public:
-  static constexpr std::int64_t kWarmupSteps = 10;
-  static constexpr std::int64_t kStepsToAffordWarmup = 40;
+  /// As many as warm_up_steps() of a long run.
+  static constexpr std::int64_t kWarmupSteps = warm_up_steps(std::int64_t{1} << 40);
 
   /// `workers` ranks send records; the slowest of a step is found once all of them did.
   explicit StepBreakdownBuilder(int workers) : workers_(workers) {}

@@ -73,7 +73,8 @@ void judge_missing(std::span<const Configuration> configurations,
                                        [](const SpeedupGroup& g) { return g.has_speedups(); });
   if (!any_speedup) {
     missing(
-        "Which worker count pays cannot be told: nothing was measured on two worker counts at the "
+        "Which worker count pays cannot be determined: nothing was measured on two worker counts "
+        "at the "
         "same batch. Run the same batch on 1 and on 2 workers.");
   }
   const bool repeated = std::any_of(groups.begin(), groups.end(), [](const SpeedupGroup& group) {
@@ -92,7 +93,8 @@ void judge_missing(std::span<const Configuration> configurations,
                c.value("loss");
       });
   if (!validated) {
-    missing("Whether accuracy holds cannot be told: there is no val_accuracy and no val_loss.");
+    missing(
+        "Whether accuracy is kept cannot be determined: there is no val_accuracy and no val_loss.");
   }
   if (std::any_of(configurations.begin(), configurations.end(),
                   [](const Configuration& c) { return c.unreliable; })) {
@@ -105,8 +107,8 @@ void judge_missing(std::span<const Configuration> configurations,
 }  // namespace
 
 std::string_view topic_name(Topic topic) {
-  constexpr std::array<std::string_view, 6> kNames{"workers", "device",  "limit",
-                                                   "memory",  "quality", "missing"};
+  constexpr std::array<std::string_view, 7> kNames{"decision", "workers", "device", "limit",
+                                                   "memory",   "quality", "missing"};
   return kNames[static_cast<std::size_t>(topic)];
 }
 
@@ -123,7 +125,7 @@ std::string short_figure(const SpeedupPoint& point, TimeBasis basis) {
 }
 
 std::string figure_text(const SpeedupPoint& point, TimeBasis basis) {
-  constexpr std::array<const char*, 4> kOf{" an epoch", " examples/s", " a step", " in all"};
+  constexpr std::array<const char*, 4> kOf{" per epoch", " examples/s", " per step", " in all"};
   return short_figure(point, basis) + kOf[static_cast<std::size_t>(basis)];
 }
 
@@ -141,7 +143,7 @@ std::string devices_text(const Configuration& c) {
   return c.variant.empty() ? text : text + " (" + c.variant + ")";
 }
 
-/// "81 s against 209 s an epoch".
+/// "81 s against 209 s per epoch".
 std::string figures_text(const SpeedupPoint& point, const SpeedupPoint& other, TimeBasis basis,
                          const char* joint) {
   return fmt::format("{} {} {}", short_figure(point, basis), joint, figure_text(other, basis));

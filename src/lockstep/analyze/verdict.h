@@ -10,18 +10,19 @@
 namespace lockstep::analyze {
 
 enum class Topic {
-  kWorkers,  ///< which worker count pays
-  kDevice,   ///< what changed when the device did
-  kLimit,    ///< what limits: communication, input, compute, too little data
-  kMemory,   ///< what did not fit
-  kQuality,  ///< what large batches did to loss and accuracy
-  kMissing,  ///< what the data cannot tell, and what would
+  kDecision,  ///< which configuration to use; see advise
+  kWorkers,   ///< which worker count pays
+  kDevice,    ///< what changed when the device did
+  kLimit,     ///< what limits: communication, input, compute, too little data
+  kMemory,    ///< what did not fit
+  kQuality,   ///< what large batches did to loss and accuracy
+  kMissing,   ///< what the data do not show, and what would
 };
 
 /// "workers", "device", ...
 std::string_view topic_name(Topic topic);
 
-/// One sentence that stands on its own, with the numbers it rests on.
+/// One complete sentence with the numbers it is based on.
 struct Finding {
   Topic topic = Topic::kMissing;
   std::string sentence;
@@ -30,11 +31,12 @@ struct Finding {
 /// A worker count pays while each step up to it gives at least this share of the gain that the
 /// added devices could give at best.
 inline constexpr double kPayingShare = 0.5;
-/// Times that differ by less are called the same, since a single measurement seldom tells more.
+/// Times that differ by less are called the same, since a single measurement is seldom more
+/// precise.
 inline constexpr double kSameTime = 0.10;
 
-/// What the measurements mean, in the order of Topic. Never empty: where nothing can be said it
-/// tells what is missing.
+/// What the measurements mean, in the order of Topic, without the decision. Never empty: the last
+/// findings name what is missing.
 std::vector<Finding> verdict(std::span<const Configuration> configurations,
                              std::span<const SpeedupGroup> groups);
 

@@ -66,7 +66,7 @@ std::string split_text(const TimeSplit& split) {
 
 void judge_derived(const SpeedupGroup& group, const std::vector<TimeSplit>& splits,
                    std::vector<Finding>& findings) {
-  const auto [least, most] =
+  auto [least, most] =
       std::minmax_element(splits.begin(), splits.end(), [](const TimeSplit& a, const TimeSplit& b) {
         return a.communication_share() < b.communication_share();
       });
@@ -86,8 +86,11 @@ void judge_derived(const SpeedupGroup& group, const std::vector<TimeSplit>& spli
                                     group.title(), split_text(*most))});
     return;
   }
+  // A share below zero is no share: see TimeSplit::baseline_off().
+  if (least->baseline_off()) least = most;
   std::string text = fmt::format(
-      "{}: communication and whatever else does not divide, T(N) - T(1)/N (derived), takes {}",
+      "{}: communication and everything else that does not divide, T(N) - T(1)/N (derived), takes "
+      "{}",
       group.title(), split_text(*most));
   if (least != most) text += " at worst";
   if (most->communication_share() >= 0.5) text += ", where it is the limit";

@@ -24,6 +24,9 @@ std::map<ModelKey, std::vector<const SpeedupGroup*>> by_model(std::span<const Sp
 using PointSeries = std::vector<const SpeedupPoint*>;
 std::vector<PointSeries> series_of(const SpeedupGroup& group);
 
+/// The series that a point of a group belongs to.
+SeriesKey series_key(const SpeedupGroup& group, const SpeedupPoint& point);
+
 /// The largest count of the series up to which every step pays, as an index into it.
 std::size_t paying_index(const PointSeries& series, TimeBasis basis);
 
@@ -43,13 +46,13 @@ std::vector<DevicePair> device_pairs(std::span<const SpeedupGroup> groups);
 /// Speed of `point` over that of `other`, by their common basis.
 double speed_ratio(const SpeedupPoint& point, const SpeedupPoint& other, TimeBasis basis);
 
-/// "81 s an epoch", "480 s in all", "1,229 examples/s", "12 ms a step".
+/// "81 s per epoch", "480 s in all", "1,229 examples/s", "12 ms per step".
 std::string figure_text(const SpeedupPoint& point, TimeBasis basis);
 
 /// The same without what it is of: "81 s", "1,229", "12 ms".
 std::string short_figure(const SpeedupPoint& point, TimeBasis basis);
 
-/// Both figures: "81 s against 209 s an epoch".
+/// Both figures: "81 s against 209 s per epoch".
 std::string figures_text(const SpeedupPoint& point, const SpeedupPoint& other, TimeBasis basis,
                          const char* joint = "against");
 

@@ -67,36 +67,93 @@ std::optional<std::int64_t> best_in_between(const ByBatch& values, bool higher_i
   return best->first;
 }
 
-std::string quality_sentence(const std::string& model, const std::string& metric,
-                             const ByBatch& values) {
-  const double first = values.begin()->second.mean();
-  const double last = values.rbegin()->second.mean();
+/// What a growing global batch did to a metric.
+enum class Trend { kHeld, kBetter, kWorse, kBestBetween, kNone };
+
+Trend trend_of(const std::string& metric, const ByBatch& values) {
   const bool accuracy = higher_is_better(metric);
-  double least = first;
-  double most = first;
+  double least = values.begin()->second.mean();
+  double most = least;
   for (const auto& [batch, range] : values) {
     least = std::min(least, range.mean());
     most = std::max(most, range.mean());
   }
   const bool held =
       accuracy ? quality_held(metric, least, most) : quality_held(metric, most, least);
+  if (held) return Trend::kHeld;
+  if (best_in_between(values, accuracy)) return Trend::kBestBetween;
+  const bool rose = values.rbegin()->second.mean() > values.begin()->second.mean();
+  if (!monotone(values, rose ? 1 : -1)) return Trend::kNone;
+  return rose == accuracy ? Trend::kBetter : Trend::kWorse;
+}
+
+/// "validation loss grew with the global batch: 0.019 at B = 64, 0.8 at 256 (42.1x)".
+std::string trend_text(const std::string& metric, const ByBatch& values) {
   const std::string name = quality_name(metric);
   const std::string numbers = by_batch_text(values);
-  if (held) return fmt::format("{}: {} held as the global batch grew: {}.", model, name, numbers);
-  const bool rose = last > first;
-  if (const auto best = best_in_between(values, accuracy)) {
-    return fmt::format("{}: {} was best at B = {} and got worse on either side of it: {}.", model,
-                       name, *best, numbers);
+  switch (trend_of(metric, values)) {
+    case Trend::kHeld:
+      return fmt::format("{} held as the global batch grew: {}", name, numbers);
+    case Trend::kBestBetween:
+      return fmt::format("{} was best at B = {} and got worse on either side of it: {}", name,
+                         *best_in_between(values, higher_is_better(metric)), numbers);
+    case Trend::kNone:
+      return fmt::format("{} varied without a trend as the global batch grew: {}", name, numbers);
+    case Trend::kBetter:
+    case Trend::kWorse:
+      break;
   }
-  if (!monotone(values, rose ? 1 : -1)) {
-    return fmt::format("{}: {} varied without a trend as the global batch grew: {}.", model, name,
-                       numbers);
+  const double first = values.begin()->second.mean();
+  const double last = values.rbegin()->second.mean();
+  std::string text =
+      fmt::format("{} {} with the global batch: {}", name, last > first ? "grew" : "fell", numbers);
+  if (!higher_is_better(metric)) {
+    text += fmt::format(" ({:.3g}x)", last > first ? last / first : first / last);
   }
-  std::string text = fmt::format("{}: {} {} with the global batch: {}", model, name,
-                                 rose ? "grew" : "fell", numbers);
-  if (!accuracy) text += fmt::format(" ({:.3g}x)", rose ? last / first : first / last);
-  const bool worse = rose != accuracy;
-  if (worse) text += "; the batch, and the learning rate if it was raised with it, cost quality";
+  return text;
+}
+
+/// "; so did validation loss": for metrics that went the same way.
+std::string alike_text(Trend trend, const std::string& names) {
+  switch (trend) {
+    case Trend::kHeld:
+      return "; so did " + names;
+    case Trend::kBetter:
+      return "; " + names + " improved too";
+    case Trend::kWorse:
+      return "; " + names + " got worse too";
+    case Trend::kBestBetween:
+    case Trend::kNone:
+      break;
+  }
+  return "; likewise " + names;
+}
+
+struct MeteredQuality {
+  std::string metric;
+  ByBatch values;
+};
+
+/// One sentence on all metrics of a model: the one that matters most in full, those that went the
+/// same way by name, the others in full after it.
+std::string quality_sentence(const std::string& model, const std::vector<MeteredQuality>& all) {
+  const MeteredQuality& main = all.front();
+  const Trend trend = trend_of(main.metric, main.values);
+  std::string text = fmt::format("{}: {}", model, trend_text(main.metric, main.values));
+  std::vector<std::string> alike;
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (trend_of(all[i].metric, all[i].values) == trend) {
+      alike.push_back(quality_name(all[i].metric));
+    } else {
+      others.push_back(trend_text(all[i].metric, all[i].values));
+    }
+  }
+  if (!alike.empty()) text += alike_text(trend, fmt::format("{}", fmt::join(alike, ", ")));
+  for (const std::string& other : others) text += "; " + other;
+  if (trend == Trend::kWorse) {
+    text += "; the batch, and the learning rate if it was raised with it, cost quality";
+  }
   return text + ".";
 }
 
@@ -121,16 +178,18 @@ void judge_quality(std::span<const Configuration> configurations, std::vector<Fi
   }
   for (const auto& [key, points] : by_model) {
     const std::string& model = std::get<0>(key);
-    for (const std::string& metric : quality_metrics()) {
-      ByBatch values;
+    std::vector<MeteredQuality> all;
+    for (const char* metric :
+         {"val_accuracy", "val_loss", "accuracy", "loss", "train_accuracy", "train_loss"}) {
+      MeteredQuality one{metric, {}};
       for (const QualityPoint& point : points) {
         const QualityFigure* figure = point.figure(metric);
         if (figure == nullptr || !point.configuration.global_batch) continue;
-        values[*point.configuration.global_batch].add(figure->last);
+        one.values[*point.configuration.global_batch].add(figure->last);
       }
-      if (values.size() < 2) continue;
-      findings.push_back({Topic::kQuality, quality_sentence(model, metric, values)});
+      if (one.values.size() > 1) all.push_back(std::move(one));
     }
+    if (!all.empty()) findings.push_back({Topic::kQuality, quality_sentence(model, all)});
     ByBatch stable;
     bool by_rule = true;
     for (const QualityPoint& point : points) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "lockstep/analyze/measurement_rows.h"
 
 namespace lockstep::analyze {
@@ -30,7 +33,7 @@ TEST(Verdict, RecommendsTheLargestCountUpToWhichEveryStepPays) {
   table.at_local(1, 32, "epoch_time", 80).at_local(2, 32, "epoch_time", 41);
   table.at_local(4, 32, "epoch_time", 22).at_local(8, 32, "epoch_time", 20);
   expect_says(sentences(table, Topic::kWorkers),
-              "use 4: 3.64x as fast as 1 (22 s against 80 s an epoch)");
+              "use 4: 3.64x as fast as 1 (22 s against 80 s per epoch)");
   expect_says(sentences(table, Topic::kWorkers), "8 would be 1.10x as fast for 2x the devices");
 }
 
@@ -48,7 +51,7 @@ TEST(Verdict, ComparesDevicesOnlyForTheSameWork) {
   table.device = "v100";
   table.at_local(4, 32, "epoch_time", 40).at_local(8, 32, "epoch_time", 20);
   const std::string text = sentences(table, Topic::kDevice);
-  expect_says(text, "4 v100 are 2.02x as fast as 4 t4: 40 s against 81 s an epoch");
+  expect_says(text, "4 v100 are 2.02x as fast as 4 t4: 40 s against 81 s per epoch");
   EXPECT_EQ(text.find("8 v100"), std::string::npos);
 }
 
@@ -112,6 +115,21 @@ TEST(Verdict, QualityThatIsBestInBetweenNamesTheBatch) {
               "validation accuracy was best at B = 64 and got worse on either side of it");
 }
 
+TEST(Verdict, MetricsThatWentTheSameWayShareASentence) {
+  MeasurementRows table;
+  for (const auto& [metric, one, two] : {std::tuple{"train_loss", 0.1, 0.3},
+                                         {"val_loss", 0.2, 0.5},
+                                         {"val_accuracy", 0.9, 0.8},
+                                         {"train_accuracy", 0.95, 0.955}}) {
+    table.at_local(1, 32, metric, one).at_local(2, 32, metric, two);
+  }
+  const auto found = sentences(table, Topic::kQuality);
+  EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 1);
+  expect_says(found, "validation accuracy fell with the global batch: 0.9 at B = 32, 0.8 at 64");
+  expect_says(found, "validation loss, training loss got worse too");
+  expect_says(found, "training accuracy held");
+}
+
 TEST(Verdict, QualityWithoutATrendIsCalledSo) {
   MeasurementRows table;
   table.at_local(1, 32, "val_loss", 1.0).at_local(2, 32, "val_loss", 3.0);
@@ -124,7 +142,7 @@ TEST(Verdict, SaysWhatIsMissing) {
   table.at_local(1, 32, "val_loss", 1.0);
   expect_says(sentences(table, Topic::kMissing), "No verdict on time");
   table.at_local(1, 32, "epoch_time", 3);
-  expect_says(sentences(table, Topic::kMissing), "Which worker count pays cannot be told");
+  expect_says(sentences(table, Topic::kMissing), "Which worker count pays cannot be determined");
   expect_says(sentences(table, Topic::kMissing), "every configuration was measured once");
   EXPECT_TRUE(judged(MeasurementRows{}).size() == 1);
 }

@@ -112,6 +112,10 @@ std::vector<PointSeries> series_of(const SpeedupGroup& group) {
   return result;
 }
 
+SeriesKey series_key(const SpeedupGroup& group, const SpeedupPoint& point) {
+  return series_key(point.configuration, group.scaling);
+}
+
 bool any_count_pays(const PointSeries& series, TimeBasis basis) {
   for (std::size_t i = 1; i < series.size(); ++i) {
     if (gain_share(*series.front(), *series[i], basis) >= kPayingShare) return true;

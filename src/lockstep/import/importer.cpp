@@ -34,7 +34,7 @@ std::string_view file_name(std::string_view path) {
   }
   const std::string_view first = trim(text.substr(0, text.find('\n')));
   throw Error(ErrorKind::kData,
-              fmt::format("{} is of no format that lockstep knows: line 1 is \"{}\"", input.name(),
+              fmt::format("{} has an unrecognised format: line 1 is \"{}\"", input.name(),
                           printable(first, 60)),
               "lockstep import --list-formats shows the known ones; --as names one, --pattern "
               "reads any lines");
@@ -49,7 +49,7 @@ Importer::Importer(ImportOptions options) : options_(std::move(options)) {
   ImportedRun scratch;
   for (const auto& [name, value] : options_.settings) {
     if (!offer_setting(name, value, scratch)) {
-      throw Error(ErrorKind::kUsage, fmt::format("--set {}={} is no fact of a run", name, value),
+      throw Error(ErrorKind::kUsage, fmt::format("--set {}={} is an unknown setting", name, value),
                   fmt::format("what can be set: {}", setting_names()));
     }
   }
@@ -89,6 +89,7 @@ ImportedFile Importer::read(Input& input) const {
   const Recognition found = reader_for(input);
   const Reader& reader = *found.reader;
   ImportSink sink;
+  if (options_.explain) sink.want_explanation();
   reader.read(input, sink);
   input.drain();
   ImportedFile file;
@@ -96,18 +97,21 @@ ImportedFile Importer::read(Input& input) const {
   file.format = reader.name();
   file.digest = input.digest();
   file.bytes = input.offset();
+  file.explained = std::move(sink.explained());
   file.warnings = std::move(sink.warnings());
   if (!input.damage().empty()) file.warnings.push_back(input.damage());
   for (const Reader* other : found.others) {
-    file.warnings.push_back(fmt::format("{} also holds {}, which was not read; --as {} reads that",
-                                        file.path, other->name(), other->name()));
+    if (file.format == "notebook") break;  // its cells are read with these
+    file.warnings.push_back(
+        fmt::format("{} also contains {}, which was not read; --as {} reads that", file.path,
+                    other->name(), other->name()));
   }
   file.runs = std::move(sink.runs());
   if (file.runs.empty()) {
     throw Error(ErrorKind::kData,
                 file.warnings.empty()
-                    ? fmt::format("{} looks like {} but holds no figures in its {} bytes",
-                                  file.path, file.format, file.bytes)
+                    ? fmt::format("{} looks like {} but has no figures in its {} bytes", file.path,
+                                  file.format, file.bytes)
                     : file.warnings.front(),
                 "--as names another format, --pattern reads any lines");
   }
@@ -115,6 +119,10 @@ ImportedFile Importer::read(Input& input) const {
     run.format = file.format;
     for (const auto& [name, value] : options_.settings)
       offer_setting(name, value, run, Provenance::kUser);
+    if (!options_.use_file_name) {
+      complete(run);
+      continue;
+    }
     // A file of several runs is not named after one of them.
     const auto read_workers = run.workers.value;
     ImportedRun named;
@@ -122,11 +130,11 @@ ImportedFile Importer::read(Input& input) const {
     if (read_workers && named.workers && *named.workers != *read_workers && file.runs.size() == 1 &&
         run.workers.from != Provenance::kUser) {
       run.warnings.push_back(
-          fmt::format("the name of the file says {} workers, the log {}; the log is believed",
+          fmt::format("the name of the file states {} workers, the log {}; the log is used",
                       *named.workers, *read_workers));
     }
     facts_from_name(input.name(), run);
-    // Where a file holds runs by name, as charts do, those are what is compared.
+    // Where a file has runs by name, as charts do, those are what is compared.
     std::string series = run.label.starts_with("#") ? "" : name_of_series(run.label);
     if (series.empty()) series = name_of_series(input.name());
     if (!run.model && run.is_training() && !series.empty() && input.name() != kStandardInput)

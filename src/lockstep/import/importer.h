@@ -16,6 +16,8 @@ struct ImportOptions {
   std::string format;                           ///< name of a reader
   std::string pattern;                          ///< for the pattern reader; empty = none
   std::map<std::string, std::string> settings;  ///< facts of `--set`, by name
+  bool use_file_name = true;  ///< false: the name was made up here and states no facts
+  bool explain = false;       ///< fill ImportedFile::explained
 };
 
 /// What one file gave.
@@ -24,7 +26,8 @@ struct ImportedFile {
   std::string format;
   std::string digest;  ///< of the unpacked content
   std::uint64_t bytes = 0;
-  std::vector<ImportedRun> runs;  ///< completed, with what is missing
+  std::vector<ImportedRun> runs;         ///< completed, with what is missing
+  std::vector<ExplainedLine> explained;  ///< in the file's order; empty unless asked for
   std::vector<std::string>
       warnings;  ///< damage that was read around: one sentence with line or byte
 };

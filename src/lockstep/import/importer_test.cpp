@@ -102,7 +102,7 @@ TEST(Importer, BinaryDataInsideALogIsNamedAndReadAround) {
       "Epoch 1, loss 0.5\n" + std::string(50, '\0') + "\nEpoch 2, loss 0.25\n", "mixed.log");
   EXPECT_EQ(file.runs.at(0).epochs.size(), 2u);
   ASSERT_EQ(file.warnings.size(), 1u);
-  EXPECT_EQ(file.warnings[0], "mixed.log line 2 holds binary data; the text around it was read");
+  EXPECT_EQ(file.warnings[0], "mixed.log line 2 contains binary data; the text around it was read");
 }
 
 TEST(Importer, ZeroBytesPartLinesInsteadOfJoiningThem) {
@@ -114,7 +114,8 @@ TEST(Importer, ZeroBytesPartLinesInsteadOfJoiningThem) {
   const ImportedFile file = import_text(text, "zeros.log", options);
   ASSERT_EQ(file.runs.at(0).epochs.size(), 2u);
   EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].train_s, 4);
-  EXPECT_EQ(file.warnings.at(0), "zeros.log line 1 holds binary data; the text around it was read");
+  EXPECT_EQ(file.warnings.at(0),
+            "zeros.log line 1 contains binary data; the text around it was read");
 }
 
 TEST(Importer, FileOfTwoFormatsSaysWhichWasNotRead) {
@@ -123,10 +124,10 @@ TEST(Importer, FileOfTwoFormatsSaysWhichWasNotRead) {
   EXPECT_EQ(file.format, "pytorch-imagenet");
   ASSERT_EQ(file.warnings.size(), 1u);
   EXPECT_EQ(file.warnings[0],
-            "log.txt also holds keras, which was not read; --as keras reads that");
+            "log.txt also contains keras, which was not read; --as keras reads that");
   for (const std::string& name : fixture_names())
     for (const std::string& warning : import_fixture(name).warnings)
-      EXPECT_EQ(warning.find("also holds"), std::string::npos) << name << ": " << warning;
+      EXPECT_EQ(warning.find("also contains"), std::string::npos) << name << ": " << warning;
 }
 
 TEST(Importer, TheUserKnowsBest) {
@@ -160,7 +161,7 @@ TEST(Importer, LogIsBelievedOverTheName) {
           .runs.at(0);
   EXPECT_EQ(*run.workers, 2);
   ASSERT_FALSE(run.warnings.empty());
-  EXPECT_NE(run.warnings[0].find("says 8 workers, the log 2"), std::string::npos);
+  EXPECT_NE(run.warnings[0].find("states 8 workers, the log 2"), std::string::npos);
 }
 
 TEST(Importer, PatternReadsAnyLines) {

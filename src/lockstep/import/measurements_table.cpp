@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <set>
 
 #include "lockstep/base/csv.h"
@@ -44,12 +45,6 @@ constexpr std::array kSynonyms = std::to_array<Synonym>({{"batch_global", "globa
                                                          {"num_examples", "examples"},
                                                          {"num_epochs", "epochs"}});
 
-std::string trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
-}
-
 /// Reads one table; keeps where it is for messages.
 class TableReader {
  public:
@@ -61,8 +56,8 @@ class TableReader {
     std::vector<std::string> fields;
     for (std::size_t before = lines_; read_csv_record(in_, fields, lines_); before = lines_) {
       line_ = before + 1;
-      if (fields.size() == 1 && trimmed(fields[0]).empty()) continue;
-      if (trimmed(fields[0]).starts_with('#')) continue;
+      if (fields.size() == 1 && trim(fields[0]).empty()) continue;
+      if (trim(fields[0]).starts_with('#')) continue;
       try {
         read_row(fields);
       } catch (const Error& error) {
@@ -71,9 +66,9 @@ class TableReader {
       }
     }
     if (table_.rows.empty() && !table_.left_out.empty()) {
-      fail(table_.left_out.front(), name_ + " holds no other measurement: mend this one");
+      fail(table_.left_out.front(), name_ + " has no other measurement: correct this one");
     }
-    if (table_.rows.empty()) fail(name_ + " holds no measurements", "add rows below the header");
+    if (table_.rows.empty()) fail(name_ + " has no measurements", "add rows below the header");
     return std::move(table_);
   }
 
@@ -92,13 +87,13 @@ class TableReader {
       if (!read_csv_record(in_, fields, lines_)) {
         fail(name_ + " is empty", "a measurements table begins with a line of column names");
       }
-    } while ((fields.size() == 1 && trimmed(fields[0]).empty()) || fields[0].starts_with('#'));
+    } while ((fields.size() == 1 && trim(fields[0]).empty()) || fields[0].starts_with('#'));
     if (fields[0].starts_with("\xEF\xBB\xBF")) fields[0].erase(0, 3);
     for (const std::string& field : fields) columns_.push_back(column_for(field));
     std::set<std::string> seen;
     for (const std::string& column : columns_) {
       if (!column.empty() && !seen.insert(column).second) {
-        fail(fmt::format("{}: the column {} stands twice", place(), column), "remove one of them");
+        fail(fmt::format("{}: the column {} appears twice", place(), column), "remove one of them");
       }
     }
     for (const char* needed : {"metric", "value"}) {
@@ -109,37 +104,37 @@ class TableReader {
     }
   }
 
-  /// The column of the table that a name stands for; notes keep their own name.
+  /// The column of the table that a name means; notes keep their own name.
   std::string column_for(const std::string& field) {
-    const std::string name = lower(trimmed(field));
+    const std::string name = lower(trim(field));
     if (record::find_column(name) != nullptr) return name;
     const auto synonym = std::find_if(kSynonyms.begin(), kSynonyms.end(),
                                       [&](const Synonym& entry) { return entry.name == name; });
     if (synonym != kSynonyms.end()) {
       table_.notices.push_back(
-          fmt::format("column '{}' is read as {}", trimmed(field), synonym->column));
+          fmt::format("column '{}' is read as {}", trim(field), synonym->column));
       return std::string(synonym->column);
     }
     if (name == "batch_size") {
       table_.notices.push_back(
           "column 'batch_size' is kept as a note: name it batch_per_worker or global_batch");
     } else if (!name.empty()) {
-      table_.notices.push_back(fmt::format("column '{}' is kept as a note", trimmed(field)));
+      table_.notices.push_back(fmt::format("column '{}' is kept as a note", trim(field)));
     }
-    return trimmed(field);
+    return std::string(trim(field));
   }
 
   void read_row(const std::vector<std::string>& fields) {
     if (fields.size() > columns_.size()) {
       fail(fmt::format("{}: {} fields where the header has {}", place(), fields.size(),
                        columns_.size()),
-           "quote fields that hold a comma");
+           "quote fields that contain a comma");
     }
     record::Measurement row;
     row.line = line_;
     std::string value;
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      const std::string text = trimmed(fields[i]);
+      const std::string text(trim(fields[i]));
       if (columns_[i] == "value") {
         value = text;
       } else if (!text.empty()) {
@@ -186,6 +181,7 @@ class TableReader {
       return;
     }
     const auto factor = unit_factor(quantity, row.unit);
+    if (!factor && quantity == Quantity::kRate && other_rate(row)) return;
     if (!factor) {
       fail(row.unit.empty()
                ? fmt::format("{}: {} has no unit", place(), row.metric)
@@ -195,6 +191,36 @@ class TableReader {
     row.value *= *factor;
     row.unit = canonical_unit(quantity);
     check_range(row, quantity, text);
+  }
+
+  /// Rates of something else than examples. Steps per second are a step time; tokens, words and
+  /// operations per second are kept under their own name, since examples do not follow from them.
+  bool other_rate(record::Measurement& row) {
+    const std::size_t slash = row.unit.find('/');
+    if (slash == std::string::npos || row.metric != "throughput" || !(row.value > 0)) return false;
+    const auto seconds = unit_factor(Quantity::kTime, row.unit.substr(slash + 1));
+    if (!seconds) return false;
+    const std::string things = row.unit.substr(0, slash);
+    const auto among = [&](std::initializer_list<std::string_view> names) {
+      return std::find(names.begin(), names.end(), things) != names.end();
+    };
+    if (among({"steps", "step", "it", "its", "iter", "iters", "iterations", "batches", "batch"})) {
+      row.metric = "step_time";
+      row.value = *seconds / row.value;
+      row.unit = "s";
+      record::set_column(row, "basis", "1 / steps per second");
+      return true;
+    }
+    if (!among({"tokens", "token", "tok", "words", "word", "TFLOP", "GFLOP", "FLOP", "TFLOPs",
+                "frames"}))
+      return false;
+    row.metric = things + "_per_s";
+    row.value /= *seconds;
+    row.unit = things + "/s";
+    if (unused_.insert(row.metric).second)
+      table_.notices.push_back(
+          fmt::format("metric '{}' is kept but not computed with", row.metric));
+    return true;
   }
 
   void check_range(const record::Measurement& row, Quantity quantity,
@@ -207,7 +233,11 @@ class TableReader {
     const bool positive =
         quantity == Quantity::kTime || quantity == Quantity::kRate || row.metric == "parameters";
     // What a source derived may be any number: that is for the audit to judge.
-    if (positive && row.value <= 0 && !row.metric.starts_with("reported_")) {
+    // A part of a step may take no time: nothing was exposed, or one worker had nobody to wait for.
+    const bool part = quantity == Quantity::kTime && row.metric != "step_time" &&
+                      row.metric != "epoch_time" && row.metric != "total_time";
+    if (positive && (row.value < 0 || (row.value == 0 && !part)) &&
+        !row.metric.starts_with("reported_")) {
       fail(fmt::format("{}: {} is {}, which cannot be", place(), row.metric, text),
            "times, rates and counts are above zero; leave the row out where it is unknown");
     }

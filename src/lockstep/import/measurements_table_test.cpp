@@ -116,14 +116,31 @@ TEST(MeasurementsTable, RefusesTablesWithoutMetricOrValue) {
   EXPECT_EQ(refusal("model,epoch_time\nresnet,3\n"),
             "t.csv, line 1: there is no column 'metric', only model, epoch_time");
   EXPECT_EQ(refusal("metric,batch,global_batch,value\n"),
-            "t.csv, line 1: the column global_batch stands twice");
+            "t.csv, line 1: the column global_batch appears twice");
   EXPECT_EQ(refusal(""), "t.csv is empty");
-  EXPECT_EQ(refusal("metric,value\n\n"), "t.csv holds no measurements");
+  EXPECT_EQ(refusal("metric,value\n\n"), "t.csv has no measurements");
 }
 
 TEST(MeasurementsTable, LineNumbersCountLinesInsideQuotes) {
   EXPECT_EQ(refusal("model,metric,value,unit\n\"a\nb\",epoch_time,1,s\nc,epoch_time,x,s\n"),
             "t.csv, line 4: the value of epoch_time 'x' is not a number");
+}
+
+TEST(MeasurementsTable, TakesPartsOfAStepThatTookNoTime) {
+  EXPECT_EQ(read("metric,value,unit\nsync_time,0,s\n").rows.at(0).value, 0);
+}
+
+TEST(MeasurementsTable, RatesOfOtherThingsThanExamplesAreNoThroughput) {
+  const auto table = read(
+      "metric,value,unit\nthroughput,20,it/s\nthroughput,6000,tokens/s\nthroughput,1.5,TFLOP/s\n"
+      "throughput,300,sequences/s\n");
+  ASSERT_EQ(table.rows.size(), 4u);
+  EXPECT_EQ(table.rows[0].metric, "step_time");
+  EXPECT_DOUBLE_EQ(table.rows[0].value, 0.05);
+  EXPECT_EQ(table.rows[1].metric, "tokens_per_s");
+  EXPECT_DOUBLE_EQ(table.rows[1].value, 6000);
+  EXPECT_EQ(table.rows[2].metric, "TFLOP_per_s");
+  EXPECT_EQ(table.rows[3].metric, "throughput");
 }
 
 TEST(MeasurementsTable, TakesADivergedLoss) {

@@ -12,6 +12,7 @@ namespace lockstep::import {
 Registry::Registry() {
   // Of two that are equally sure the first is taken: formats with a signature of their own before
   // those that fit many logs.
+  readers_.push_back(make_notebook_reader(readers_));
   readers_.push_back(make_tensorboard_reader());
   readers_.push_back(make_horovod_timeline_reader());
   readers_.push_back(make_kineto_reader());
@@ -22,13 +23,17 @@ Registry::Registry() {
   readers_.push_back(make_history_jsonl_reader());
   readers_.push_back(make_sacct_reader());
   readers_.push_back(make_lightning_csv_reader());
+  readers_.push_back(make_result_json_reader());
+  for (const LogFormat& format : step_log_formats())
+    readers_.push_back(std::make_unique<LogReader>(format));
   for (const LogFormat& format :
-       {mlperf_format(), nccl_tests_format(), tf_cnn_benchmarks_format(),
+       {mlperf_format(), nccl_tests_format(), time_history_format(), tf_cnn_benchmarks_format(),
         horovod_synthetic_format(), megatron_format(), trainer_stdout_format(), timm_format(),
         pytorch_imagenet_format(), examples_per_second_format(), keras_format(),
-        epoch_lines_format()}) {
+        nanogpt_format()}) {
     readers_.push_back(std::make_unique<LogReader>(format));
   }
+  readers_.push_back(make_transcript_reader());
 }
 
 const Reader& Registry::named(std::string_view name) const {
@@ -37,7 +42,7 @@ const Reader& Registry::named(std::string_view name) const {
     if (reader->name() == name) return *reader;
     names += (names.empty() ? "" : ", ") + std::string(reader->name());
   }
-  throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a format that lockstep reads", name),
+  throw Error(ErrorKind::kUsage, fmt::format("'{}' is an unknown format", name),
               "choose one of " + names);
 }
 

@@ -8,10 +8,10 @@
 
 namespace lockstep::import {
 
-/// Who knows a sample.
+/// Which readers recognise a sample.
 struct Recognition {
-  const Reader* reader = nullptr;     ///< the surest; none when no reader knows it
-  std::vector<const Reader*> others;  ///< that are certain as well: the file holds two formats
+  const Reader* reader = nullptr;     ///< the most certain; none when no reader recognises it
+  std::vector<const Reader*> others;  ///< that are certain as well: the file has two formats
 };
 
 /// Every reader that recognises its format, in the order they are asked. A new format is added
@@ -19,6 +19,8 @@ struct Recognition {
 class Registry {
  public:
   Registry();
+  Registry(const Registry&) = delete;  // readers refer to the list they are in
+  Registry& operator=(const Registry&) = delete;
 
   const std::vector<std::unique_ptr<Reader>>& readers() const { return readers_; }
 

@@ -169,7 +169,7 @@ RunRecord to_record(const ImportedRun& run, const std::string& path) {
   spec.accumulate = run.accumulate ? as_int(run.accumulate) : 1;
   spec.epochs =
       run.epochs_planned ? as_int(run.epochs_planned) : static_cast<int>(run.epochs.size());
-  // What a foreign log does not say must not read as Lockstep's own defaults.
+  // What a foreign log does not contain must not read as Lockstep's own defaults.
   spec.strategy = std::nullopt;
   spec.backend = "";
   spec.seed = 0;

@@ -22,7 +22,7 @@ struct RunRecord {
 RunRecord to_record(const ImportedRun& run, const std::string& path);
 
 /// The run as rows of the measurements table. Only what is known; what was computed from other
-/// figures says how in the note "basis".
+/// figures has its derivation in the note "basis".
 std::vector<record::Measurement> measurements(const ImportedRun& run);
 
 /// Everything about the run that the record has no place for: where facts come from, what is

@@ -32,9 +32,9 @@ void add_worker(const WorkerJob& job, ProcessSpec& spec) {
   spec.arguments.insert(spec.arguments.end(), job.arguments.begin(), job.arguments.end());
 }
 
-void add_option(const std::string& name, const std::string& value, int workers,
+void add_option(const std::string& name, const std::string& value, const JobShape& shape,
                 std::vector<std::string>& arguments) {
-  if (!value.empty()) arguments.push_back(name + "=" + fill_workers(value, workers));
+  if (!value.empty()) arguments.push_back(name + "=" + fill_shape(value, shape));
 }
 
 std::string name_of(const std::string& assignment) {
@@ -66,6 +66,12 @@ std::string secret_of(const WorkerJob& job) {
 
 }  // namespace
 
+JobShape training_shape(int workers, const ClusterOptions& options) {
+  if (options.workers_per_node > 0) return options.shape(workers);
+  const int nodes = std::min(std::max(1, options.nodes), workers);
+  return {workers, nodes, (workers + nodes - 1) / nodes};
+}
+
 ProcessSpec mpirun_command(const WorkerJob& job, const ClusterOptions& options) {
   ProcessSpec spec = spec_for(job, "mpirun");
   spec.arguments = {"-np", fmt::format("{}", job.workers)};
@@ -89,10 +95,11 @@ ProcessSpec srun_command(const WorkerJob& job, const ClusterOptions& options) {
     // Slurm refuses hosts without a task.
     spec.arguments.push_back(fmt::format("--nodes={}", std::min(options.nodes, job.workers)));
   }
-  add_option("--partition", options.partition, job.workers, spec.arguments);
-  add_option("--account", options.account, job.workers, spec.arguments);
-  add_option("--time", options.time, job.workers, spec.arguments);
-  add_option("--gres", options.gres, job.workers, spec.arguments);
+  const JobShape shape = training_shape(job.workers, options);
+  add_option("--partition", options.partition, shape, spec.arguments);
+  add_option("--account", options.account, shape, spec.arguments);
+  add_option("--time", options.time, shape, spec.arguments);
+  add_option("--gres", options.gres, shape, spec.arguments);
   if (job.oversubscribe) spec.arguments.push_back("--overcommit");
   if (job.uses_mpi) spec.arguments.push_back("--mpi=pmix");
   add_worker(job, spec);
@@ -141,11 +148,28 @@ std::vector<ProcessSpec> ssh_commands(const WorkerJob& job, const std::vector<Ho
   return specs;
 }
 
-std::string fill_workers(const std::string& text, int workers) {
-  constexpr std::string_view kPlace = "{workers}";
+JobShape ClusterOptions::shape(int workers) const {
+  if (nodes <= 0 && workers_per_node <= 0) return {workers, 1, workers};
+  const int per_node = workers_per_node > 0 ? std::min(workers_per_node, workers)
+                                            : (workers + nodes - 1) / std::max(1, nodes);
+  const int hosts = (workers + per_node - 1) / per_node;
+  if (hosts * per_node != workers || (nodes > 0 && hosts > nodes)) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} workers cannot be spread equally over {} hosts of {} workers",
+                            workers, nodes > 0 ? nodes : hosts, per_node),
+                "choose other --workers, --nodes or --workers-per-node");
+  }
+  return {workers, hosts, per_node};
+}
+
+std::string fill_shape(const std::string& text, const JobShape& shape) {
   std::string filled = text;
-  for (std::size_t at = 0; (at = filled.find(kPlace, at)) != std::string::npos;) {
-    filled.replace(at, kPlace.size(), std::to_string(workers));
+  for (const auto& [place, number] : {std::pair<std::string, int>{"{workers}", shape.workers},
+                                      {"{nodes}", shape.nodes},
+                                      {"{workers_per_node}", shape.workers_per_node}}) {
+    for (std::size_t at = 0; (at = filled.find(place, at)) != std::string::npos;) {
+      filled.replace(at, place.size(), std::to_string(number));
+    }
   }
   return filled;
 }

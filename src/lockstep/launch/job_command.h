@@ -8,16 +8,31 @@
 
 namespace lockstep::launch {
 
-/// What a user says about the place of a job in a cluster. Empty means: as the cluster does by
-/// default. "{workers}" stands for the number of workers.
+/// How the workers of a job are spread over hosts.
+struct JobShape {
+  int workers = 1;
+  int nodes = 1;
+  int workers_per_node = 1;  ///< on a full host
+};
+
+/// Where the user wants a job to run in a cluster. Empty = the cluster's default. "{workers}",
+/// "{nodes}" and "{workers_per_node}" are replaced by the numbers of the job.
 struct ClusterOptions {
   std::string hostfile;   ///< of mpirun or ssh
   std::string partition;  ///< of Slurm, as the rest
   std::string account;
   std::string time;
   std::string gres;
-  int nodes = 0;
+  int nodes = 0;             ///< hosts to spread over; 0 = as few as hold the workers
+  int workers_per_node = 0;  ///< 0 = all on one host, or workers / nodes
+  std::string setup;         ///< file that a batch job sources first: module load, conda activate
+
+  /// Throws kUsage when the workers cannot be spread equally.
+  JobShape shape(int workers) const;
 };
+
+/// The same for Lockstep's own workers, which need not be spread equally.
+JobShape training_shape(int workers, const ClusterOptions& options);
 
 /// The workers of one run as some launcher is to start them.
 struct WorkerJob {
@@ -42,8 +57,8 @@ ProcessSpec srun_command(const WorkerJob& job, const ClusterOptions& options);
 std::vector<ProcessSpec> ssh_commands(const WorkerJob& job, const std::vector<HostSlots>& hosts,
                                       const std::string& ssh_program);
 
-/// `text` with every "{workers}" replaced.
-std::string fill_workers(const std::string& text, int workers);
+/// `text` with every placeholder of a ClusterOptions replaced.
+std::string fill_shape(const std::string& text, const JobShape& shape);
 
 /// The command as a person would type it; values of LOCKSTEP_SECRET are not in it.
 std::string shell_text(const ProcessSpec& spec);

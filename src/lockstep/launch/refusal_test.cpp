@@ -57,7 +57,7 @@ TEST(Refusal, MakesOneSentenceOfMpirunsPage) {
   EXPECT_TRUE(listener.stop().empty());
   ASSERT_TRUE(listener.refusal());
   EXPECT_STREQ(listener.refusal()->what(),
-               "mpirun cannot start the workers: there are fewer slots than workers");
+               "mpirun cannot start the workers: fewer slots than workers");
 }
 
 TEST(Refusal, GivesBackLinesThatWereNone) {

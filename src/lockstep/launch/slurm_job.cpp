@@ -17,14 +17,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Seconds kPatience{30};
+constexpr Seconds kAnswerWait{30};
 
 std::string read_text(const std::string& path) {
   std::ifstream file(path);
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-/// At any moment the path holds nothing or all of it.
+/// The file appears whole or not at all.
 void write_text(const std::string& path, const std::string& text) {
   const std::string temporary = path + ".tmp";
   {
@@ -44,7 +44,7 @@ CapturedOutput ask(const std::string& program, std::vector<std::string> argument
   spec.program = program;
   spec.arguments = std::move(arguments);
   spec.separate_errors = true;
-  return run_captured(spec, kPatience, clock);
+  return run_captured(spec, kAnswerWait, clock);
 }
 
 std::string trimmed(std::string text) {
@@ -64,6 +64,70 @@ std::string field_of(const std::string& text, const std::string& name) {
   return text.substr(begin, text.find_first_of(" \n", begin) - begin);
 }
 
+constexpr const char* kMasterAddress = "${MASTER_ADDR}";
+constexpr const char* kMasterPort = "${MASTER_PORT}";
+
+/// What a script begins with after its own directives, up to the command: more directives, the note
+/// of its start, and what the user wants set up, which does not count as time of the command.
+std::string common_part(const ClusterOptions& options, const JobShape& shape, const JobFiles& files,
+                        const std::string& exports = "") {
+  const auto filled = [&](const std::string& text) { return fill_shape(text, shape); };
+  std::string text;
+  text += directive("partition", filled(options.partition));
+  text += directive("account", filled(options.account));
+  text += directive("time", filled(options.time));
+  text += directive("gres", filled(options.gres));
+  text += directive("output", files.log());
+  text += "#SBATCH --no-requeue\n\n";
+  text += fmt::format("run={}  # the names of its files begin so\n", shell_quoted(files.stem));
+  text += "date +%s%N > \"$run.started\"\n\n";
+  if (!options.setup.empty()) {
+    text += fmt::format(". {}\n", shell_quoted(fs::absolute(options.setup).string()));
+  }
+  return text + exports + "began=$(date +%s%N)\n";
+}
+
+/// Its end: the exit code of the command, when it began and when it ended.
+constexpr const char* kNoteEnd =
+    "\n\ncode=$?\n"
+    "echo \"$code $began $(date +%s%N)\" > \"$run.ended.tmp\" && mv \"$run.ended.tmp\" "
+    "\"$run.ended\"\n"
+    "exit $code\n";
+
+bool uses_master(const std::vector<std::string>& words) {
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word.find(kMasterAddress) != std::string::npos ||
+           word.find(kMasterPort) != std::string::npos;
+  });
+}
+
+/// One word for a shell, in which the two variables are replaced and nothing else is.
+std::string script_word(const std::string& word) {
+  for (const char* variable : {kMasterAddress, kMasterPort}) {
+    const std::size_t at = word.find(variable);
+    if (at == std::string::npos) continue;
+    const std::string before = word.substr(0, at);
+    const std::string after = word.substr(at + std::string_view(variable).size());
+    return (before.empty() ? "" : script_word(before)) + "\"" + variable + "\"" +
+           (after.empty() ? "" : script_word(after));
+  }
+  return shell_quoted(word);
+}
+
+/// A command, options on lines of their own where it is long.
+std::string script_words(const std::vector<std::string>& words) {
+  std::string text;
+  std::size_t width = 0;
+  for (const std::string& word : words) {
+    const std::string quoted = script_word(word);
+    const bool break_here = width > 80 && word.starts_with("-");
+    if (!text.empty()) text += break_here ? " \\\n  " : " ";
+    width = break_here ? quoted.size() : width + quoted.size() + 1;
+    text += quoted;
+  }
+  return text;
+}
+
 bool is_over(const std::string& word) {
   static const std::set<std::string> kGoingOn{"PENDING",   "CONFIGURING", "RUNNING", "COMPLETING",
                                               "SUSPENDED", "REQUEUED",    "STOPPED", "STAGE_OUT"};
@@ -74,33 +138,55 @@ bool is_over(const std::string& word) {
 
 std::string batch_script(const WorkerJob& job, const ClusterOptions& options, const JobFiles& files,
                          const std::string& about) {
-  const auto filled = [&](const std::string& text) { return fill_workers(text, job.workers); };
+  const JobShape shape = training_shape(job.workers, options);
   std::string text = "#!/bin/bash\n# " + about + "\n";
   text += directive("job-name", job.name);
   text += directive("ntasks", std::to_string(job.workers));
-  if (options.nodes > 0) {
-    text += directive("nodes", std::to_string(std::min(options.nodes, job.workers)));
-  }
-  text += directive("partition", filled(options.partition));
-  text += directive("account", filled(options.account));
-  text += directive("time", filled(options.time));
-  text += directive("gres", filled(options.gres));
+  const bool spread = options.nodes > 0 || options.workers_per_node > 0;
+  if (spread) text += directive("nodes", std::to_string(shape.nodes));
   if (job.oversubscribe) text += "#SBATCH --overcommit\n";
-  text += directive("output", files.log());
-  text += "#SBATCH --no-requeue\n\n";
-  text += fmt::format("run={}  # the names of its files begin so\n", shell_quoted(files.stem));
-  text += "date +%s%N > \"$run.started\"\n\n";
+  text += common_part(options, shape, files);
   text += fmt::format("srun --kill-on-bad-exit=1{}{} {}", job.oversubscribe ? " --overcommit" : "",
                       job.uses_mpi ? " --mpi=pmix" : "", shell_quoted(job.program));
   for (const std::string& argument : job.arguments) {
     text += (argument.starts_with("-") ? " \\\n  " : " ") + shell_quoted(argument);
   }
-  text += "\n\ncode=$?\necho $code > \"$run.ended.tmp\" && mv \"$run.ended.tmp\" \"$run.ended\"\n";
-  text += "exit $code\n";
-  return text;
+  return text + kNoteEnd;
 }
 
-bool JobState::waits_for_ever() const {
+std::string command_script(const CommandJob& job, const ClusterOptions& options,
+                           const JobFiles& files) {
+  const JobShape& shape = job.shape;
+  std::string text = "#!/bin/bash\n# " + job.about + "\n";
+  text += directive("job-name", job.name);
+  text += directive("nodes", std::to_string(shape.nodes));
+  text +=
+      directive("ntasks-per-node", std::to_string(job.task_per_node ? 1 : shape.workers_per_node));
+  if (job.task_per_node) {
+    text += directive("cpus-per-task", std::to_string(shape.workers_per_node));
+  }
+  std::string exports;
+  if (uses_master(job.words)) {
+    exports =
+        "export MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n"
+        "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))\n";
+  }
+  for (const std::string& assignment : job.environment) {
+    const std::size_t sign = assignment.find('=');
+    exports += fmt::format("export {}={}\n", assignment.substr(0, sign),
+                           shell_quoted(assignment.substr(sign + 1)));
+  }
+  if (!job.python_path.empty()) {
+    exports += fmt::format("export PYTHONPATH={}${{PYTHONPATH:+:$PYTHONPATH}}\n",
+                           shell_quoted(job.python_path));
+  }
+  if (job.data_limit > 0) exports += fmt::format("ulimit -d {}\n", job.data_limit / 1024);
+  text += common_part(options, shape, files, exports);
+  text += script_words(job.words);
+  return text + kNoteEnd;
+}
+
+bool JobState::waits_forever() const {
   static const std::set<std::string> kLimits{
       "AccountNotAllowed", "BadConstraints",     "InvalidAccount",     "InvalidQOS",
       "PartitionConfig",   "PartitionNodeLimit", "PartitionTimeLimit", "QOSNotAllowed"};
@@ -150,6 +236,7 @@ JobState SlurmQueue::state(const JobTicket& ticket, const JobFiles& files) const
   const auto noted_end = [&] {
     std::istringstream ended(read_text(files.ended()));
     if (!(ended >> state.exit_code)) return false;
+    ended >> state.started_wall_ns >> state.ended_wall_ns;
     state.phase = JobState::Phase::kEnded;
     return true;
   };

@@ -11,7 +11,7 @@
 namespace lockstep::launch {
 
 /// The files of one batch job, all in one folder that the cluster shares and all beginning with one
-/// stem. Together they tell all that a later process has to know of the job.
+/// stem. A later process learns from them all that it needs to collect the job.
 struct JobFiles {
   std::string stem;
   std::string script() const { return stem + ".sbatch"; }
@@ -19,13 +19,32 @@ struct JobFiles {
   std::string record() const { return stem + ".record"; }    ///< of rank 0
   std::string ticket() const { return stem + ".job"; }       ///< job id and time of submission
   std::string started() const { return stem + ".started"; }  ///< time of its start
-  std::string ended() const { return stem + ".ended"; }      ///< exit code of its workers
+  std::string ended() const {
+    return stem + ".ended";
+  }  ///< exit code, start and end of its command
 };
 
 /// The script of a batch job that runs the workers and notes its start and its end. `about` goes
 /// into a comment.
 std::string batch_script(const WorkerJob& job, const ClusterOptions& options, const JobFiles& files,
                          const std::string& about);
+
+/// Somebody's command as a batch job.
+struct CommandJob {
+  std::string name;   ///< of the job
+  std::string about;  ///< for a comment, one line
+  JobShape shape;
+  bool task_per_node = false;            ///< the command itself starts the workers of each host
+  std::vector<std::string> environment;  ///< "NAME=value"
+  std::string python_path{};     ///< put in front of PYTHONPATH, whatever the setup makes it
+  std::uint64_t data_limit = 0;  ///< most that each process may allocate, bytes; 0 = no limit
+  /// ${MASTER_ADDR} and ${MASTER_PORT} in it are set by the script.
+  std::vector<std::string> words;
+};
+
+/// The script of a batch job that runs the command once, and notes its start and its end.
+std::string command_script(const CommandJob& job, const ClusterOptions& options,
+                           const JobFiles& files);
 
 /// A job that was submitted.
 struct JobTicket {
@@ -36,7 +55,7 @@ struct JobTicket {
 /// Reads the ticket of a job that this or an earlier process submitted; nothing without one.
 std::optional<JobTicket> read_ticket(const JobFiles& files);
 
-/// How a job stands.
+/// The state of a job.
 struct JobState {
   enum class Phase { kWaiting, kRunning, kEnded, kLost };
   Phase phase = Phase::kWaiting;
@@ -44,9 +63,11 @@ struct JobState {
   std::string reason;  ///< of waiting, Slurm's: Priority, Resources, PartitionTimeLimit, ...
   int exit_code = 0;
   std::optional<double> queue_wait_s;  ///< once it has started
+  std::int64_t started_wall_ns = 0;    ///< of its command, set-up left out; 0 = unknown
+  std::int64_t ended_wall_ns = 0;      ///< likewise
 
   /// Whether it waits for what does not come by waiting: a limit that it exceeds.
-  bool waits_for_ever() const;
+  bool waits_forever() const;
 };
 
 /// Talks to Slurm through its commands, each given half a minute.
@@ -58,8 +79,8 @@ class SlurmQueue {
   /// is removed. Throws kUsage or kEnvironment with sbatch's words when it refuses.
   JobTicket submit(const std::string& script, const JobFiles& files);
 
-  /// From the job's own files and, while these do not tell of its end, squeue and scontrol. kLost:
-  /// Slurm does not know it, or says that it was ended, and it has not noted an end.
+  /// From the job's own files and, before these note its end, from squeue and scontrol. kLost:
+  /// unknown to Slurm or ended by it, without having noted its end.
   JobState state(const JobTicket& ticket, const JobFiles& files) const;
 
   /// Never throws; a job that has ended is left alone.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lockstep/base/error.h"
+
 namespace lockstep::launch {
 namespace {
 
@@ -29,12 +31,69 @@ TEST(BatchScript, ReadsAsAPersonWouldWriteIt) {
             "run='/runs/a b'  # the names of its files begin so\n"
             "date +%s%N > \"$run.started\"\n"
             "\n"
+            "began=$(date +%s%N)\n"
             "srun --kill-on-bad-exit=1 /opt/lockstep-worker train fashion \\\n"
             "  '--data=my data'\n"
             "\n"
             "code=$?\n"
-            "echo $code > \"$run.ended.tmp\" && mv \"$run.ended.tmp\" \"$run.ended\"\n"
+            "echo \"$code $began $(date +%s%N)\" > \"$run.ended.tmp\" && "
+            "mv \"$run.ended.tmp\" \"$run.ended\"\n"
             "exit $code\n");
+}
+
+TEST(CommandScript, SetsUpAndRunsTheCommandOfTheUserOncePerHost) {
+  CommandJob job;
+  job.name = "lockstep-train";
+  job.about = "train, 4 workers";
+  job.shape = {4, 2, 2};
+  job.task_per_node = true;
+  job.environment = {"PYTHONUNBUFFERED=1"};
+  job.words = {"srun",       "torchrun", "--nproc-per-node",
+               "2",          "--rdzv",   "${MASTER_ADDR}:${MASTER_PORT}",
+               "my train.py"};
+  ClusterOptions options;
+  options.gres = "gpu:{workers_per_node}";
+  options.setup = "/home/me/setup.sh";
+  EXPECT_EQ(command_script(job, options, {"/runs/a"}),
+            "#!/bin/bash\n"
+            "# train, 4 workers\n"
+            "#SBATCH --job-name=lockstep-train\n"
+            "#SBATCH --nodes=2\n"
+            "#SBATCH --ntasks-per-node=1\n"
+            "#SBATCH --cpus-per-task=2\n"
+            "#SBATCH --gres=gpu:2\n"
+            "#SBATCH --output=/runs/a.log\n"
+            "#SBATCH --no-requeue\n"
+            "\n"
+            "run=/runs/a  # the names of its files begin so\n"
+            "date +%s%N > \"$run.started\"\n"
+            "\n"
+            ". /home/me/setup.sh\n"
+            "export MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n"
+            "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))\n"
+            "export PYTHONUNBUFFERED=1\n"
+            "began=$(date +%s%N)\n"
+            "srun torchrun --nproc-per-node 2 --rdzv \"${MASTER_ADDR}\":\"${MASTER_PORT}\" "
+            "'my train.py'\n"
+            "\n"
+            "code=$?\n"
+            "echo \"$code $began $(date +%s%N)\" > \"$run.ended.tmp\" && "
+            "mv \"$run.ended.tmp\" \"$run.ended\"\n"
+            "exit $code\n");
+}
+
+TEST(JobShape, SpreadsWorkersEquallyOverHosts) {
+  ClusterOptions options;
+  EXPECT_EQ(options.shape(8).nodes, 1);
+  options.workers_per_node = 4;
+  EXPECT_EQ(options.shape(2).workers_per_node, 2);
+  EXPECT_EQ(options.shape(8).nodes, 2);
+  EXPECT_THROW(options.shape(6), Error);
+  options = {};
+  options.nodes = 2;
+  EXPECT_EQ(options.shape(1).nodes, 1);
+  EXPECT_EQ(options.shape(4).workers_per_node, 2);
+  EXPECT_THROW(options.shape(3), Error);
 }
 
 TEST(FileNameOf, LeavesNothingThatLeadsElsewhere) {

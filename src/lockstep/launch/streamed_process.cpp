@@ -109,8 +109,7 @@ class Ending {
 
 }  // namespace
 
-StreamedOutcome run_streamed(const ProcessSpec& spec,
-                             const std::function<AfterLine(std::string_view line)>& on_line,
+StreamedOutcome run_streamed(const ProcessSpec& spec, const LineTakers& takers,
                              SignalInbox& signals, const Clock& clock, const StreamLimits& limits) {
   const Orphanage orphanage;
   ProcessSpec kept = spec;
@@ -118,22 +117,37 @@ StreamedOutcome run_streamed(const ProcessSpec& spec,
   ChildProcess process = ChildProcess::start(kept);
   Ending ending(limits, clock.monotonic());
   LineBuffer lines(kLongestLine);
-  const LineBuffer::Sink sink = [&](std::string_view line) {
-    if (on_line(line) == AfterLine::kEndSoon) ending.end_soon(clock.monotonic());
+  LineBuffer error_lines(kLongestLine);
+  const auto sink_for = [&](const std::function<AfterLine(std::string_view)>& taker) {
+    return [&ending, &clock, &taker](std::string_view line) {
+      if (taker(line) == AfterLine::kEndSoon) ending.end_soon(clock.monotonic());
+    };
   };
+  const LineBuffer::Sink sink = sink_for(takers.output);
+  const LineBuffer::Sink error_sink = sink_for(takers.errors);
   while (true) {
     std::vector<pollfd> wanted{{signals.fd(), POLLIN, 0}};
     if (process.output()) wanted.push_back({process.output().get(), POLLIN, 0});
+    if (process.errors()) wanted.push_back({process.errors().get(), POLLIN, 0});
     ::poll(wanted.data(), wanted.size(), kStreamPollMs);
     ending.update(process, signals.take_stop_requests(), clock.monotonic());
     read_some(process.output(), 16, lines, sink);
+    read_some(process.errors(), 16, error_lines, error_sink);
     const auto status = process.poll();
     if (!status) continue;
-    // A pipe holds a bounded amount; what others still write into it is not waited for.
+    // A pipe has a bounded size; what others still write into it is not waited for.
     read_some(process.output(), 64, lines, sink);
+    read_some(process.errors(), 64, error_lines, error_sink);
     lines.finish(sink);
+    error_lines.finish(error_sink);
     return {*status, ending.stop_requested(), ending.timed_out()};
   }
+}
+
+StreamedOutcome run_streamed(const ProcessSpec& spec,
+                             const std::function<AfterLine(std::string_view line)>& on_line,
+                             SignalInbox& signals, const Clock& clock, const StreamLimits& limits) {
+  return run_streamed(spec, LineTakers{on_line, on_line}, signals, clock, limits);
 }
 
 }  // namespace lockstep::launch

@@ -29,11 +29,21 @@ enum class AfterLine {
   kEndSoon,  ///< the program cannot come to a good end: it has `patience` left to leave by itself
 };
 
+/// Who gets the lines of a program. Those of standard error go to `errors` where the streams are
+/// separate (ProcessSpec::separate_errors), else to `output` too.
+struct LineTakers {
+  std::function<AfterLine(std::string_view line)> output;
+  std::function<AfterLine(std::string_view line)> errors{};
+};
+
 /// Runs somebody's program to its end and hands on each line it writes, without its end. A request
 /// to stop, and the deadline, are passed on to its process group as SIGINT; a second request, or
 /// `patience` gone by, kills. Processes that the program leaves behind are killed, also those that
 /// left its process group, and also when this process is killed. Blocks for as long as the program
 /// takes. One at a time in a process. Throws kEnvironment when it cannot be started.
+StreamedOutcome run_streamed(const ProcessSpec& spec, const LineTakers& lines, SignalInbox& signals,
+                             const Clock& clock, const StreamLimits& limits = {});
+/// The same where one taker gets all lines.
 StreamedOutcome run_streamed(const ProcessSpec& spec,
                              const std::function<AfterLine(std::string_view line)>& on_line,
                              SignalInbox& signals, const Clock& clock,

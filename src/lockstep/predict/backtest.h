@@ -48,7 +48,7 @@ enum class Unseen {
   kSource,  ///< all of its source: the first series of a source nobody has seen; a turn a source
 };
 
-/// As above, but the prior is fitted anew without what is called unseen: what to expect on series
+/// As above, but the prior is fitted again without what is called unseen: what to expect on series
 /// that the prior has never seen.
 std::vector<HeldOut> cross_validate_largest(const std::vector<LearningSeries>& series,
                                             Unseen unseen);

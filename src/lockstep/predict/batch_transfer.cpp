@@ -90,7 +90,7 @@ std::optional<TableSeries> derived(const std::vector<TableSeries>& measured,
   if (points.empty()) return std::nullopt;
   TableSeries result = measured.front();
   result.name = name_at(result, fmt::format("b {} (derived)", batch_per_worker));
-  result.batch_per_worker = wanted;
+  result.batch_per_worker = result.key.batch = wanted;
   result.global_batch.reset();
   result.derived = true;
   // Those of another batch.

@@ -25,7 +25,7 @@ struct SharedHost {
 
 /// How many times as long a step's compute takes on each of N workers at once as on the one alone.
 /// The N share arithmetic units (fewer threads each, common clocks) and memory bandwidth; the
-/// value weighs the two by what the step is bound by, the interval holds both. Never below what
+/// value weighs the two by what the step is bound by, the interval covers both. Never below what
 /// processor time on all cores allows. Where each has fewer threads than the one alone had, next to
 /// nothing is known: small networks do not gain from threads, or lose by them, large ones gain all.
 Estimate contention(const SharedHost& host);

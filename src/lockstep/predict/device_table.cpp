@@ -48,7 +48,7 @@ const std::vector<Device>& device_table() {
 
 std::optional<Device> find_device(std::string_view name) {
   const std::string wanted = plain(name);
-  // The longest name that occurs wins: "V100S" holds "v100" too, "L40S" holds "l4".
+  // The longest name that occurs wins: "V100S" contains "v100" too, "L40S" contains "l4".
   const Device* best = nullptr;
   for (const Device& device : device_table()) {
     const std::size_t at = wanted.find(device.name);

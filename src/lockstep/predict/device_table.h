@@ -7,7 +7,7 @@
 
 namespace lockstep::predict {
 
-/// What a data sheet says of a device, or a calibration measured.
+/// A device as its data sheet or a calibration describes it.
 struct Device {
   std::string name;
   double flops = 0;          ///< peak FP32 operations/s at boost clock, tensor cores not counted

@@ -24,7 +24,7 @@ constexpr double kLeastOfRest = 0.3;
 
 /// By how much stretches of the run differ from each other, relative to their mean: what is to come
 /// is taken to be one more of them. About sqrt(n) stretches, because noise of the neighbours lasts:
-/// the error of the mean, which shrinks with every step, foretells far too little.
+/// the error of the mean, which shrinks with every step, predicts far too narrow an interval.
 double spread_of_stretches(const std::vector<double>& values, double mean) {
   const auto n = static_cast<double>(values.size());
   const std::size_t stretches =

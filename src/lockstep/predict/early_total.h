@@ -10,7 +10,7 @@ namespace lockstep::predict {
 
 /// Predicts how long all steps of a run will take from the first of them, as they come. The first
 /// steps of a run are slower (allocation, tuning, cold caches); they are told apart from the steady
-/// state and count once, not for every step to come. Memory is bounded whatever the length of the
+/// state and count once, not for every step to come. Memory is bounded for any length of the
 /// run. Not thread-safe.
 class EarlyTotal {
  public:
@@ -30,7 +30,7 @@ class EarlyTotal {
   /// Mean step after the warm-up; nothing before the twelfth step or the fourth call of add().
   std::optional<double> steady_step_s() const;
   /// Time of all steps, those to come included, with a 90 % interval; nothing as long as
-  /// steady_step_s() says nothing.
+  /// steady_step_s() has no value.
   std::optional<Estimate> total() const;
 
  private:
@@ -50,13 +50,13 @@ class EarlyTotal {
   std::vector<Block> blocks_;
 };
 
-/// Whether the first epoch holds work that later ones do not: devices of their own are set up,
+/// Whether the first epoch includes work that later ones do not: devices of their own are set up,
 /// tuned and filled in it, processors of the host are not.
 enum class FirstEpoch { kOnHost, kOnDevice, kUnknown };
 
 /// The total of `epochs` from the first epoch alone, when no steps are known: how much of that
-/// epoch was warm-up cannot be told from one number, so the interval holds from a quarter of it
-/// (seen on GPUs) to none of it.
+/// epoch was warm-up cannot be determined from one number, so the interval covers from a quarter of
+/// it (seen on GPUs) to none of it.
 Estimate total_from_first_epoch(const Estimate& first_epoch_s, std::int64_t epochs,
                                 FirstEpoch where);
 

@@ -48,7 +48,7 @@ std::optional<TotalTime> on_the_line(const std::map<std::int64_t, double>& known
   TotalTime total;
   total.seconds = around(value, kNormal90 * kEpochNoise + kDriftPerDoubling * beyond);
   total.because = fmt::format(
-      "total time: runs of {} and {} epochs on as many workers say {} an epoch and {} once", few,
+      "total time: runs of {} and {} epochs on as many workers give {} per epoch and {} once", few,
       many, format_seconds(Seconds(each)),
       format_seconds(Seconds(std::max(short_s - each * static_cast<double>(few), 0.0))));
   return total;
@@ -69,7 +69,7 @@ std::optional<Estimate> overhead(const std::vector<WholeRun>& runs, const TotalQ
   const std::vector<double>& seen = here.empty() ? anywhere : here;
   if (seen.empty()) return std::nullopt;
   const Summary summary = summarize(seen);
-  // Whether it recurs with the epochs is a guess unless as many were run: the interval holds both.
+  // Whether it recurs with the epochs is a guess unless as many were run: the interval covers both.
   return Estimate{summary.median * (question.overhead_grows ? ratio : 1),
                   0.9 * summary.minimum * std::min(ratio, 1.0),
                   1.1 * summary.maximum * std::max(ratio, 1.0)};
@@ -120,11 +120,12 @@ std::optional<TotalTime> predict_total(const std::vector<WholeRun>& runs,
   const double ratio = static_cast<double>(question.epochs) / static_cast<double>(epochs);
   const double fixed = seconds * (kLargestFixedPart + (1 - kLargestFixedPart) * ratio);
   const double value = seconds * ratio;
-  return TotalTime{{value, std::min(value, fixed) * 0.98, std::max(value, fixed) * 1.02},
-                   false,
-                   fmt::format("total time: scaled from runs of {} epochs; how much of one is "
-                               "start-up cannot be told; a run of another length would tell",
-                               epochs)};
+  return TotalTime{
+      {value, std::min(value, fixed) * 0.98, std::max(value, fixed) * 1.02},
+      false,
+      fmt::format("total time: scaled from runs of {} epochs; how much of one is "
+                  "start-up cannot be determined; a run of another length would show it",
+                  epochs)};
 }
 
 }  // namespace lockstep::predict

@@ -13,7 +13,7 @@ TEST(EpochTotals, AWholeRunOfThatLengthIsItsOwnAnswer) {
 }
 
 TEST(EpochTotals, TwoLengthsTellWhatRecursFromWhatDoesNot) {
-  // 10 s once and 5 s an epoch.
+  // 10 s once and 5 s per epoch.
   const auto total = predict_total({{4, 2, 20}, {4, 10, 60}}, {.workers = 4, .epochs = 20});
   ASSERT_TRUE(total);
   EXPECT_FALSE(total->measured);

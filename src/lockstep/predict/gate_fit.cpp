@@ -38,7 +38,7 @@ std::vector<Form> forms_of(Evidence evidence) {
           Form::kPowerAll, Form::kPrevious, Form::kBest, Form::kIncrement};
 }
 
-/// Besides the host boundary, which every gate knows.
+/// Besides the host boundary, which every gate has.
 std::vector<Feature> shape_features(Evidence evidence) {
   if (evidence == Evidence::kOnePoint) {
     return {Feature::kCrossesNext, Feature::kLastCount, Feature::kDoublings};
@@ -142,7 +142,7 @@ Gate fit_gate(const std::vector<LearningRow>& rows, std::vector<Form> forms,
   nlopt_set_ftol_rel(optimizer.get(), 1e-7);
   double value = 0;
   const nlopt_result result = nlopt_optimize(optimizer.get(), x.data(), &value);
-  // Round-off near the optimum is how L-BFGS often ends; the point it stands on is good.
+  // Round-off near the optimum is how L-BFGS often ends; the point where it stopped is good.
   if (result < 0 && result != NLOPT_ROUNDOFF_LIMITED && result != NLOPT_FAILURE) {
     throw Error(ErrorKind::kInternal, "the fit of the prediction prior failed");
   }
@@ -157,8 +157,8 @@ Gate fit_gate(const std::vector<LearningRow>& rows, std::vector<Form> forms,
 }  // namespace
 
 std::vector<Gate> fit_gates(const std::vector<LearningRow>& rows, Evidence evidence) {
-  // What a shape foretells differs from source to source: a gate that knows all of it is the better
-  // one on sources it has seen, one that knows the host boundary alone on those it has not. Their
+  // What a shape predicts differs from source to source: a gate that uses all of it is the better
+  // one on sources it has seen, one that uses the host boundary alone on those it has not. Their
   // mean is next to the better of the two on either.
   return {fit_gate(rows, forms_of(evidence), {Feature::kCrossesNext}),
           fit_gate(rows, forms_of(evidence), shape_features(evidence))};

@@ -19,7 +19,7 @@ struct Boundary {
 };
 
 /// Index of the first point from which on all used several hosts; 0 when the last one did not, or
-/// when nothing says where the host ends. What a worker did on one host it does not come back to.
+/// when the end of the host is unknown. What a worker did on one host it does not come back to.
 std::size_t first_across_hosts(const std::vector<ScalingPoint>& points, int devices_per_host);
 
 /// `target.nodes` and the nodes of the points are used where known, else the host size.

@@ -19,7 +19,7 @@ struct StepParts {
   Estimate exposed_s;       ///< communication that nothing hides: what is left of the step
 };
 
-/// What a user wants to know of a worker count. Absent where the table does not say enough.
+/// What a user wants to know of a worker count. Absent where the table does not have enough.
 struct JobPrediction {
   ScalingPrediction scaling;
   Estimate metric;                     ///< in the unit of the table's metric
@@ -39,8 +39,8 @@ struct JobPrediction {
 struct JobQuestion {
   double workers = 1;
   int nodes = 0;                           ///< 0 = not known
-  std::optional<std::int64_t> epochs{};    ///< default: what the table says
-  std::optional<std::int64_t> examples{};  ///< default: what the table says
+  std::optional<std::int64_t> epochs{};    ///< default: the table's
+  std::optional<std::int64_t> examples{};  ///< default: the table's
 };
 
 /// Throws as predict_rate() does.

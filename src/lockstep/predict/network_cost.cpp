@@ -27,7 +27,7 @@ class Chain {
     side_ = side;
   }
 
-  /// Each input point meets each weight once, whatever the stride.
+  /// Each input point meets each weight once, for any stride.
   void convolve_transposed(const std::string& name, double out, double kernel, double stride,
                            double padding) {
     const double side = (side_ - 1) * stride - 2 * padding + kernel;
@@ -134,16 +134,6 @@ double NetworkPart::parameters() const {
 double TrainingCost::parameters() const {
   double sum = 0;
   for (const NetworkPart& part : parts) sum += part.parameters();
-  return sum;
-}
-
-double TrainingCost::flops_per_example() const {
-  double sum = 0;
-  for (const NetworkPart& part : parts) {
-    for (const LayerCost& layer : part.layers) {
-      sum += layer.flops * (part.forward + 2 * part.backward);
-    }
-  }
   return sum;
 }
 

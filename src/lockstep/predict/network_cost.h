@@ -33,8 +33,6 @@ struct TrainingCost {
   double optimizer_arrays = 5;
 
   double parameters() const;
-  /// Of one example through all parts, forward and backward (which costs two forwards).
-  double flops_per_example() const;
 };
 
 /// DCGAN for 64 x 64 images, latent 100, 64 feature maps at the widest resolution, Adam: the

@@ -61,7 +61,7 @@ Link fit_link(const std::vector<CollectiveTime>& calibration) {
     if (one.seconds > 0 && one.bytes > 0 && one.workers > 1) sizes.insert(one.bytes);
   }
   if (sizes.size() < 2) {
-    throw Error(ErrorKind::kData, "one message size cannot tell latency from bandwidth",
+    throw Error(ErrorKind::kData, "one message size cannot separate latency from bandwidth",
                 "calibrate with several sizes: lockstep bench collectives");
   }
   Eigen::MatrixXd a(static_cast<Eigen::Index>(calibration.size()), 2);
@@ -150,26 +150,12 @@ PhasePrediction predict_phases(const StepPhases& one, const Link& link,
   result.link_part =
       std::hypot(kNormal90 * link.spread * result.exposed_s, result.straggler_s) / step;
   const double shared = std::hypot(n > 1 ? kModelSpread : 0.0, result.run_part, result.link_part);
-  // Either end as a ratio to the step, so that the interval holds both ends of the contention.
+  // Either end as a ratio to the step, so that the interval covers both ends of the contention.
   const double less = compute_share * (contention / question.contention.low - 1);
   const double more = compute_share * (question.contention.high / contention - 1);
   result.step_s = {step, step / (1 + std::hypot(shared, less)),
                    step * (1 + std::hypot(shared, more))};
   return result;
-}
-
-BatchCompute fit_batch_compute(const std::vector<double>& batches,
-                               const std::vector<double>& seconds) {
-  if (std::set<double>(batches.begin(), batches.end()).size() < 2) {
-    throw Error(ErrorKind::kData, "one batch cannot tell fixed costs from those that grow with it",
-                "measure a second batch per worker");
-  }
-  Eigen::MatrixXd a(static_cast<Eigen::Index>(batches.size()), 2);
-  for (std::size_t i = 0; i < batches.size(); ++i) {
-    a.row(static_cast<Eigen::Index>(i)) << 1 / seconds[i], batches[i] / seconds[i];
-  }
-  const Eigen::Vector2d fit = two_terms(a);
-  return {fit(0), fit(1)};
 }
 
 }  // namespace lockstep::predict

@@ -26,7 +26,7 @@ struct Link {
 };
 
 /// Least squares of relative errors; alpha and 1/beta not negative. Throws kData when the sizes do
-/// not span enough to tell latency from bandwidth (two different sizes at least).
+/// not span enough to separate latency from bandwidth (two different sizes at least).
 Link fit_link(const std::vector<CollectiveTime>& calibration);
 
 /// Phases of a step on one worker: means, and how the whole step varies.
@@ -72,20 +72,9 @@ struct PhaseQuestion {
   double run_spread = 0;
 };
 
-/// The interval holds the spread between runs, what contention leaves open, the misfit of the link,
-/// stragglers, and what phases leave out.
+/// The interval covers the spread between runs, what contention leaves open, the misfit of the
+/// link, stragglers, and what phases leave out.
 PhasePrediction predict_phases(const StepPhases& one, const Link& link,
                                const PhaseQuestion& question);
-
-/// Compute of a step as c0 + c1 b from two or more batches.
-struct BatchCompute {
-  double fixed_s = 0;
-  double per_example_s = 0;
-  double at(double batch) const { return fixed_s + per_example_s * batch; }
-};
-
-/// Throws kData for fewer than two different batches.
-BatchCompute fit_batch_compute(const std::vector<double>& batches,
-                               const std::vector<double>& seconds);
 
 }  // namespace lockstep::predict

@@ -116,12 +116,5 @@ TEST(PhaseModel, TakesPhasesFromRecordedSteps) {
   EXPECT_THROW(mean_phases(steps, 5), Error);
 }
 
-TEST(PhaseModel, ComputeIsALineInTheBatch) {
-  const BatchCompute line = fit_batch_compute({32, 128, 512}, {0.0132, 0.0228, 0.0612});
-  EXPECT_NEAR(line.fixed_s, 0.010, 1e-9);
-  EXPECT_NEAR(line.at(256), 0.0356, 1e-9);
-  EXPECT_THROW(fit_batch_compute({32, 32}, {1, 1}), Error);
-}
-
 }  // namespace
 }  // namespace lockstep::predict

@@ -23,7 +23,7 @@ constexpr double kSpreadRidge = 0.3;
 constexpr double kSmallResidual = 0.01;
 
 /// Left out at either end. Bounds and distance widen intervals beyond the quantiles; with this the
-/// whole holds 90 % in cross-validation.
+/// whole covers 90 % in cross-validation.
 constexpr double kTail = 0.07;
 
 struct RowWeights {

@@ -38,7 +38,7 @@ std::array<double, kFormCount> rolling_errors(const std::vector<ScalingPoint>& p
       errors[f] += std::fabs(forms[f] - (logs[i] - logs[i - 1])) / checks;
     }
   }
-  // One check says next to nothing about the next count; many do.
+  // One check is no evidence about the next count; many are.
   for (double& error : errors) error *= (checks - 1) / checks;
   return errors;
 }

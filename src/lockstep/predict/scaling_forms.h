@@ -21,7 +21,7 @@ enum class Form {
   kPrevious,     ///< the last count was an outlier: back to the efficiency before it
   kBest,         ///< back to the best efficiency seen beyond the first count
   kIncrement,    ///< t grows by as much per doubling as it last did
-  kTypicalLoss,  ///< 4 % of the logarithm lost per doubling, whatever was measured
+  kTypicalLoss,  ///< 4 % of the logarithm lost per doubling, for any measurement
   kSteepLoss,    ///< 35 % lost per doubling, as when a slow link is crossed
 };
 

@@ -24,7 +24,7 @@ constexpr double kHighestGain = 0.26;
 /// of the prior's largest counts 1 in 100. An interval that leaves out 1 in 20 stops here.
 constexpr double kLowestRate = 0.7;
 /// Changes of the loss per doubling (log) beyond the roughest of the prior's series: such numbers
-/// are noise, which the prior's quantiles do not hold.
+/// are noise, which the prior's quantiles do not cover.
 constexpr double kRoughest = 1.5;
 
 /// Rate, low and high from logs of the rate; guards against overflow at absurd distances.
@@ -136,7 +136,7 @@ void explain(ScalingPrediction& prediction, const ScalingSeries& series, const S
         fmt::format("the loss per doubling: run {:g} workers", std::min(2 * last, target.workers)));
   } else if (count == 2) {
     prediction.width.push_back(
-        "two worker counts cannot tell a loss that levels off from one that "
+        "two worker counts cannot distinguish a loss that levels off from one that "
         "goes on");
     prediction.unknowns.push_back(
         fmt::format("whether the loss levels off: run {:g} workers",

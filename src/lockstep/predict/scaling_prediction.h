@@ -14,7 +14,7 @@ struct FormShare {
 };
 
 /// The rate at a worker count that was not measured, with the interval that 9 of 10 such
-/// predictions hold. 0 < low <= rate <= high, all finite.
+/// predictions cover. 0 < low <= rate <= high, all finite.
 struct ScalingPrediction {
   double workers = 0;
   double rate = 0;
@@ -25,7 +25,7 @@ struct ScalingPrediction {
   bool measured = false;           ///< the count itself was measured: rate is that measurement
   std::vector<FormShare> shares;   ///< largest first; empty unless the count lies beyond the data
   std::vector<std::string> width;  ///< reasons for the width of the interval, strongest first
-  /// What the data cannot tell apart and the run that would, one sentence each.
+  /// What the data cannot distinguish and the run that would, one sentence each.
   std::vector<std::string> unknowns;
 };
 

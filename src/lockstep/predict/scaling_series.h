@@ -41,7 +41,7 @@ struct ScalingSeries {
   std::string name;
   std::vector<ScalingPoint> points;
   Scaling scaling = Scaling::kWeak;
-  int devices_per_host = 0;  ///< 0 = not known; says where a host boundary lies without `nodes`
+  int devices_per_host = 0;  ///< 0 = not known; locates the host boundary without `nodes`
   /// Standard deviation of the logarithm between repeats of the same count; 0 without repeats.
   double repeat_spread = 0;
   /// Relative standard deviation that rounded values leave at the last count; 0 = negligible.

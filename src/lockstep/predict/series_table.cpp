@@ -21,62 +21,60 @@ std::string number_or_empty(const std::optional<std::int64_t>& value) {
   return value ? std::to_string(*value) : "";
 }
 
-/// What two rows share when only their number of workers differs.
-std::string key_of(const Measurement& row, const std::string& series_column) {
-  if (!series_column.empty()) return record::column_text(row, series_column) + '\x1f' + row.metric;
-  std::string key = row.model + '\x1f' + row.dataset + '\x1f' + row.device + '\x1f' + row.metric +
-                    '\x1f' + row.unit + '\x1f' + number_or_empty(row.epochs) + '\x1f';
-  // The batch that stays fixed: per worker where it is given, else global.
-  key += row.batch_per_worker ? "b" + record::batch_text(*row.batch_per_worker)
-                              : "B" + number_or_empty(row.global_batch);
-  key += '\x1f' + row.source + '\x1f' + row.series;
-  for (const auto& [name, text] : record::settings_of(row)) key += '\x1f' + name + '=' + text;
-  return key;
-}
+/// What the rows of one series share.
+struct Group {
+  analyze::SeriesKey key;
+  std::string name;
+  std::vector<const Measurement*> rows;
+};
 
-std::string name_of(const Measurement& row, const std::string& series_column) {
-  if (!series_column.empty()) return record::column_text(row, series_column);
+std::string name_of(const Measurement& row, const analyze::SeriesKey& key) {
   std::string name;
   const auto add = [&](const std::string& text) {
     if (!text.empty()) name += (name.empty() ? "" : ", ") + text;
   };
-  add(row.model);
-  add(row.dataset);
-  add(row.device);
-  if (row.batch_per_worker) {
-    add("b " + record::batch_text(*row.batch_per_worker));
-  } else if (row.global_batch) {
-    add("B " + std::to_string(*row.global_batch));
+  add(key.model);
+  add(key.dataset);
+  add(key.device);
+  if (key.batch) {
+    add((key.scaling == Scaling::kWeak ? "b " : "B ") + record::batch_text(*key.batch));
   }
   add(row.source);
-  for (const auto& [column, text] : record::settings_of(row)) {
+  for (const auto& [column, text] : key.settings) {
     const bool threads = column == "threads_per_worker";
     add(threads ? text + (text == "1" ? " thread" : " threads") : text);
   }
   return name.empty() ? "all rows" : name;
 }
 
-/// Says what stays fixed: a `scaling` column, else whichever batch does not change with workers.
-Scaling scaling_of(const std::vector<const Measurement*>& rows) {
-  if (const auto stated = rows.front()->scaling; stated && *stated != Scaling::kMixed) {
-    return *stated;
-  }
-  std::set<double> per_worker;
-  std::set<std::int64_t> global;
-  for (const Measurement* row : rows) {
-    if (row->batch_per_worker) per_worker.insert(*row->batch_per_worker);
-    if (row->global_batch) global.insert(*row->global_batch);
-  }
-  const bool fixed_global = global.size() == 1 && per_worker.size() != 1;
-  return fixed_global ? Scaling::kStrong : Scaling::kWeak;
-}
+/// Assigns rows to series: by a column, or by what analyze calls a series.
+class SeriesFinder {
+ public:
+  SeriesFinder(const std::vector<Measurement>& rows, std::string column)
+      : column_(std::move(column)),
+        distinguishing_(analyze::distinguishing_settings(rows)),
+        rule_(analyze::configurations(rows)) {}
 
-bool scaling_told(const std::vector<const Measurement*>& rows) {
-  return rows.front()->scaling.has_value() ||
-         std::any_of(rows.begin(), rows.end(), [](const Measurement* row) {
-           return row->batch_per_worker || row->global_batch;
-         });
-}
+  analyze::SeriesKey key(const Measurement& row) const {
+    return rule_.key(analyze::configuration_of(row, distinguishing_));
+  }
+
+  std::string name(const Measurement& row) const {
+    return column_.empty() ? name_of(row, key(row)) : record::column_text(row, column_);
+  }
+
+  /// Rows with the same text belong to one series.
+  std::string identity(const Measurement& row) const {
+    const std::string epochs = row.metric == "total_time" ? number_or_empty(row.epochs) : "";
+    return name(row) + '\x1f' + row.metric + '\x1f' + row.unit + '\x1f' +
+           (column_.empty() ? epochs + '\x1f' + row.series : "");
+  }
+
+ private:
+  std::string column_;
+  std::set<std::string> distinguishing_;
+  analyze::ScalingRule rule_;
+};
 
 /// Relative error (standard deviation) that the rounding of the values leaves at the last count.
 /// The step of the rounding is the finest decimal place that any value uses.
@@ -99,23 +97,28 @@ double rounding_error(const std::vector<const Measurement*>& rows) {
   return error > 0.005 && error < 0.2 ? error : 0;
 }
 
-TableSeries make_table_series(const std::vector<const Measurement*>& rows,
-                              const std::string& series_column) {
+TableSeries make_table_series(const Group& group) {
+  const std::vector<const Measurement*>& rows = group.rows;
   const Measurement& first = *rows.front();
   TableSeries table;
-  table.name = name_of(first, series_column);
+  table.key = group.key;
+  table.name = group.name;
   table.metric = *metric_from_name(first.metric);
-  table.scaling = scaling_of(rows);
-  table.scaling_assumed = !scaling_told(rows);
+  table.scaling = group.key.scaling.value_or(Scaling::kWeak);
+  table.scaling_assumed = !group.key.scaling;
   table.unit = first.unit;
   table.model = first.model;
   table.device = first.device;
   table.batch_per_worker = first.batch_per_worker;
   table.global_batch = first.global_batch;
+  if (group.key.batch && table.scaling == Scaling::kWeak) table.batch_per_worker = group.key.batch;
+  if (group.key.batch && table.scaling == Scaling::kStrong) {
+    table.global_batch = std::llround(*group.key.batch);
+  }
   table.examples = first.examples;
-  table.epochs = first.epochs;
+  // The newest run: epochs take as long in runs of other lengths.
+  table.epochs = rows.back()->epochs;
   table.source = first.source;
-  table.settings = record::settings_of(first);
   std::vector<ScalingPoint> points;
   for (const Measurement* row : rows) {
     const auto workers = static_cast<double>(*row->workers);
@@ -198,6 +201,12 @@ std::optional<double> fixed_batch(const TableSeries& table) {
   return static_cast<double>(*table.global_batch);
 }
 
+std::optional<double> global_batch(const TableSeries& table, double workers) {
+  const std::optional<double> fixed = fixed_batch(table);
+  if (!fixed) return std::nullopt;
+  return table.scaling == Scaling::kWeak ? *fixed * workers : *fixed;
+}
+
 std::optional<double> epoch_seconds(const TableSeries& table, double workers, double rate,
                                     const std::optional<std::int64_t>& examples) {
   const double value = value_of(table.metric, table.scaling, workers, rate);
@@ -238,22 +247,30 @@ std::vector<TableSeries> most_direct(std::vector<TableSeries> all) {
 
 std::vector<TableSeries> series_of(const std::vector<Measurement>& rows,
                                    const std::string& series_column) {
-  std::vector<std::vector<const Measurement*>> groups;
+  const SeriesFinder finder(rows, series_column);
+  std::vector<Group> groups;
   std::map<std::string, std::size_t> place;
   std::map<std::string, PhasesByCount> phases;
+  bool unreliable = false;
   for (const Measurement& row : rows) {
-    if (row.workers && is_phase(row.metric) && std::isfinite(row.value)) {
-      phases[name_of(row, series_column)][static_cast<double>(*row.workers)][row.metric].push_back(
-          row.value);
+    if (row.warm_up || !row.workers) continue;
+    unreliable |= !row.unreliable.empty();
+    if (!row.unreliable.empty()) continue;
+    if (is_phase(row.metric) && std::isfinite(row.value)) {
+      phases[finder.name(row)][static_cast<double>(*row.workers)][row.metric].push_back(row.value);
     }
-    if (!row.workers || !metric_from_name(row.metric)) continue;
+    if (!metric_from_name(row.metric)) continue;
     if (!series_column.empty() && record::column_text(row, series_column).empty()) {
       throw Error(ErrorKind::kData, fmt::format("the table has no column '{}'", series_column),
                   "name a column of the table after --series-column, or leave it out");
     }
-    const auto [found, added] = place.emplace(key_of(row, series_column), groups.size());
-    if (added) groups.emplace_back();
-    groups[found->second].push_back(&row);
+    const auto [found, added] = place.emplace(finder.identity(row), groups.size());
+    if (added) groups.push_back({finder.key(row), finder.name(row), {}});
+    groups[found->second].rows.push_back(&row);
+  }
+  if (groups.empty() && unreliable) {
+    throw Error(ErrorKind::kData, "all runs were oversubscribed: their timings are unreliable",
+                "train with no more workers x threads than there are cores");
   }
   if (groups.empty()) {
     throw Error(ErrorKind::kData,
@@ -262,8 +279,8 @@ std::vector<TableSeries> series_of(const std::vector<Measurement>& rows,
                 "fill the columns workers, metric and value");
   }
   std::vector<TableSeries> result;
-  for (const auto& group : groups) {
-    result.push_back(make_table_series(group, series_column));
+  for (const Group& group : groups) {
+    result.push_back(make_table_series(group));
     const auto found = phases.find(result.back().name);
     if (found != phases.end()) result.back().phases = phases_of(found->second);
   }
@@ -277,6 +294,45 @@ std::vector<LearningSeries> learning_series(const std::vector<TableSeries>& tabl
     result.push_back({one.series, one.source + '\x1f' + family + '\x1f' + one.device, one.source});
   }
   return result;
+}
+
+namespace {
+
+/// Predictions need a time and a worker count: of runs that lack one, which it is.
+void require_times(const std::vector<Measurement>& rows) {
+  bool timed = false;
+  for (const Measurement& row : rows) {
+    if (!metric_from_name(row.metric)) continue;
+    if (row.workers) return;
+    timed = true;
+  }
+  if (timed) {
+    throw Error(ErrorKind::kData, "the number of workers of the runs that have a time is unknown",
+                "import them again: lockstep import --replace --set workers=N FILE");
+  }
+  throw Error(ErrorKind::kData,
+              "no run has a time: throughput, step_time, epoch_time and total_time are missing",
+              "import or train a run that has one");
+}
+
+}  // namespace
+
+std::vector<TableSeries> job_series(const std::vector<Measurement>& rows, RowsFrom from,
+                                    const std::string& series_column) {
+  if (from == RowsFrom::kStore) require_times(rows);
+  std::vector<TableSeries> all = series_of(rows, series_column);
+  if (!series_column.empty()) return all;
+  for (TableSeries& one : all) one.overhead_grows = from == RowsFrom::kStore;
+  return most_direct(std::move(all));
+}
+
+std::vector<TableSeries> job_series_if_any(const std::vector<Measurement>& rows, RowsFrom from) {
+  try {
+    return job_series(rows, from);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kData) throw;
+    return {};
+  }
 }
 
 }  // namespace lockstep::predict

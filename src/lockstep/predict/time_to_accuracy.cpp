@@ -86,17 +86,6 @@ StepsModel steps_at_constant_epochs(const EpochsToTarget& measured, double examp
   return model;
 }
 
-std::optional<double> noise_scale(double small_batch, double small_norm_squared, double large_batch,
-                                  double large_norm_squared) {
-  if (!(small_batch > 0) || !(large_batch > small_batch)) return std::nullopt;
-  const double gradient = (large_batch * large_norm_squared - small_batch * small_norm_squared) /
-                          (large_batch - small_batch);
-  const double noise =
-      (small_norm_squared - large_norm_squared) / (1 / small_batch - 1 / large_batch);
-  if (!(gradient > 0) || !std::isfinite(noise)) return std::nullopt;
-  return std::max(noise, 0.0) / gradient;
-}
-
 std::optional<TimeToTarget> time_to_target(const JobPrediction& job, const StepsModel& model,
                                            double global_batch) {
   if (!job.throughput) return std::nullopt;

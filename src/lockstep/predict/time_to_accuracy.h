@@ -35,12 +35,6 @@ StepsModel steps_from_noise_scale(double noise_batch, const EpochsToTarget& meas
 /// noise scale and too hopeful above it, so the spread is wide.
 StepsModel steps_at_constant_epochs(const EpochsToTarget& measured, double examples);
 
-/// Gradient noise scale from the mean squared norms of gradients over a small batch (one worker's)
-/// and a large one (their average): unbiased estimates of |G|^2 and of the noise. Nothing when the
-/// noise is too large to tell the gradient (|G|^2 estimated as not positive).
-std::optional<double> noise_scale(double small_batch, double small_norm_squared, double large_batch,
-                                  double large_norm_squared);
-
 /// One point of the curve over worker counts.
 struct TimeToTarget {
   double workers = 0;

@@ -30,13 +30,6 @@ TEST(TimeToAccuracy, TheStudyOfFourGlobalBatchesNeedsMoreEpochsAtLargerOnes) {
   EXPECT_LT(at512.low, at512.value);
 }
 
-TEST(TimeToAccuracy, GradientNormsGiveTheNoiseScale) {
-  // |g_B|^2 = |G|^2 + noise / B with |G|^2 = 4 and noise = 800: scale 200.
-  EXPECT_NEAR(*noise_scale(32, 4 + 800.0 / 32, 128, 4 + 800.0 / 128), 200, 1e-9);
-  EXPECT_FALSE(noise_scale(32, 1, 32, 1));
-  EXPECT_FALSE(noise_scale(32, 100, 64, 10));
-}
-
 TEST(TimeToAccuracy, MoreWorkersPayUntilTheNoiseScale) {
   TableSeries table;
   table.series = make_series("net", {{1, 1000, 0}, {2, 1980, 0}, {4, 3900, 0}}, 64);

@@ -80,7 +80,7 @@ Table empty_table() {
       {"last in", "%", "slow_last_percent", Align::kRight,
        "of the steps: its gradients were ready last"},
       {"cost", "ms", "slow_cost_ms", Align::kRight,
-       "mean time a step that the others waited because of it"},
+       "mean time per step that the others waited because of it"},
       {"of step", "%", "slow_cost_percent", Align::kRight, "cost / step time"}};
   table.label_columns = 2;
   table.notes.push_back(
@@ -91,6 +91,15 @@ Table empty_table() {
 }
 
 }  // namespace
+
+std::vector<RunDelays> delays_of(std::span<const collect::RunDigest> runs) {
+  std::vector<RunDelays> delays;
+  for (const collect::RunDigest& digest : runs) {
+    if (digest.run.summary.imported) continue;
+    delays.emplace_back(digest.run.summary.spec, digest.breakdown.slowest);
+  }
+  return delays;
+}
 
 std::optional<Table> delays_table(std::span<const RunDelays> runs) {
   const bool any = std::any_of(runs.begin(), runs.end(), [](const RunDelays& run) {

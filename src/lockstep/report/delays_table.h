@@ -3,8 +3,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
-#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/collect/run_digest.h"
 #include "lockstep/record/run_spec.h"
 #include "lockstep/report/table.h"
 
@@ -26,7 +27,10 @@ struct RunDelays {
   std::optional<analyze::SlowestRank> slowest;
 };
 
-/// Time in the queue of a batch system and ranks that keep the others waiting, a row for each
+/// Of the runs of our own among these.
+std::vector<RunDelays> delays_of(std::span<const collect::RunDigest> runs);
+
+/// Time in the queue of a batch system and ranks that keep the others waiting, one row per
 /// configuration. Nothing where no run was in a queue and no rank is slow: the last of its peers in
 /// at least half again as many steps as chance would make it, at a cost of 5 % of the step or more.
 std::optional<Table> delays_table(std::span<const RunDelays> runs);

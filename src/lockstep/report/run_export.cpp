@@ -79,10 +79,4 @@ std::string run_json(const store::StoredRun& run) {
   return out.dump(2) + "\n";
 }
 
-std::string run_measurements_csv(const store::StoredRun& run) {
-  return measurements_csv(analyze::measurements_of(
-      run.started, run.epochs, run.ended,
-      {run.summary.id, run.summary.label.study, run.summary.label.repeat}));
-}
-
 }  // namespace lockstep::report

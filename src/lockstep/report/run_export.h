@@ -15,7 +15,4 @@ void export_events(store::Store& store, std::int64_t id, std::ostream& out);
 /// One JSON object: id, status, spec, machine, build, epochs, checkpoints, errors, end; no steps.
 std::string run_json(const store::StoredRun& run);
 
-/// The rows of the measurements table that the run gives, as CSV.
-std::string run_measurements_csv(const store::StoredRun& run);
-
 }  // namespace lockstep::report

@@ -22,7 +22,7 @@ Cell rate(double per_second) {
   return {format_count(std::llround(per_second)), per_second};
 }
 
-/// Foreign logs leave out much; what they do not tell is 0 in the record and "-" here.
+/// Foreign logs leave out much; what they do not have is 0 in the record and "-" here.
 Cell known(std::int64_t value) {
   return value > 0 ? count(value) : Cell();
 }
@@ -133,7 +133,7 @@ Table runs_table(std::span<const store::RunSummary> runs) {
       {"examples/s", "", "examples_per_s", Align::kRight,
        "of all workers, mean over the finished epochs"},
       {"val acc", "", "val_accuracy", Align::kRight, "after the last finished epoch"},
-      {"status", "", "status", Align::kLeft, "killed: it never said that it ended"},
+      {"status", "", "status", Align::kLeft, "killed: it has no record of its end"},
       {"started", "", "started_wall_s", Align::kLeft, "local time; seconds since 1970 in data"},
       {"total", "", "total_s", Align::kRight, "from start to end, validation included"}};
   bool unreliable = false;

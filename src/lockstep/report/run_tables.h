@@ -15,7 +15,7 @@ Table run_facts_table(const store::StoredRun& run);
 
 Table epochs_table(std::span<const record::EpochResult> epochs);
 
-/// How busy each rank was over the run: one row a rank, means weighted by time.
+/// How busy each rank was over the run: one row per rank, means weighted by time.
 Table utilisation_table(std::span<const record::Utilisation> samples);
 
 /// The errors of the workers; no rows when there were none.

@@ -1,15 +1,47 @@
 #include "lockstep/report/study_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/error.h"
+#include "lockstep/report/delays_table.h"
 #include "lockstep/report/study_tables.h"
 #include "lockstep/report/text_width.h"
 
 namespace lockstep::report {
 namespace {
+
+/// Of each topic the text shows that many sentences, and counts the rest.
+constexpr std::size_t kMostShown = 6;
+
+/// The decision first, then of each topic the first findings.
+std::vector<analyze::Finding> shown_findings(const StudyReport& report) {
+  std::vector<analyze::Finding> shown;
+  for (const advise::JobAdvice& job : report.advice) {
+    if (shown.size() >= kMostShown) break;
+    shown.push_back({analyze::Topic::kDecision, job.sentence_of(report.advice.size())});
+  }
+  std::map<analyze::Topic, std::size_t> total;
+  for (const analyze::Finding& finding : report.verdict) ++total[finding.topic];
+  total[analyze::Topic::kDecision] = report.advice.size();
+  std::map<analyze::Topic, std::size_t> seen;
+  const auto count_rest = [&](analyze::Topic topic) {
+    if (total[topic] <= kMostShown) return;
+    shown.push_back({topic, fmt::format("... and {} more like these; --json lists all.",
+                                        total[topic] - kMostShown)});
+  };
+  count_rest(analyze::Topic::kDecision);
+  for (const analyze::Finding& finding : report.verdict) {
+    const std::size_t at = ++seen[finding.topic];
+    if (at <= kMostShown) shown.push_back(finding);
+    if (at == kMostShown) count_rest(finding.topic);
+  }
+  return shown;
+}
 
 std::string verdict_text(const StudyReport& report, std::size_t width) {
   std::string out = "Verdict\n";
@@ -21,8 +53,8 @@ std::string verdict_text(const StudyReport& report, std::size_t width) {
       lead.assign(first.size(), ' ');
     }
   };
-  for (const analyze::Finding& finding : report.verdict) {
-    append(fmt::format("  {:<8}", analyze::topic_name(finding.topic)), finding.sentence);
+  for (const analyze::Finding& finding : shown_findings(report)) {
+    append(fmt::format("  {:<9}", analyze::topic_name(finding.topic)), finding.sentence);
   }
   append("  ", paying_rule());
   return out;
@@ -34,7 +66,7 @@ std::string verdict_markup(const StudyReport& report, Format format) {
   table.title = "Verdict";
   table.columns = {{"topic", "", "topic", Align::kLeft, ""},
                    {"finding", "", "sentence", Align::kLeft, ""}};
-  for (const analyze::Finding& finding : report.verdict) {
+  for (const analyze::Finding& finding : shown_findings(report)) {
     table.rows.push_back({std::string(analyze::topic_name(finding.topic)), finding.sentence});
   }
   table.notes = {paying_rule()};
@@ -46,6 +78,14 @@ std::string study_json(const StudyReport& report) {
   out["tables"] = nlohmann::ordered_json::array();
   for (const Table& table : report.tables) {
     out["tables"].push_back(nlohmann::ordered_json::parse(render(table, Format::kJson)));
+  }
+  out["decision"] = nlohmann::ordered_json::array();
+  for (const advise::JobAdvice& job : report.advice) {
+    out["decision"].push_back({{"job", printable(job.job)},
+                               {"series", printable(job.labels[job.chosen().series])},
+                               {"workers", job.chosen().workers},
+                               {"sentence", printable(job.sentence())},
+                               {"why", job.why}});
   }
   out["verdict"] = nlohmann::ordered_json::array();
   for (const analyze::Finding& finding : report.verdict) {
@@ -62,6 +102,26 @@ void append_all(std::vector<Table>& to, std::vector<Table> from) {
 
 }  // namespace
 
+std::vector<advise::JobAdvice> study_advice(std::span<const analyze::Configuration> configurations,
+                                            std::span<const analyze::SpeedupGroup> groups,
+                                            const std::vector<predict::TableSeries>& series,
+                                            const StudyOptions& options) {
+  advise::Terms terms;
+  terms.price_per_hour = options.price_per_hour;
+  return advise::advise_if_possible({configurations, groups, series, options.rooms}, terms);
+}
+
+std::string decision_text(std::span<const advise::JobAdvice> advice) {
+  std::vector<std::string> sentences;
+  for (const advise::JobAdvice& job : advice.first(std::min(advice.size(), kMostShown))) {
+    sentences.push_back(job.sentence_of(advice.size()));
+  }
+  if (advice.size() > kMostShown) {
+    sentences.push_back(fmt::format("{} more jobs are listed below.", advice.size() - kMostShown));
+  }
+  return fmt::format("{}", fmt::join(sentences, " "));
+}
+
 std::string paying_rule() {
   return fmt::format(
       "A worker count pays while each step up to it gives at least {:.0f} % of the gain its "
@@ -74,11 +134,22 @@ StudyReport study_report(std::span<const record::Measurement> rows, const StudyO
   const auto configurations = analyze::configurations(rows);
   const auto groups = analyze::speedups(configurations, options.speedup);
   StudyReport report;
+  report.advice = study_advice(
+      configurations, groups,
+      predict::job_series_if_any({rows.begin(), rows.end()}, options.rows_from), options);
   append_all(report.tables, speedup_tables(groups));
   append_all(report.tables, split_tables(groups));
   append_all(report.tables, all_reduce_tables(groups, options.links, options.link_note));
   append_all(report.tables, quality_tables(configurations, options.stability));
   report.verdict = analyze::verdict(configurations, groups);
+  return report;
+}
+
+StudyReport study_report(const collect::StoredRuns& found, StudyOptions options) {
+  options.rows_from = predict::RowsFrom::kStore;
+  options.rooms = collect::host_rooms(found.runs);
+  StudyReport report = study_report(found.rows, options);
+  if (auto table = delays_table(delays_of(found.runs))) report.tables.push_back(std::move(*table));
   return report;
 }
 

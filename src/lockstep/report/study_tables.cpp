@@ -149,8 +149,10 @@ Table split_table(const std::string& title, const std::vector<SplitRow>& rows, b
          [](const TimeSplit& s) { return std::optional(s.compute_s); });
   column("communication", "communication",
          per_step ? "exposed: not hidden behind backward"
-                  : "T(N) - T(1)/N: communication and whatever else does not divide by N",
-         [](const TimeSplit& s) { return std::optional(s.communication_s); });
+                  : "T(N) - T(1)/N: communication and everything else that does not divide by N",
+         [](const TimeSplit& s) {
+           return s.baseline_off() ? std::nullopt : std::optional(s.communication_s);
+         });
   column("wait", "wait", "of that, until the slowest rank was ready",
          [](const TimeSplit& s) { return s.wait_s; });
   column("transfer", "transfer", "of that, on the link",
@@ -162,11 +164,23 @@ Table split_table(const std::string& title, const std::vector<SplitRow>& rows, b
   builder
       .column({"share", "%", "communication_share_percent", Align::kRight,
                "communication of the whole"},
-              [](const SplitRow& row) { return decimal(100 * row.split.communication_share(), 1); })
+              [](const SplitRow& row) {
+                return row.split.baseline_off() ? Cell{}
+                                                : decimal(100 * row.split.communication_share(), 1);
+              })
       .column({"origin", "", "origin", Align::kLeft,
                "measured: phases were timed; derived: from totals by the formulas above"},
               [](const SplitRow& row) { return origin_cell(row.split.origin); });
-  return builder.build(title, rows);
+  Table table = builder.build(title, rows);
+  for (const SplitRow& row : rows) {
+    if (!row.split.baseline_off()) continue;
+    table.notes.push_back(
+        fmt::format("{}: no communication time: T(N) is below T(1)/N ({:.4g} against {:.4g} s), so "
+                    "the baseline "
+                    "is off (its warm-up, or caches that a smaller share fits)",
+                    row.split.configuration.label(), row.split.total_s, row.split.compute_s));
+  }
+  return table;
 }
 
 }  // namespace
@@ -237,12 +251,12 @@ std::vector<Table> all_reduce_tables(std::span<const SpeedupGroup> groups,
       .column({"ring", "MB", "ring_mb", Align::kRight,
                "2(N-1)/N S: what each worker sends and receives in a step"},
               [](const AllReduce& row) { return four_digits(row.ring_bytes / 1e6); })
-      .column({"steps", "", "steps_per_epoch", Align::kRight, "ceil(examples / B) an epoch"},
+      .column({"steps", "", "steps_per_epoch", Align::kRight, "ceil(examples / B) per epoch"},
               [](const AllReduce& row) {
                 return row.steps_per_epoch > 0 ? count(row.steps_per_epoch) : Cell{};
               })
       .column({"time", "ms", "time_ms", Align::kRight,
-               "communication a step: measured transfer, or the derived time of an epoch / steps"},
+               "communication per step: measured transfer, or the derived time per epoch / steps"},
               [](const AllReduce& row) { return four_digits(row.seconds * 1000); })
       .column({"algbw", "GB/s", "algbw_gb_per_s", Align::kRight, "S / time"},
               [](const AllReduce& row) { return decimal(row.algbw / 1e9, 3); })
@@ -252,10 +266,11 @@ std::vector<Table> all_reduce_tables(std::span<const SpeedupGroup> groups,
               [](const AllReduce& row) {
                 return row.utilisation ? decimal(100 * *row.utilisation, 1) : Cell{};
               })
-      .column({"origin", "", "origin", Align::kLeft,
-               "of the time; a derived one holds all that does not divide, so the bandwidths are "
-               "lower bounds"},
-              [](const AllReduce& row) { return origin_cell(row.origin); });
+      .column(
+          {"origin", "", "origin", Align::kLeft,
+           "of the time; a derived one includes all that does not divide, so the bandwidths are "
+           "lower bounds"},
+          [](const AllReduce& row) { return origin_cell(row.origin); });
   std::map<std::pair<std::string, std::string>, std::vector<AllReduce>> sorted;
   for (const SpeedupGroup& group : groups) {
     for (AllReduce& row : analyze::all_reduces(analyze::time_splits(group), links)) {

@@ -21,7 +21,7 @@ std::vector<Table> speedup_tables(std::span<const analyze::SpeedupGroup> groups)
 /// Where the time goes: per epoch where derived, per step where measured.
 std::vector<Table> split_tables(std::span<const analyze::SpeedupGroup> groups);
 
-/// The all-reduce, against the calibrated link where that is known; `note` says where it is from.
+/// The all-reduce, against the calibrated link where that is known; `note` states its origin.
 std::vector<Table> all_reduce_tables(std::span<const analyze::SpeedupGroup> groups,
                                      const analyze::LinkSpeeds& links, const std::string& note);
 

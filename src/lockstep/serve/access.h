@@ -22,7 +22,7 @@ class Access {
   /// name.
   bool host_allowed(std::string_view host_header) const;
 
-  /// Compares in a time that does not tell how much of it was right.
+  /// Compares in constant time.
   bool token_matches(std::string_view given) const;
 
  private:

@@ -70,8 +70,8 @@ bool BoundedServer::process_and_close_socket(socket_t socket) {
     bool closed = false;
     bool last = true;  // unless the head is one of a request
     fine = process_request(stream, left == 1, closed, [&](httplib::Request& request) {
-      // httplib would compress every answer anew, with brotli at its slowest: over a second for the
-      // page alone.
+      // httplib would compress every answer again, with brotli at its slowest: over a second for
+      // the page alone.
       request.headers.erase("Accept-Encoding");
       last = may_have_body(request);
       if (!last) return;

@@ -13,7 +13,7 @@
 
 namespace lockstep::serve {
 
-/// Threads as they are needed, up to a bound; every connection holds one while it lasts.
+/// Threads as they are needed, up to a bound; every connection uses one while it lasts.
 class ThreadsOnDemand final : public httplib::TaskQueue {
  public:
   explicit ThreadsOnDemand(std::size_t most) : most_(most) {}
@@ -33,7 +33,7 @@ class ThreadsOnDemand final : public httplib::TaskQueue {
   bool ending_ = false;
 };
 
-/// httplib's server with deadlines and bounds that hold for a whole request.
+/// httplib's server with deadlines and bounds for a whole request.
 class BoundedServer final : public httplib::Server {
  public:
   explicit BoundedServer(ConnectionLimits limits) : limits_(limits) {}

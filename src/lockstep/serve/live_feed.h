@@ -13,7 +13,7 @@ namespace lockstep::serve {
 
 /// One speaker, many listeners. A message is kept once for all of them and forgotten after the
 /// last `kept`; a listener that falls behind is told that it lost some, so a slow one costs no
-/// memory and holds nobody up. Thread-safe.
+/// memory and delays nobody. Thread-safe.
 class LiveFeed {
  public:
   using Message = std::shared_ptr<const std::string>;

@@ -20,7 +20,7 @@ using nlohmann::json;
 using store::RunState;
 using store::RunSummary;
 
-/// A killed run is noticed by its lock, which no change of the file tells.
+/// A killed run is noticed by its lock, which no change of the file shows.
 constexpr Nanoseconds kLookAnyway = 5'000'000'000;
 
 json number(double value) {

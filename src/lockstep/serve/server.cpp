@@ -301,7 +301,7 @@ class Server::State {
     response.set_content(imported(upload), "application/json");
   }
 
-  /// Bytes that the client says it will send; more than any limit where it says nonsense.
+  /// Bytes that the client announces; more than any limit where the header is malformed.
   static std::uint64_t announced_length(const Request& request) {
     const std::string text = request.get_header_value("Content-Length");
     std::uint64_t length = 0;
@@ -310,7 +310,7 @@ class Server::State {
     return text.empty() ? 0 : fine ? length : std::numeric_limits<std::uint64_t>::max();
   }
 
-  /// Errors name the file as its sender knows it.
+  /// Errors name the file as its sender does.
   std::string imported(const Upload& upload) const {
     try {
       return site_.import_file(upload.name(), upload.path());

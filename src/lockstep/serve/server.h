@@ -17,7 +17,7 @@ struct PageQuestion {
   std::vector<std::int64_t> runs;
 };
 
-/// What the server shows; whoever starts it knows how to make it. The functions are called from
+/// What the server shows, made by functions that its owner supplies. The functions are called from
 /// many threads, and throw Error for what is wrong with the question.
 struct Site {
   std::string html;                                      ///< of the page that asks for all else

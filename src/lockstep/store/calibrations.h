@@ -16,7 +16,8 @@ struct Calibrations {
   /// The newest for exactly these; an empty host or back end means any.
   const record::LinkCalibration* link(const std::string& host, const std::string& backend,
                                       int workers, int nodes = 1) const;
-  /// The newest of the host with that many threads a worker; an empty host or 0 threads means any.
+  /// The newest of the host with that many threads per worker; an empty host or 0 threads means
+  /// any.
   const record::DeviceCalibration* device(const std::string& host, int threads) const;
 };
 

@@ -95,7 +95,9 @@ Statement& Statement::bind(int parameter, double value) {
 }
 
 Statement& Statement::bind(int parameter, std::string_view text) {
-  check(sqlite3_bind_text64(statement_.get(), parameter, text.data(), text.size(), SQLITE_TRANSIENT,
+  // SQLite takes a null pointer, which an empty view may have, for NULL.
+  const char* characters = text.data() != nullptr ? text.data() : "";
+  check(sqlite3_bind_text64(statement_.get(), parameter, characters, text.size(), SQLITE_TRANSIENT,
                             SQLITE_UTF8));
   return *this;
 }

@@ -1,78 +1,11 @@
 #include "lockstep/store/imports.h"
 
-#include <algorithm>
-#include <cmath>
-#include <nlohmann/json.hpp>
-
-#include "lockstep/record/measurement_columns.h"
 #include "lockstep/store/connection.h"
+#include "lockstep/store/measurement_rows.h"
 #include "lockstep/store/run_rows.h"
 
 namespace lockstep::store {
 namespace {
-
-using nlohmann::json;
-
-template <class T>
-void put(json& out, const char* name, const std::optional<T>& value) {
-  if (value) out[name] = *value;
-}
-
-template <class T>
-void take(const json& in, const char* name, std::optional<T>& value) {
-  if (const auto found = in.find(name); found != in.end()) value = found->template get<T>();
-}
-
-std::string configuration_text(const record::Measurement& row) {
-  json out = json::object();
-  if (!row.model.empty()) out["model"] = row.model;
-  if (!row.dataset.empty()) out["dataset"] = row.dataset;
-  if (!row.device.empty()) out["device"] = row.device;
-  put(out, "nodes", row.nodes);
-  put(out, "workers", row.workers);
-  if (const auto batch = row.batch_per_worker) {
-    // Whole batches as integers, as earlier versions wrote and read them.
-    const bool whole = *batch == std::floor(*batch);
-    out["batch_per_worker"] = whole ? json(static_cast<std::int64_t>(*batch)) : json(*batch);
-  }
-  put(out, "global_batch", row.global_batch);
-  put(out, "examples", row.examples);
-  put(out, "epochs", row.epochs);
-  // Further columns stand among the notes, as text: stores of earlier versions have the same form.
-  std::map<std::string, std::string> notes = row.notes;
-  for (const record::MeasurementColumn& column : record::measurement_columns()) {
-    if (column.role == record::ColumnRole::kAlways) continue;
-    if (std::string text = column.text(row); !text.empty()) notes[std::string(column.name)] = text;
-  }
-  if (!notes.empty()) out["notes"] = notes;
-  if (row.line != 0) out["line"] = row.line;
-  return out.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-record::Measurement measurement(const Statement& row) {
-  record::Measurement out;
-  out.metric = row.text(1);
-  out.value = row.real(2);
-  out.unit = row.text(3);
-  const json in = json::parse(row.text(4), nullptr, false);
-  if (in.is_object()) {
-    out.model = in.value("model", "");
-    out.dataset = in.value("dataset", "");
-    out.device = in.value("device", "");
-    take(in, "nodes", out.nodes);
-    take(in, "workers", out.workers);
-    take(in, "batch_per_worker", out.batch_per_worker);
-    take(in, "global_batch", out.global_batch);
-    take(in, "examples", out.examples);
-    take(in, "epochs", out.epochs);
-    for (const auto& [name, text] : in.value("notes", std::map<std::string, std::string>{})) {
-      if (!text.empty()) record::set_column(out, name, text);
-    }
-    out.line = in.value("line", out.line);
-  }
-  out.run = std::to_string(row.integer(0));
-  return out;
-}
 
 struct KnownRun {
   std::int64_t id = 0;  ///< 0 for none
@@ -87,12 +20,8 @@ KnownRun known_run(Database& database, const ImportSource& source) {
   return {find.integer(0), std::string(find.text(1))};
 }
 
-std::int64_t add(Database& database, const ImportedRecord& run, Statement& steps) {
-  const std::int64_t id = insert_run(database, run.label, run.started);
-  for (const record::EpochResult& epoch : run.epochs) insert_epoch(database, id, epoch);
-  insert_steps(steps, id, run.steps);
-  for (const record::WorkerError& error : run.errors) insert_error(database, id, error);
-  end_run(database, id, run.ended);
+/// Source and figures of the run.
+void insert_import(Database& database, std::int64_t id, const ImportedRecord& run) {
   const ImportSource& source = run.source;
   Statement insert = database.prepare(
       "INSERT INTO imports(run_id, digest, part, path, format, facts) VALUES(?,?,?,?,?,?)");
@@ -106,6 +35,15 @@ std::int64_t add(Database& database, const ImportedRecord& run, Statement& steps
     row.bind(1, id).bind(2, position++).bind(3, measured.metric).bind(4, measured.value);
     row.bind(5, measured.unit).bind(6, configuration_text(measured)).execute();
   }
+}
+
+std::int64_t add(Database& database, const ImportedRecord& run, Statement& steps) {
+  const std::int64_t id = insert_run(database, run.label, run.started);
+  for (const record::EpochResult& epoch : run.epochs) insert_epoch(database, id, epoch);
+  insert_steps(steps, id, run.steps);
+  for (const record::WorkerError& error : run.errors) insert_error(database, id, error);
+  end_run(database, id, run.ended);
+  insert_import(database, id, run);
   return id;
 }
 
@@ -134,27 +72,31 @@ std::vector<AddedImport> add_imports(const std::string& store_path,
   return added;
 }
 
+void complete_import(const std::string& store_path, std::int64_t id, const ImportedRecord& run) {
+  Database database = open_for_writing(store_path);
+  Transaction transaction(database);
+  update_run(database, id, run.started);
+  for (const record::EpochResult& epoch : run.epochs) insert_epoch(database, id, epoch);
+  Statement steps = database.prepare(kInsertStep);
+  insert_steps(steps, id, run.steps);
+  insert_import(database, id, run);
+  transaction.commit();
+}
+
+void update_facts(const std::string& store_path, std::int64_t id,
+                  const record::RunStarted& started) {
+  Database database = open_for_writing(store_path);
+  Transaction transaction(database);
+  update_run(database, id, started);
+  transaction.commit();
+}
+
 std::optional<ImportSource> import_source(const std::string& store_path, std::int64_t run) {
   Database database = open_for_reading(store_path);
   Statement row =
       database.prepare("SELECT digest, part, path, format, facts FROM imports WHERE run_id = ?");
   if (!row.bind(1, run).step()) return std::nullopt;
   return ImportSource{row.text(0), row.text(1), row.text(2), row.text(3), row.text(4)};
-}
-
-std::vector<record::Measurement> imported_measurements(const std::string& store_path,
-                                                       std::span<const std::int64_t> ids) {
-  Database database = open_for_reading(store_path);
-  Statement rows = database.prepare(
-      "SELECT run_id, metric, value, unit, configuration FROM measurements"
-      " ORDER BY run_id, position");
-  std::vector<record::Measurement> found;
-  while (rows.step()) {
-    const bool wanted =
-        ids.empty() || std::find(ids.begin(), ids.end(), rows.integer(0)) != ids.end();
-    if (wanted) found.push_back(measurement(rows));
-  }
-  return found;
 }
 
 }  // namespace lockstep::store

@@ -17,7 +17,7 @@ struct ImportSource {
   std::string part;    ///< which run of the file; empty for the only one
   std::string path;
   std::string format;
-  std::string facts = "{}";  ///< JSON: what the reader knows beyond the record
+  std::string facts = "{}";  ///< JSON: what the reader found beyond the record
 };
 
 /// A run that another tool made, whole.
@@ -41,16 +41,21 @@ struct AddedImport {
 
 /// Adds the runs in one transaction, all or none; makes the store where there is none. A run whose
 /// digest and part are known is left as it is, unless it is of no study and is now to be of one.
-/// With `replace` it is deleted and added anew. Throws kData as RunWriter does.
+/// With `replace` it is deleted and added again. Throws kData as RunWriter does.
 std::vector<AddedImport> add_imports(const std::string& store_path,
                                      std::span<const ImportedRecord> runs, bool replace = false);
 
+/// Completes a run that a RunWriter began and that somebody's program trained: `run.started`
+/// replaces its facts, its label stays, and epochs, steps, source and measurements are added, all
+/// or none. The writer ends the run afterwards. Throws kData as RunWriter does.
+void complete_import(const std::string& store_path, std::int64_t id, const ImportedRecord& run);
+
+/// Replaces the facts of a run that a RunWriter began: what was learnt of it later. Throws kData as
+/// RunWriter does.
+void update_facts(const std::string& store_path, std::int64_t id,
+                  const record::RunStarted& started);
+
 /// Where a run came from; nothing for a run of our own.
 std::optional<ImportSource> import_source(const std::string& store_path, std::int64_t run);
-
-/// The rows of imported runs, as they were added, with `run` set to their id; those of `ids`, or of
-/// all when it is empty. Runs of our own have none here.
-std::vector<record::Measurement> imported_measurements(const std::string& store_path,
-                                                       std::span<const std::int64_t> ids = {});
 
 }  // namespace lockstep::store

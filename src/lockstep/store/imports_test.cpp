@@ -81,7 +81,7 @@ TEST_F(StoreTest, ReplacingAnImportLeavesOthersAlone) {
 TEST_F(StoreTest, MeasurementsComeBackAsTheyWere) {
   const ImportedRecord run = record_of("d1");
   const std::vector<AddedImport> added = add_imports(path(), std::span(&run, 1));
-  const std::vector<record::Measurement> rows = imported_measurements(path());
+  const std::vector<record::Measurement> rows = Store(path()).imported_measurements();
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].model, "resnet");
   EXPECT_EQ(rows[0].workers, 4);
@@ -90,7 +90,7 @@ TEST_F(StoreTest, MeasurementsComeBackAsTheyWere) {
   EXPECT_EQ(rows[0].epoch, 1);
   EXPECT_EQ(rows[0].run, std::to_string(added[0].run));
   const std::int64_t other[] = {added[0].run + 1};
-  EXPECT_TRUE(imported_measurements(path(), other).empty());
+  EXPECT_TRUE(Store(path()).imported_measurements(other).empty());
 }
 
 TEST_F(StoreTest, FailedImportLeavesTheStoreAsItWas) {
@@ -114,7 +114,7 @@ TEST_F(StoreTest, DeletingAnImportedRunForgetsItsFile) {
   const std::vector<AddedImport> first = add_imports(path(), std::span(&run, 1));
   const std::int64_t id[] = {first[0].run};
   Store(path()).remove(id);
-  EXPECT_TRUE(imported_measurements(path()).empty());
+  EXPECT_TRUE(Store(path()).imported_measurements().empty());
   EXPECT_TRUE(add_imports(path(), std::span(&run, 1))[0].fresh);
 }
 

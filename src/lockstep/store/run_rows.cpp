@@ -34,6 +34,19 @@ std::int64_t insert_run(Database& database, const RunLabel& label,
   return database.last_row_id();
 }
 
+void update_run(Database& database, std::int64_t run, const record::RunStarted& event) {
+  Statement update = database.prepare(
+      "UPDATE runs SET recipe=?, dataset=?, device=?, workers=?, batch_per_worker=?,"
+      " global_batch=?, steps_per_epoch=?, first_epoch=?, spec=?, build=? WHERE id=?");
+  const record::RunSpec& spec = event.spec;
+  update.bind(1, spec.recipe).bind(2, spec.data.name).bind(3, spec.device);
+  update.bind(4, std::int64_t{spec.workers}).bind(5, spec.batch_per_worker);
+  update.bind(6, spec.global_batch()).bind(7, event.steps_per_epoch);
+  update.bind(8, std::int64_t{event.first_epoch}).bind(9, json_text(spec));
+  update.bind(10, json_text(event.build)).bind(11, run);
+  update.execute();
+}
+
 void insert_epoch(Database& database, std::int64_t run, const record::EpochResult& event) {
   Statement insert = database.prepare(
       "INSERT OR REPLACE INTO epochs(run_id, epoch, train_loss, train_accuracy, val_loss,"

@@ -12,6 +12,9 @@ namespace lockstep::store {
 
 /// Gives the id of the new run, whose status is "running".
 std::int64_t insert_run(Database& database, const RunLabel& label, const record::RunStarted& event);
+/// What was learnt of a run after its start replaces what it began with; its strategy, which no
+/// foreign program states, stays.
+void update_run(Database& database, std::int64_t run, const record::RunStarted& event);
 void insert_epoch(Database& database, std::int64_t run, const record::EpochResult& event);
 void insert_utilisation(Database& database, std::int64_t run,
                         const record::UtilisationBlock& block);

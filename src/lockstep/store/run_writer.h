@@ -16,7 +16,7 @@ struct RunLabel {
 };
 
 /// Writes one run into a store as its events come. Each event is committed before write() returns,
-/// so a run that is killed, or whose writer is, keeps all that it had said. Many processes may
+/// so a run that is killed, or whose writer is, keeps all that was written. Many processes may
 /// write into one store, each its own runs. Not thread-safe.
 class RunWriter {
  public:

@@ -148,10 +148,11 @@ std::int64_t checked_version(Database& database, std::size_t newest) {
                 "name another file with --store; this one was left as it is");
   }
   if (version > static_cast<std::int64_t>(newest)) {
-    throw Error(ErrorKind::kData,
-                fmt::format("the store {} has version {}, newer than the {} this lockstep knows",
-                            database.path(), version, newest),
-                "use the lockstep that wrote it or a newer one, or name another with --store");
+    throw Error(
+        ErrorKind::kData,
+        fmt::format("the store {} has version {}, newer than the {} that this lockstep supports",
+                    database.path(), version, newest),
+        "use the lockstep that wrote it or a newer one, or name another with --store");
   }
   return version;
 }

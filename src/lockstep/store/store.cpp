@@ -7,10 +7,12 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/statistics.h"
 #include "lockstep/store/connection.h"
+#include "lockstep/store/measurement_rows.h"
 #include "lockstep/store/writer_lock.h"
 
 namespace lockstep::store {
@@ -26,7 +28,8 @@ SELECT r.id, r.study, r.cell, r.repeat, r.status, r.spec, r.started_wall_ns, r.t
   (SELECT coalesce(sum(e.train_s), 0.0) FROM epochs e WHERE e.run_id = r.id),
   (SELECT e.val_accuracy FROM epochs e WHERE e.run_id = r.id ORDER BY e.epoch DESC LIMIT 1),
   p.epoch, p.step, p.steps_per_epoch, p.examples_per_s, p.loss,
-  (SELECT w.kind FROM worker_errors w WHERE w.run_id = r.id ORDER BY w.id LIMIT 1)
+  (SELECT w.kind FROM worker_errors w WHERE w.run_id = r.id ORDER BY w.id LIMIT 1),
+  EXISTS(SELECT 1 FROM imports i WHERE i.run_id = r.id)
 FROM runs r LEFT JOIN progress p ON p.run_id = r.id
 )sql";
 
@@ -70,6 +73,7 @@ RunSummary read_summary(const Statement& row, const std::string& path) {
                                     row.integer(14), row.real(15), row.real(16)};
   }
   if (!row.is_null(17)) run.error_kind = row.text(17);
+  run.imported = row.integer(18) != 0;
   return run;
 }
 
@@ -137,7 +141,7 @@ class Store::State {
     rows.reset();
     for (RunSummary& run : found) settle_state(run);
     add_imported_rates(found);
-    // Whether a run was killed only the lock tells, so this filter is not SQL's.
+    // Whether a run was killed follows from the lock, so SQL cannot filter by it.
     std::erase_if(
         found, [&](const RunSummary& run) { return filter.state && run.state != *filter.state; });
     return found;
@@ -186,6 +190,20 @@ class Store::State {
     std::vector<CurvePoint> points;
     while (row->step()) points.push_back({row->real(0), row->real(1), row->real(2)});
     return points;
+  }
+
+  std::vector<record::Measurement> imported_measurements(std::span<const std::int64_t> ids) {
+    Statement rows = database_.prepare(
+        "SELECT run_id, metric, value, unit, configuration FROM measurements"
+        " ORDER BY run_id, position");
+    const std::set<std::int64_t> wanted(ids.begin(), ids.end());
+    std::vector<record::Measurement> found;
+    while (rows.step()) {
+      if (wanted.empty() || wanted.contains(rows.integer(0))) {
+        found.push_back(read_measurement(rows));
+      }
+    }
+    return found;
   }
 
   void require(std::span<const std::int64_t> ids) {
@@ -239,9 +257,9 @@ class Store::State {
   }
 
  private:
-  /// A run that says it is running and has no writer was killed, unless it ended between the query
+  /// A run marked running that has no writer was killed, unless it ended between the query
   /// and the look at the lock: the status is committed before the lock goes, so a second look
-  /// tells.
+  /// decides.
   void settle_state(RunSummary& run) {
     if (run.state != RunState::kRunning || has_writer(path(), run.id)) return;
     Statement row = database_.prepare("SELECT status FROM runs WHERE id = ?");
@@ -319,7 +337,7 @@ class Store::State {
     for (rows.bind(1, id); rows.step();) near.push_back(rows.integer(0));
     std::sort(near.begin(), near.end());
     return {ErrorKind::kData, fmt::format("there is no run {} in the store {}", id, path()),
-            near.empty() ? "the store holds no runs"
+            near.empty() ? "the store has no runs"
                          : fmt::format("the nearest ids are {}; lockstep runs lists all",
                                        fmt::join(near, ", "))};
   }
@@ -356,6 +374,10 @@ std::optional<std::string> Store::step_digest(std::int64_t id, std::string_view 
 std::vector<CurvePoint> Store::curve(std::int64_t id) {
   return state_->curve(id);
 }
+std::vector<record::Measurement> Store::imported_measurements(std::span<const std::int64_t> ids) {
+  return state_->imported_measurements(ids);
+}
+
 void Store::require(std::span<const std::int64_t> ids) {
   state_->require(ids);
 }

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "lockstep/record/event.h"
+#include "lockstep/record/measurement.h"
 #include "lockstep/store/run_curve.h"
 #include "lockstep/store/run_writer.h"
 
 namespace lockstep::store {
 
-/// How a run stands. kKilled: it never said that it ended, and its writer is gone.
+/// The state of a run. kKilled: it has no record of its end, and its writer is gone.
 enum class RunState { kRunning, kDone, kInterrupted, kFailed, kKilled };
 
 /// "running", "done", ...; `state_from_name` throws kUsage for other text.
@@ -32,11 +33,12 @@ struct RunSummary {
   int epochs_done = 0;
   std::int64_t examples = 0;                    ///< trained on by all workers, all epochs
   double train_s = 0;                           ///< over all epochs
-  double imported_rate = record::kUnknown;      ///< examples per second that a foreign log tells
+  double imported_rate = record::kUnknown;      ///< examples per second in a foreign log
   double last_val_accuracy = record::kUnknown;  ///< of the last epoch
   double total_s = record::kUnknown;            ///< unknown until the run ends
-  std::optional<record::Progress> progress;     ///< the last it told
+  std::optional<record::Progress> progress;     ///< the last that was reported
   std::string error_kind;                       ///< of its first error, as base names it; or empty
+  bool imported = false;                        ///< another tool made it; see imports.h
 };
 
 /// Whether the run ended because a worker ran out of memory: a result, not an accident.
@@ -93,6 +95,10 @@ class Store {
 
   /// Throws as load() for the first id that is unknown; also finds runs that are damaged.
   void require(std::span<const std::int64_t> ids);
+
+  /// The rows of imported runs, as they were added, with `run` set to their id; those of `ids`, or
+  /// of all when it is empty. Runs of our own have none here.
+  std::vector<record::Measurement> imported_measurements(std::span<const std::int64_t> ids = {});
 
   /// By step, then rank. The visitor must not use this store.
   void visit_steps(std::int64_t id, const std::function<void(const record::StepTimes&)>& visit);

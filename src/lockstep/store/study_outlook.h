@@ -7,7 +7,7 @@
 
 namespace lockstep::store {
 
-/// What a study that is under way expects of itself, kept so that others can tell how far it is.
+/// What a study that is under way expects of itself, kept so that others can see how far it is.
 struct StudyOutlook {
   std::string study;
   std::int64_t planned = 0;       ///< runs, those done already included
@@ -16,11 +16,11 @@ struct StudyOutlook {
   std::optional<double> later_s;  ///< of all runs after that one together
 };
 
-/// Replaces what the study said before. The store must exist or may be made. Throws kData as
+/// Replaces what the study wrote before. The store must exist or may be made. Throws kData as
 /// RunWriter does.
 void keep_study_outlook(const std::string& store_path, const StudyOutlook& outlook);
 
-/// What every study last said. Nothing where there is no store yet. Throws kData as Store does.
+/// What every study wrote last. Nothing where there is no store yet. Throws kData as Store does.
 std::vector<StudyOutlook> study_outlooks(const std::string& store_path);
 
 }  // namespace lockstep::store

@@ -6,11 +6,11 @@
 namespace lockstep::store {
 
 /// Held by the process that writes a run, for as long as it lives. The kernel lets go of it
-/// whichever way the process ends, so a run that says "running" and is not locked was killed. The
+/// whichever way the process ends, so a run marked running that is not locked was killed. The
 /// locks are single bytes of the empty file STORE-writers, at the run's id.
 class WriterLock {
  public:
-  /// Throws kData when the file cannot be made, kInternal when another writer holds the run.
+  /// Throws kData when the file cannot be made, kInternal when another writer has the run.
   WriterLock(const std::string& store_path, std::int64_t run_id);
   ~WriterLock();
   WriterLock(const WriterLock&) = delete;

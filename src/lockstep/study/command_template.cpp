@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <utility>
@@ -13,7 +14,7 @@ namespace lockstep::study {
 namespace {
 
 /// What people write for a placeholder of ours. Other text in braces is the command's own.
-constexpr std::array<std::pair<const char*, const char*>, 12> kMisspelt{
+constexpr std::array<std::pair<const char*, const char*>, 16> kMisspelt{
     {{"worker", "workers"},
      {"nproc", "workers"},
      {"n", "workers"},
@@ -25,29 +26,45 @@ constexpr std::array<std::pair<const char*, const char*>, 12> kMisspelt{
      {"global-batch", "global_batch"},
      {"globalbatch", "global_batch"},
      {"epoch", "epochs"},
-     {"devices", "device"}}};
+     {"devices", "device"},
+     {"node", "nodes"},
+     {"master_address", "master_addr"},
+     {"port", "master_port"},
+     {"nproc_per_node", "workers_per_node"}}};
 
 void refuse_misspelt(const std::vector<std::string>& command) {
   for (const auto& [wrong, right] : kMisspelt) {
     if (!has_placeholder(command, wrong)) continue;
-    throw Error(ErrorKind::kUsage,
-                fmt::format("the command has {{{}}}, which is no placeholder", wrong),
-                fmt::format("write {{{}}}; there are {{workers}}, {{batch}}, {{global_batch}}, "
-                            "{{epochs}}, {{seed}} and {{device}}",
+    throw Error(ErrorKind::kUsage, fmt::format("{{{}}} in the command is not a placeholder", wrong),
+                fmt::format("write {{{}}}; placeholders are {{workers}}, {{batch}}, "
+                            "{{global_batch}}, {{epochs}}, {{seed}}, {{device}}, {{nodes}}, "
+                            "{{workers_per_node}}, {{master_addr}} and {{master_port}}",
                             right));
   }
+}
+
+bool is_script(const std::filesystem::path& path) {
+  for (const char* suffix : {".py", ".sh", ".jl", ".R", ".lua"}) {
+    if (path.extension() == suffix && !path.stem().empty()) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 std::string command_title(const std::vector<std::string>& command) {
-  for (const std::string& word : command) {
-    const std::filesystem::path path(word);
-    for (const char* suffix : {".py", ".sh", ".jl", ".R", ".lua"}) {
-      if (path.extension() == suffix && path.stem() != "") return path.filename().string();
-    }
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (is_script(command[i])) return std::filesystem::path(command[i]).filename().string();
+    // A module that an interpreter runs; of launchers, which are modules too, the script counts.
+    const bool module = command[i] == "-m" && i + 1 < command.size();
+    if (module && std::none_of(command.begin(), command.end(), is_script)) return command[i + 1];
   }
   return std::filesystem::path(command.front()).filename().string();
+}
+
+std::string script_name(const std::vector<std::string>& command) {
+  const std::filesystem::path title = command_title(command);
+  return is_script(title) ? title.stem().string() : title.string();
 }
 
 bool has_placeholder(const std::vector<std::string>& command, const std::string& name) {
@@ -66,7 +83,11 @@ std::vector<std::string> expand_command(const std::vector<std::string>& command,
       {"{global_batch}", std::to_string(planned.cell.global_batch())},
       {"{epochs}", std::to_string(values.epochs)},
       {"{seed}", std::to_string(values.seed + static_cast<std::uint64_t>(planned.repeat - 1))},
-      {"{device}", values.device}};
+      {"{device}", values.device},
+      {"{nodes}", std::to_string(values.nodes)},
+      {"{workers_per_node}", std::to_string(values.workers_per_node)},
+      {"{master_addr}", values.master_address},
+      {"{master_port}", values.master_port}};
   std::vector<std::string> expanded = command;
   for (std::string& word : expanded) {
     for (const auto& [placeholder, text] : replacements) {
@@ -80,9 +101,10 @@ std::vector<std::string> expand_command(const std::vector<std::string>& command,
 }
 
 void check_command(const std::vector<std::string>& command, const Sweep& sweep,
-                   const CommandValues& values) {
+                   const CommandValues& values, bool launcher_sets_workers) {
   refuse_misspelt(command);
-  if (sweep.workers.size() > 1 && !has_placeholder(command, "workers")) {
+  if (sweep.workers.size() > 1 && !launcher_sets_workers && !has_placeholder(command, "workers") &&
+      !has_placeholder(command, "workers_per_node")) {
     throw Error(ErrorKind::kUsage,
                 "several worker counts are to be tried, but the command takes none",
                 "write {workers} where your program takes their number");

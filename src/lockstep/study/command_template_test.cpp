@@ -33,6 +33,13 @@ TEST(CommandTemplate, DoesNotReadPlaceholdersInWhatItPutIn) {
   EXPECT_EQ(expand_command({"{device}"}, planned(), {1, 1, "{device}"}), (Words{"{device}"}));
 }
 
+TEST(CommandTemplate, NamesACommandAfterItsScript) {
+  EXPECT_EQ(script_name({"torchrun", "--nproc-per-node", "{workers}", "src/train.py"}), "train");
+  EXPECT_EQ(script_name({"python3", "-m", "torch.distributed.run", "train.py"}), "train");
+  EXPECT_EQ(script_name({"python3", "-m", "trainer.main", "--lr", "0.1"}), "trainer.main");
+  EXPECT_EQ(script_name({"./build/net.v2", "{workers}"}), "net.v2");
+}
+
 TEST(CommandTemplate, RefusesACommandThatIgnoresWhatIsVaried) {
   Sweep sweep;
   sweep.workers = {1, 2};

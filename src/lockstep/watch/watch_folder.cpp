@@ -70,7 +70,7 @@ WatchFolder::~WatchFolder() {
 }
 
 std::vector<std::string> WatchFolder::environment(const std::string& python_path) const {
-  const std::string python = (folder_ / "python").string();
+  const std::string python = python_of(folder_).string();
   return {"PYTHONPATH=" + (python_path.empty() ? python : python + ":" + python_path),
           "LOCKSTEP_WATCH_DIR=" + records().string()};
 }
@@ -81,7 +81,19 @@ std::vector<std::string> WatchFolder::environment() const {
 }
 
 fs::path WatchFolder::records() const {
-  return folder_ / "records";
+  return records_of(folder_);
+}
+
+fs::path WatchFolder::keep() && {
+  return std::exchange(folder_, fs::path());
+}
+
+fs::path WatchFolder::python_of(const fs::path& folder) {
+  return folder / "python";
+}
+
+fs::path WatchFolder::records_of(const fs::path& folder) {
+  return folder / "records";
 }
 
 }  // namespace lockstep::watch

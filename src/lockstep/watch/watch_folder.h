@@ -29,6 +29,12 @@ class WatchFolder {
   /// Where ranks write: one file per process that trains.
   std::filesystem::path records() const;
 
+  /// Leaves the folder where it is, for processes that outlive this one, and gives its path.
+  std::filesystem::path keep() &&;
+  /// What PYTHONPATH must begin with, and where ranks write, of the folder that was kept.
+  static std::filesystem::path python_of(const std::filesystem::path& folder);
+  static std::filesystem::path records_of(const std::filesystem::path& folder);
+
  private:
   WatchFolder() = default;
 

@@ -104,7 +104,7 @@ TEST(Session, NamesADeadRank) {
     threads.emplace_back([&, rank] {
       Session session(test_session(rank, 3, job));
       make_host_memory(session)->barrier();  // all ranks have joined
-      if (rank == 1) return;  // without a report, as a killed process
+      if (rank == 1) return;                 // without a report, as a killed process
       const std::string cause = cause_of_loss(session);
       EXPECT_NE(cause.find("rank 1"), std::string::npos) << cause;
       session.membership().report(Error(ErrorKind::kPeer, "because of rank 1"));

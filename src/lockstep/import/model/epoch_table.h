@@ -11,7 +11,7 @@
 
 namespace lockstep::import {
 
-/// Collects figures by epoch, in whatever order and however often a log gives them, and turns them
+/// Collects figures by epoch, in any order and however often a log prints them, and turns them
 /// into EpochResults numbered from 1.
 class EpochTable {
  public:

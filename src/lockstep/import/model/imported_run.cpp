@@ -131,7 +131,7 @@ void list_missing(ImportedRun& run) {
   if (run.epochs.empty()) {
     miss(false, run.steps_per_epoch && !run.warnings.empty()
                     ? "epochs: none was finished"
-                    : "epochs: the log does not tell epochs apart");
+                    : "epochs: the log does not number its epochs");
   }
 }
 

@@ -16,16 +16,16 @@ namespace lockstep::import {
 /// How a fact about a run is known; later ones give way to earlier ones.
 enum class Provenance {
   kUser,     ///< set with --set
-  kLog,      ///< stands in the log
-  kDerived,  ///< follows from figures in the log: global rate / rate per worker, say
-  kName,     ///< stands in the file's name
+  kLog,      ///< read in the log
+  kDerived,  ///< follows from figures in the log: for example global rate / rate per worker
+  kName,     ///< read in the file's name
   kUnknown,
 };
 
 /// "set by user", "read", "derived", "from name", "unknown".
 std::string_view provenance_name(Provenance provenance);
 
-/// A fact that a log may or may not tell.
+/// A fact that a log may or may not contain.
 template <class T>
 struct Fact {
   std::optional<T> value;
@@ -35,7 +35,7 @@ struct Fact {
   explicit operator bool() const { return known(); }
   const T& operator*() const { return *value; }
 
-  /// Takes `fresh` unless something known better is there. Of equals the later one stands.
+  /// Takes `fresh` unless something known better is there. Of equals the later one is kept.
   void offer(T fresh, Provenance source = Provenance::kLog) {
     if (known() && source > from) return;
     value = std::move(fresh);
@@ -65,9 +65,9 @@ struct LinkPoint {
   bool in_place = false;
 };
 
-/// One run as far as a log tells it. What it does not tell stays empty.
+/// One run as far as a log describes it. What is not in the log stays empty.
 struct ImportedRun {
-  std::string label;   ///< tells apart the runs of one file; empty for the only one
+  std::string label;   ///< distinguishes the runs of one file; empty for the only one
   std::string format;  ///< name of the reader
 
   Fact<std::int64_t> workers;
@@ -108,7 +108,7 @@ struct ImportedRun {
   std::vector<RankSplit> ranks;
   std::string collective;  ///< "all_reduce", for link points
   std::vector<LinkPoint> link;
-  std::vector<record::Measurement> rows;  ///< of a measurements table, as they stand there
+  std::vector<record::Measurement> rows;  ///< of a measurements table, unchanged
 
   std::map<std::string, std::string> notes;
   std::vector<std::string> missing;   ///< figures that the log cannot give, and why

@@ -10,7 +10,7 @@
 namespace lockstep::import {
 namespace {
 
-/// Facts stand at the beginning of a log; after this many lines only failures are looked for.
+/// Facts are at the beginning of a log; after this many lines only failures are looked for.
 constexpr std::uint64_t kFactLines = 50'000;
 constexpr std::size_t kLongestFactLine = 16 * 1024;
 
@@ -84,9 +84,9 @@ void LogFacts::line(std::string_view text, int rank) {
 
 void LogFacts::worker_count(std::string_view text) {
   static constexpr std::string_view kMarks[] = {
-      "world size",          "world_size",        "WORLD_SIZE",        "Number of GPUs",
-      "Number of devices",   "Number of workers", "num_workers_total", "hvd.size()",
-      "Number of processes", "Number of CPUs"};
+      "world size",        "World size",     "World Size",         "world_size",
+      "WORLD_SIZE",        "Number of GPUs", "Number of devices",  "Number of workers",
+      "num_workers_total", "hvd.size()",     "Number of processes"};
   for (std::string_view mark : kMarks) {
     const std::size_t at = text.find(mark);
     if (at == std::string_view::npos) continue;
@@ -131,7 +131,7 @@ void LogFacts::command_line(std::string_view text) {
   if (contains(text, "srun")) {
     for (std::string_view name : {"-n", "--ntasks"}) {
       const auto count = option(text, name);
-      if (plausible_count(count)) workers_ = *count;
+      if (plausible_count(count)) tasks_ = *count;
     }
   }
   for (std::string_view name : {"--nproc_per_node", "--nproc-per-node", "--num_gpus"}) {
@@ -156,7 +156,12 @@ void LogFacts::batch_size(std::string_view text) {
   }
   for (std::string_view mark : {"'batch_size'", "\"batch_size\"",
                                 "batch_size=", "batch_size:", "batch size:", "Batch size:"}) {
-    const auto size = integer_after(text, mark);
+    // "global_batch_size=24", "val_batch_size: 8" and the like are other sizes.
+    const std::size_t at = text.find(mark);
+    if (at == std::string_view::npos ||
+        (at > 0 && (text[at - 1] == '_' || is_letter(text[at - 1]))))
+      continue;
+    const auto size = integer_after(text.substr(at), mark);
     if (plausible_count(size)) batch_ = *size;
   }
   const auto each = integer_after(text, "Instantaneous batch size per device =");
@@ -173,6 +178,8 @@ void LogFacts::batch_size(std::string_view text) {
 }
 
 void LogFacts::device(std::string_view text) {
+  // TensorFlow found a GPU and trains without it.
+  if (contains(text, "Skipping registering GPU devices")) device_ = "cpu";
   if (!device_.empty()) return;
   // TensorFlow: "(device: 0, name: Tesla V100-SXM2-16GB, pci bus id: ...", "name: RTX A6000 major:
   // 8".
@@ -208,13 +215,22 @@ void LogFacts::failure(std::string_view text) {
                  contains(text, "t allocate memory") || contains(text, "Cannot allocate memory") ||
                  contains(text, "Unable to allocate") || contains(text, "std::bad_alloc") ||
                  text.starts_with("MemoryError"))) {
+    // TensorFlow's allocator warns and goes on with less.
+    if (contains(text, "ran out of memory trying to allocate") || contains(text, "avoid OOM"))
+      return;
     if (!out_of_memory_) failure_ = printable(trim(text), 160);
     out_of_memory_ = true;
   }
 }
 
 void LogFacts::offer(ImportedRun& run, int ranks_seen) const {
-  // What the format itself says is better than what was found around it.
+  offer_facts(run, ranks_seen);
+  if (out_of_memory_) run.out_of_memory = true;
+  if (!failure_.empty() && run.failure.empty()) run.failure = failure_;
+}
+
+void LogFacts::offer_facts(ImportedRun& run, int ranks_seen) const {
+  // What the format itself states is better than what was found around it.
   const bool told = run.workers && run.workers.from <= Provenance::kLog;
   if (!told) {
     if (workers_) {
@@ -223,6 +239,8 @@ void LogFacts::offer(ImportedRun& run, int ranks_seen) const {
       run.workers.offer(ranks_seen);
     } else if (per_node_) {
       run.workers.offer(*per_node_ * nodes_.value_or(1));
+    } else if (tasks_ && !run.workers) {
+      run.workers.offer(*tasks_);
     } else if (last_gpu_used_ >= 0) {
       run.workers.offer(last_gpu_used_ + 1);
     } else if (visible_devices_) {
@@ -238,8 +256,6 @@ void LogFacts::offer(ImportedRun& run, int ranks_seen) const {
   if (parameters_ && !run.parameters) run.parameters.offer(*parameters_);
   if (!device_.empty() && !run.device) run.device.offer(device_);
   if (!model_.empty() && !run.model) run.model.offer(model_);
-  if (out_of_memory_) run.out_of_memory = true;
-  if (!failure_.empty() && run.failure.empty()) run.failure = failure_;
   const auto first = parse_wall_time(first_time_);
   const auto last = parse_wall_time(last_time_);
   if (first && !run.started_wall_ns) run.started_wall_ns = first;

@@ -10,7 +10,7 @@
 
 namespace lockstep::import {
 
-/// What any training script or launcher may print about a run, whatever the format of its figures:
+/// What any training script or launcher may print about a run, for any format of its figures:
 /// worker count, batch, device, network, out of memory, a traceback. Looks at the lines that the
 /// format's own parser did not take.
 class LogFacts {
@@ -22,6 +22,8 @@ class LogFacts {
   /// Hands what was found to a run, as Provenance::kLog. `ranks_seen` is the largest rank + 1 of
   /// the launcher's prefixes, 0 without.
   void offer(ImportedRun& run, int ranks_seen) const;
+  /// The same without failures, which belong to one run of a file.
+  void offer_facts(ImportedRun& run, int ranks_seen) const;
   bool out_of_memory() const { return out_of_memory_; }
 
  private:
@@ -34,6 +36,7 @@ class LogFacts {
 
   std::uint64_t lines_ = 0;
   std::optional<std::int64_t> workers_;
+  std::optional<std::int64_t> tasks_;  ///< of srun: workers, or launchers of them
   std::optional<std::int64_t> nodes_;
   std::optional<std::int64_t> per_node_;
   std::optional<std::int64_t> visible_devices_;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kStyleSample = 256 * 1024;
 constexpr std::size_t kMostStreams = 65536;
 
-/// How much a rank's output tells.
+/// How many figures a rank's output has.
 std::uint64_t weight(const std::vector<ImportedRun>& runs) {
   std::uint64_t total = 0;
   for (const ImportedRun& run : runs) {
@@ -31,8 +31,8 @@ std::uint64_t weight(const std::vector<ImportedRun>& runs) {
 
 void warn_of_damage(const LineSource& lines, const Input& input, ImportSink& sink) {
   if (lines.binary_line() != 0) {
-    sink.warn(fmt::format("{} line {} holds binary data; the text around it was read", input.name(),
-                          lines.binary_line()));
+    sink.warn(fmt::format("{} line {} contains binary data; the text around it was read",
+                          input.name(), lines.binary_line()));
   }
   if (lines.cut_line() != 0) {
     sink.warn(fmt::format("{} line {} is longer than {} MB; only its beginning was read",

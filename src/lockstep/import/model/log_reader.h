@@ -19,8 +19,8 @@ class LogParser {
   virtual std::vector<ImportedRun> finish() = 0;
 };
 
-/// A line format: says how to recognise it and how to parse what one process wrote. LogReader does
-/// the rest: rank prefixes of any launcher, facts that stand in any log, binary and cut lines.
+/// A line format: how to recognise it and how to parse what one process wrote. LogReader does the
+/// rest: rank prefixes of any launcher, facts found in any log, binary and cut lines.
 struct LogFormat {
   std::string_view name;
   std::string_view description;
@@ -28,8 +28,8 @@ struct LogFormat {
   std::unique_ptr<LogParser> (*make)();
 };
 
-/// Every rank that a launcher's prefix names is parsed on its own, and the one that tells most
-/// (rank 0 of equals) stands for the run.
+/// Every rank that a launcher's prefix names is parsed on its own, and the one with the most
+/// figures (rank 0 of equals) represents the run.
 class LogReader final : public Reader {
  public:
   explicit LogReader(LogFormat format) : format_(format) {}

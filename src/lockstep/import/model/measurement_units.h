@@ -6,7 +6,7 @@
 
 namespace lockstep::import {
 
-/// What a metric measures, which decides the units it may stand in.
+/// What a metric measures, which decides the units it may have.
 enum class Quantity { kTime, kRate, kFraction, kBandwidth, kPlain, kUnknown };
 
 /// Of a metric by name, also behind "reported_"; kUnknown for metrics lockstep does not compute

@@ -65,7 +65,7 @@ bool is_rate(const Words& words) {
 
 bool is_accuracy(const Words& words) {
   if (words.any("top5", "acc@5", "prec@5", "acc5")) return false;
-  return words.any("acc", "accuracy", "acc@1", "prec@1", "top1", "acc1", "prec1");
+  return words.any("acc", "accuracy", "acc@1", "prec@1", "precision@1", "top1", "acc1", "prec1");
 }
 
 }  // namespace

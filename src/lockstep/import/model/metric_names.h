@@ -26,7 +26,7 @@ enum class Metric {
 /// of the same epoch the first is kept.
 struct MetricName {
   Metric metric = Metric::kOther;
-  int rank = 0;      ///< 0 = the name says it all, higher = second choice
+  int rank = 0;      ///< 0 = the name is exact, higher = second choice
   double scale = 1;  ///< to seconds, for times
 };
 

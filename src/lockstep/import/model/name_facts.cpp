@@ -50,13 +50,14 @@ bool among(const std::string& word, const std::array<std::string_view, N>& words
   return false;
 }
 
-// Units that stand after a count, and names that stand before one. "rank" and "worker" before a
+// Units that follow a count, and names that precede one. "rank" and "worker" before a
 // number name one of them; "ranks" and "workers" count them.
 constexpr std::array<std::string_view, 18> kWorkerUnits{
     "g",     "gpu", "gpus", "rank",    "ranks",     "worker", "workers", "proc", "procs",
     "nproc", "np",  "w",    "process", "processes", "device", "devices", "way",  "tpus"};
-constexpr std::array<std::string_view, 11> kWorkerNames{
-    "gpu", "gpus", "np", "n", "ngpu", "ngpus", "w", "workers", "ranks", "nproc", "ws"};
+// "workers_8" may as well count the processes that load data.
+constexpr std::array<std::string_view, 10> kWorkerNames{"gpu",   "gpus", "np",    "n",     "ngpu",
+                                                        "ngpus", "w",    "ranks", "nproc", "ws"};
 constexpr std::array<std::string_view, 3> kNodeWords{"node", "nodes", "nnodes"};
 constexpr std::array<std::string_view, 6> kBatchNames{"b",   "bs",        "batch",
                                                       "bsz", "batchsize", "mbs"};
@@ -70,7 +71,7 @@ class NameFacts {
     for (std::size_t i = 0; i < tokens_.size(); ++i) look(i);
   }
 
-  /// `name`, which the tokens are of, without those that told a fact and without numbers of jobs
+  /// `name`, which the tokens are of, without those that stated a fact and without numbers of jobs
   /// and days.
   std::string rest_of(std::string_view name) const {
     std::string kept(name);
@@ -187,7 +188,7 @@ class NameFacts {
   }
 
   std::vector<Token> tokens_;
-  std::vector<bool> told_;  ///< which of them stand for a fact
+  std::vector<bool> told_;  ///< which of them state a fact
   std::optional<std::int64_t> workers_;
   std::optional<std::int64_t> nodes_;
   std::optional<std::int64_t> batch_;
@@ -211,7 +212,7 @@ std::string_view without_extensions(std::string_view file) {
   return file;
 }
 
-/// Names that tools give all their files: they say nothing about what was run.
+/// Names that tools give all their files: they carry no information about what was run.
 bool says_nothing(std::string_view name) {
   constexpr std::array<std::string_view, 28> kGeneric{
       "",        "events", "metrics", "trainer_state", "stdout",  "stderr",   "out",

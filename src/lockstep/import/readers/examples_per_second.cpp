@@ -12,7 +12,7 @@ namespace {
 
 /// A rate or time and the devices it was measured on: "4728.8 examples/sec on cuda:0".
 struct Verdict {
-  std::string_view before;  ///< what stands before the number on the line
+  std::string_view before;  ///< the line up to the number
   std::string_view unit;    ///< "examples/sec", "tokens/sec", "sec/epoch"
   std::string_view devices;
   double value = 0;
@@ -69,11 +69,20 @@ std::string device_kind(std::string_view devices) {
   return printable(devices, 40);
 }
 
+bool same_figures(const ImportedRun& a, const ImportedRun& b) {
+  if (a.other.size() != b.other.size() || a.other.empty()) return false;
+  return std::equal(a.other.begin(), a.other.end(), b.other.begin(),
+                    [](const auto& x, const auto& y) {
+                      return x.first == y.first && x.second.last() == y.second.last();
+                    });
+}
+
 class ExamplesPerSecondParser final : public LogParser {
  public:
   bool line(const Line& line) override {
     const auto found = verdict(line.text);
     if (!found) {
+      if (after(line.text)) return true;
       if (contains(line.text, "loss") || contains(line.text, "acc")) {
         figures_of(line.text);
         return true;
@@ -81,6 +90,17 @@ class ExamplesPerSecondParser final : public LogParser {
       return false;
     }
     figures_of(found->before);
+    // "27.3 examples/sec on cpu (...)" then "1486.7 sec/epoch on cpu" with the same losses: two
+    // lines about one run.
+    const std::string_view device = found->devices.substr(0, found->devices.find(" ("));
+    if (found->unit == "sec/epoch" && !runs_.empty() && !closed_ && !runs_.back().epoch_s &&
+        device == last_device_ && same_figures(runs_.back(), run_)) {
+      runs_.back().epoch_s = found->value;
+      run_ = ImportedRun();
+      return true;
+    }
+    closed_ = false;
+    last_device_ = device;
     const std::int64_t devices = count_devices(found->devices);
     if (devices > 0) run_.workers.offer(devices);
     run_.device.offer(device_kind(found->devices));
@@ -101,6 +121,23 @@ class ExamplesPerSecondParser final : public LogParser {
   std::vector<ImportedRun> finish() override { return std::move(runs_); }
 
  private:
+  /// What is printed about the run after its rates: "Num epochs: 20", "Total training time: 556.6
+  /// seconds". A heading ends it.
+  bool after(std::string_view text) {
+    if (runs_.empty() || trim(text).empty()) return false;
+    if (const auto epochs = integer_after(text, "Num epochs:"); epochs && *epochs > 0) {
+      runs_.back().epochs_planned.offer(*epochs);
+      return true;
+    }
+    if (const auto total = number_after(text, "Total training time:"); total && *total > 0) {
+      if (!closed_) runs_.back().total_s = *total;
+      closed_ = true;
+      return true;
+    }
+    if (contains(text, "Running on") || contains(text, "####")) closed_ = true;
+    return false;
+  }
+
   void figures_of(std::string_view text) {
     for_each_figure(text, [&](const Figure& figure) {
       if (figure.name.empty()) return;
@@ -128,6 +165,8 @@ class ExamplesPerSecondParser final : public LogParser {
 
   std::vector<ImportedRun> runs_;
   ImportedRun run_;
+  std::string last_device_;
+  bool closed_ = false;  ///< nothing more belongs to the last run
 };
 
 Match recognise_examples_per_second(const Sample& sample) {

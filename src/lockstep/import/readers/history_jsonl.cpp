@@ -91,7 +91,7 @@ class History {
     EpochMeans::Column column;
   };
 
-  /// Rows mostly have the same fields in the same places: one comparison then tells all of a field.
+  /// Rows mostly have the same fields in the same places: one comparison then identifies a field.
   Known& known(const JsonLineField& field, std::size_t place) {
     if (place >= places_.size()) places_.resize(place + 1);
     if (Known* here = places_[place]; here != nullptr && field.is(here->outer, here->name))
@@ -158,7 +158,16 @@ class HistoryReader final : public Reader {
   }
 
   Match recognise(const Sample& sample) const override {
-    const std::string_view line = trim(sample.text.substr(0, sample.text.find('\n')));
+    // Some tools write empty objects first; a file may be padded with zero bytes.
+    std::string_view text = sample.text;
+    std::string_view line;
+    for (int lines = 0; lines < 16 && !text.empty(); ++lines) {
+      const std::size_t stop = text.find('\n');
+      line = trim(text.substr(0, stop));
+      while (!line.empty() && line[0] == '\0') line.remove_prefix(1);
+      text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
+      if (!line.empty() && line != "{}") break;
+    }
     if (line.size() < 2 || line[0] != '{') return Match::kNo;
     JsonLine json;
     if (!json.parse(line)) return Match::kNo;

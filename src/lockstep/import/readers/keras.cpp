@@ -45,7 +45,7 @@ std::size_t last_bar(std::string_view text) {
   return begin < mark ? begin : std::string_view::npos;
 }
 
-/// What one bar or epoch line says.
+/// What one bar or epoch line reports.
 struct EpochLine {
   std::optional<Ratio> progress;
   bool eta = false;
@@ -237,7 +237,7 @@ Match recognise_keras(const Sample& sample) {
   for (std::size_t at = text.find("Epoch "); at != std::string_view::npos && !header;
        at = text.find("Epoch ", at + 1)) {
     std::string_view rest = text.substr(at + 6, 32);
-    // "Epoch 1/5 - loss: 0.4" is some script's own line: Keras says the epoch apart, or its time
+    // "Epoch 1/5 - loss: 0.4" is some script's own line: Keras prints the epoch apart, or its time
     // first.
     header = take_ratio(rest).has_value() && !own_line(rest);
   }

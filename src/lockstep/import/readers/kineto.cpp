@@ -64,7 +64,7 @@ class Trace {
       run_.missing.push_back("step times: the trace has no ProfilerStep marks (call prof.step())");
     if (kernels_.empty())
       run_.missing.push_back("compute and overlap: the trace has no device kernels");
-    if (rank_ < 0) run_.warnings.push_back("the trace does not say its rank; 0 is assumed");
+    if (rank_ < 0) run_.warnings.push_back("the trace has no rank; 0 is assumed");
     return std::move(run_);
   }
 
@@ -82,7 +82,7 @@ class Trace {
     }
   }
 
-  /// Over all whole steps: kernels run behind the host, so single steps cannot be told apart.
+  /// Over all whole steps: kernels run behind the host, so single steps cannot be separated.
   void split_steps(RankSplit& split) {
     double begin = steps_.begin()->second.first;
     double end = steps_.begin()->second.second;

@@ -23,7 +23,7 @@ std::size_t column(const std::vector<std::string>& header, Metric metric) {
 }
 
 /// Rows come by step: the figures of a step are spread over several rows, and the row with the
-/// learning rate comes before the one that says which epoch it is.
+/// learning rate comes before the one with the epoch's number.
 class MetricsTable {
  public:
   explicit MetricsTable(std::vector<std::string> header)

@@ -143,7 +143,7 @@ TEST(LogFormats, TfCnnBenchmarksGiveRateBatchAndDevice) {
 
 TEST(LogFormats, HorovodRanksAreToldApart) {
   const ImportedFile file = import_fixture("horovod_2.log");
-  EXPECT_EQ(file.format, "epoch-lines");
+  EXPECT_EQ(file.format, "transcript");
   const ImportedRun& run = file.runs.at(0);
   EXPECT_EQ(*run.workers, 2);
   EXPECT_EQ(run.workers.from, Provenance::kLog);
@@ -200,7 +200,7 @@ TEST(LogFormats, HorovodSyntheticBenchmark) {
 
 TEST(LogFormats, MnistExampleUnderSrunLabels) {
   const ImportedFile file = import_fixture("mnist_example.log");
-  EXPECT_EQ(file.format, "epoch-lines");
+  EXPECT_EQ(file.format, "transcript");
   const ImportedRun& run = file.runs.at(0);
   EXPECT_EQ(*run.workers, 2);
   ASSERT_EQ(run.epochs.size(), 2u);

@@ -80,7 +80,7 @@ TEST(LogVariants, MlperfOfTheFirstVersionTimesEpochsByTheirBeginnings) {
 
 TEST(LogVariants, LightningBarsCountOnceTheyAreFull) {
   const ImportedFile file = import_fixture("lightning_bars.log");
-  EXPECT_EQ(file.format, "epoch-lines");
+  EXPECT_EQ(file.format, "transcript");
   const ImportedRun& run = file.runs.at(0);
   ASSERT_EQ(run.epochs.size(), 2u);
   EXPECT_DOUBLE_EQ(run.epochs[0].val_accuracy, 0.31);
@@ -201,7 +201,7 @@ TEST(LogVariants, CommasOfTimesThousandsAndListsAreNoDecimals) {
       "2024-05-01 12:00:03,123 - INFO - devices 0,1,2,3 - Epoch 1/2 - loss: 5 - 1,250 images/sec\n"
       "2024-05-01 12:00:09,456 - INFO - devices 0,1,2,3 - Epoch 2/2 - loss: 4 - 1,300 "
       "images/sec\n");
-  EXPECT_EQ(file.format, "epoch-lines");
+  EXPECT_EQ(file.format, "transcript");
   EXPECT_TRUE(file.warnings.empty());
   ASSERT_EQ(file.runs.at(0).epochs.size(), 2u);
   EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].train_loss, 4);

@@ -1,5 +1,6 @@
 #include "lockstep/import/readers/readers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
@@ -177,6 +178,8 @@ class MlperfParser final : public LogParser {
       run_.notes[std::string(key)] = printable(entry.text);
     } else if (key == "global_batch_size" && count) {
       run_.global_batch.offer(*count);
+    } else if (key == "local_batch_size" && count) {
+      run_.batch_per_worker.offer(*count);
     } else if ((key == "num_train_examples" || key == "train_samples" ||
                 key == "preproc_num_train_examples") &&
                count) {
@@ -197,13 +200,48 @@ class MlperfParser final : public LogParser {
     return true;
   }
 
-  /// "tpu-v3-32" has 32 cores, "16xNVIDIA_A100" 16 devices; "DGXA100_n8_ngpu8" is said node by
-  /// node.
+  /// "16xXE9712x4GB200": nodes, machine, devices per node, device. "2xMI300X": nodes and device.
+  /// "1xDGX-1 with V100": the device last. The whole text stays in the notes.
+  void nodes_and_devices(std::string_view text) {
+    std::string_view rest = text;
+    std::int64_t nodes = 0;
+    const std::size_t digits = rest.find_first_not_of("0123456789");
+    if (digits != std::string_view::npos && digits > 0 && digits < 6 && rest[digits] == 'x') {
+      nodes = parse_integer(rest.substr(0, digits)).value_or(0);
+      rest.remove_prefix(digits + 1);
+    }
+    const std::size_t with = rest.find(" with ");
+    std::int64_t each = 0;
+    if (with != std::string_view::npos) {
+      rest.remove_prefix(with + 6);
+    } else if (const std::size_t times = rest.rfind('x'); times != std::string_view::npos &&
+                                                          times > 0 && times + 1 < rest.size() &&
+                                                          is_digit(rest[times + 1])) {
+      std::string_view device = rest.substr(times + 1);
+      const std::size_t count = device.find_first_not_of("0123456789");
+      if (count != std::string_view::npos && count < 4 && is_letter(device[count])) {
+        each = parse_integer(device.substr(0, count)).value_or(0);
+        rest = device.substr(count);
+      }
+    }
+    if (!rest.empty()) run_.device.offer(printable(rest));
+    if (nodes > 0) run_.nodes.offer(nodes, Provenance::kDerived);
+    if (each > 0) {
+      run_.workers.offer(each * std::max<std::int64_t>(nodes, 1), Provenance::kDerived);
+      run_.notes["workers"] = "nodes x devices of platform " + printable(text);
+    }
+  }
+
+  /// "tpu-v3-32" has 32 cores, "16xNVIDIA_A100" 16 devices; "DGXA100_n8_ngpu8" is stated
+  /// node by node.
   void platform(std::string_view text) {
     run_.notes["platform"] = printable(text);
     run_.device.offer(printable(text));
     const std::string name = lower(text);
-    if (!name.starts_with("tpu-")) return;
+    if (!name.starts_with("tpu-")) {
+      nodes_and_devices(text);
+      return;
+    }
     const std::size_t dash = name.rfind('-');
     const auto cores = parse_integer(std::string_view(name).substr(dash + 1));
     if (cores && *cores > 0 && dash > 4) {
@@ -217,18 +255,27 @@ class MlperfParser final : public LogParser {
     const std::string_view key = entry.key;
     if (key == "block_start" || key == "epoch_start") {
       const auto [first, count] = span_of(entry);
-      if (first) spans_[*first] = {entry.time_s, 0, count};
-      if (spans_.size() > 100'000) spans_.clear();
+      // A block without a count of its epochs ends with the next evaluation, wherever that is.
+      const bool block = key == "block_start";
+      auto& spans = block ? blocks_ : spans_;
+      if (first && (!block || entry.epoch_count)) spans[*first] = {entry.time_s, 0, count};
+      if (spans.size() > 100'000) spans.clear();
     } else if (key == "block_stop" || key == "epoch_stop") {
       const auto [first, count] = span_of(entry);
-      const auto found = first ? spans_.find(*first) : spans_.end();
-      if (found != spans_.end()) found->second.stop = entry.time_s;
+      auto& spans = key == "block_stop" ? blocks_ : spans_;
+      const auto found = first ? spans.find(*first) : spans.end();
+      if (found != spans.end() && found->second.stop == 0) found->second.stop = entry.time_s;
     } else if (key == "train_epoch" && entry.has_number && entry.number >= 0 &&
                entry.number <= EpochTable::kMostEpochs) {
       close_open_epoch(entry.time_s);
       open_epoch_ = std::llround(entry.number);
       spans_[*open_epoch_] = {entry.time_s, 0, 1};
     } else if (key == "eval_start") {
+      // "epoch 1" before epoch 1 began: evaluations count the epochs that are done.
+      const auto number = entry.epoch ? std::llround(*entry.epoch) : 0;
+      const auto done = spans_.find(number - 1);
+      if (number == 1 && done != spans_.end() && done->second.stop > 0 && !spans_.contains(number))
+        evaluations_count_done_ = true;
       close_open_epoch(entry.time_s);
     } else if (key == "eval_accuracy" || key == "eval_loss" || key == "train_loss") {
       figure(entry, key);
@@ -238,7 +285,7 @@ class MlperfParser final : public LogParser {
     }
   }
 
-  /// The first version says only when an epoch begins: it lasts until the next one or evaluation.
+  /// The first version logs only when an epoch begins: it lasts until the next one or evaluation.
   void close_open_epoch(double time_s) {
     if (open_epoch_) spans_[*open_epoch_].stop = time_s;
     open_epoch_.reset();
@@ -262,13 +309,15 @@ class MlperfParser final : public LogParser {
             static_cast<std::int64_t>(entry.epoch.value_or(0)), value);
     }
     if (!entry.has_number) return;
-    if (!entry.epoch || *entry.epoch < 0 || *entry.epoch >= 20'000) {
+    if (!entry.epoch || *entry.epoch < 0 || *entry.epoch >= 20'000 ||
+        counts_samples(*entry.epoch)) {
       // Language models count samples instead of epochs.
       const double at = entry.samples ? *entry.samples : entry.epoch.value_or(0);
       run_.other[std::string(key)].add(static_cast<std::int64_t>(at), entry.number);
       return;
     }
-    const auto at = static_cast<std::int64_t>(std::ceil(*entry.epoch));
+    const auto at = static_cast<std::int64_t>(std::ceil(*entry.epoch)) -
+                    (evaluations_count_done_ && *entry.epoch >= 1 ? 1 : 0);
     table_.set(at,
                key == "eval_accuracy" ? Metric::kValAccuracy
                : key == "eval_loss"   ? Metric::kValLoss
@@ -277,10 +326,49 @@ class MlperfParser final : public LogParser {
     evaluated_.emplace(at, *entry.epoch);
   }
 
+  /// Some benchmarks number samples where others number epochs: a number as large as the training
+  /// set is none of an epoch.
+  bool counts_samples(double number) const {
+    return run_.examples && *run_.examples > 1 && number >= static_cast<double>(*run_.examples);
+  }
+
+  /// The last epoch of a run that reached its target breaks off.
+  void drop_broken_epoch() {
+    if (spans_.size() < 3) return;
+    std::vector<double> times;
+    for (const auto& [first, span] : spans_) {
+      if (span.stop > span.start) times.push_back(span.stop - span.start);
+    }
+    if (times.size() < 3) return;
+    const Span& last = spans_.rbegin()->second;
+    std::sort(times.begin(), times.end());
+    if (last.stop - last.start < 0.8 * times[times.size() / 2])
+      spans_.erase(std::prev(spans_.end()));
+  }
+
+  /// Where the rate is printed too, it shows whether an epoch was a whole one, and whether the size
+  /// of the training set is in samples.
+  bool is_whole_epoch(double seconds) {
+    if (!run_.examples || run_.throughput.empty()) return true;
+    const double share = run_.throughput.median() * seconds / static_cast<double>(*run_.examples);
+    if (share > 2 || share < 0.5) {
+      run_.notes["train_samples"] =
+          std::to_string(*run_.examples) + ", in another unit than samples";
+      run_.examples = {};
+      return true;
+    }
+    return share > 0.9;
+  }
+
   /// The time of an evaluated epoch is that of its block, shared among the block's epochs.
   void epoch_times() {
-    for (const auto& [first, span] : spans_) {
-      if (!(span.stop > span.start) || !(span.count >= 1)) continue;
+    const bool epochs = std::any_of(spans_.begin(), spans_.end(), [](const auto& entry) {
+      return entry.second.stop > entry.second.start;
+    });
+    if (epochs) drop_broken_epoch();
+    for (const auto& [first, span] : epochs ? spans_ : blocks_) {
+      if (!(span.stop > span.start) || !(span.count >= 1) || counts_samples(span.count)) continue;
+      if (span.count == 1 && !is_whole_epoch(span.stop - span.start)) continue;
       const double each = (span.stop - span.start) / span.count;
       const auto last = static_cast<std::int64_t>(static_cast<double>(first) + span.count - 1);
       auto found = evaluated_.lower_bound(first);
@@ -294,6 +382,9 @@ class MlperfParser final : public LogParser {
     if (any_) {
       epoch_times();
       run_.epochs = table_.results();
+      const bool both = run_.global_batch && run_.batch_per_worker && *run_.batch_per_worker > 0;
+      if (both && *run_.global_batch % *run_.batch_per_worker == 0 && !run_.accumulate)
+        run_.workers.offer(*run_.global_batch / *run_.batch_per_worker, Provenance::kDerived);
       if (per_node_ > 0) run_.workers.offer(per_node_ * run_.nodes.value.value_or(1));
       if (started_ && stopped_ && *stopped_ > *started_) run_.total_s = *stopped_ - *started_;
       if (started_ && std::abs(*started_) < 9e9)
@@ -310,6 +401,7 @@ class MlperfParser final : public LogParser {
     run_.throughput = Series();
     table_ = EpochTable();
     spans_.clear();
+    blocks_.clear();
     evaluated_.clear();
     open_epoch_.reset();
     started_.reset();
@@ -327,12 +419,14 @@ class MlperfParser final : public LogParser {
   std::vector<ImportedRun> runs_;
   ImportedRun run_;
   EpochTable table_;
-  std::map<std::int64_t, Span> spans_;
+  std::map<std::int64_t, Span> spans_;   ///< epochs by number
+  std::map<std::int64_t, Span> blocks_;  ///< of several epochs between evaluations, by their first
   std::map<std::int64_t, double> evaluated_;
   std::optional<std::int64_t> open_epoch_;
   std::optional<double> started_;
   std::optional<double> stopped_;
   std::int64_t per_node_ = 0;
+  bool evaluations_count_done_ = false;
   bool any_ = false;
 };
 

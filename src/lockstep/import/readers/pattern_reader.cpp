@@ -26,7 +26,7 @@ constexpr std::size_t kLongestMatchedLine = 2000;
 struct NamedPattern {
   std::regex expression;
   std::vector<std::pair<std::string, std::size_t>> groups;
-  std::string required;  ///< stands in every line that fits; may be empty
+  std::string required;  ///< is in every line that fits; may be empty
 };
 
 /// The longest plain text outside groups. Looking for it first spares nearly all lines that do not

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "lockstep/import/model/log_reader.h"
 #include "lockstep/import/model/reader.h"
@@ -46,9 +47,18 @@ LogFormat examples_per_second_format();
 /// BenchmarkMetric lines of the TensorFlow models' time callback.
 LogFormat keras_format();
 
-/// Any script that prints epochs with named figures: "[Epoch 3] global=15141 img/s",
-/// "val_acc=34.8%", "Train Epoch: 1 [640/60000 (1%)] Loss: 0.3", "Epoch 2, loss 0.4, time 12.3 s".
-LogFormat epoch_lines_format();
+/// The TimeHistory callback of the TensorFlow models.
+LogFormat time_history_format();
+
+/// nanoGPT's iterations and those of programs grown from it.
+LogFormat nanogpt_format();
+
+/// torchtitan, NeMo, detectron2 and mmengine: one line per step or per few steps.
+std::vector<LogFormat> step_log_formats();
+
+/// What a script prints about its epochs or steps, in any words: segments (which lines belong to
+/// which run), facts (workers, batch, device, ...) and figures (train, validation and test).
+std::unique_ptr<Reader> make_transcript_reader();
 
 // Tables, JSON and binary files.
 
@@ -65,29 +75,38 @@ std::unique_ptr<Reader> make_kineto_reader();
 /// The trainer_state.json of Hugging Face's Trainer.
 std::unique_ptr<Reader> make_trainer_state_reader();
 
-/// The measurements table, Lockstep's own interchange form: its rows are kept as they stand.
+/// The measurements table, Lockstep's own interchange form: its rows are kept unchanged.
 std::unique_ptr<Reader> make_measurements_reader();
 
-/// A chart exported from Weights & Biases: one column a run and metric ("run - train/loss", with
-/// __MIN and __MAX beside it). One run a name.
+/// A chart exported from Weights & Biases: one column per run and metric ("run - train/loss", with
+/// __MIN and __MAX beside it). One run per name.
 std::unique_ptr<Reader> make_wandb_chart_reader();
 
-/// The runs table exported from Weights & Biases: one row a run with its settings and last figures.
+/// The runs table exported from Weights & Biases: one row per run with its settings and last
+/// figures.
 std::unique_ptr<Reader> make_wandb_runs_reader();
 
 /// Figures as JSON lines: the history of Weights & Biases (_step, _runtime, _timestamp) and other
-/// logs of one flat object a line.
+/// logs of one flat object per line.
 std::unique_ptr<Reader> make_history_jsonl_reader();
 
 /// Job tables of Slurm's sacct, separated by | or in columns: queue wait, run time, size and state.
 std::unique_ptr<Reader> make_sacct_reader();
 
 /// PyTorch Lightning's metrics.csv and other CSV files with an epoch or step column and one column
-/// a metric (Keras' CSVLogger): sparse rows are put together by epoch.
+/// per metric (Keras' CSVLogger): sparse rows are put together by epoch.
 std::unique_ptr<Reader> make_lightning_csv_reader();
 
+/// Jupyter notebooks: the output of each cell is read by the first of `readers`, which must outlive
+/// it, that is likely to recognise it.
+std::unique_ptr<Reader> make_notebook_reader(const std::vector<std::unique_ptr<Reader>>& readers);
+
+/// The result of one run as one JSON object: world_size, batch_size_per_rank, step_time_ms, loss,
+/// ...
+std::unique_ptr<Reader> make_result_json_reader();
+
 /// Reads any line log by a regular expression (ECMAScript) with named groups, (?<name>...) or
-/// (?P<name>...). A group's name says what its number is: epoch, step, loss, val_accuracy,
+/// (?P<name>...). A group's name defines what its number is: epoch, step, loss, val_accuracy,
 /// epoch_time, step_time_ms, throughput, ...; workers, batch, model and the other names of `--set`
 /// are facts; `run` begins a run each time its text changes. Throws kUsage for a pattern that is
 /// none or has no named group.

@@ -138,7 +138,7 @@ class JobTable {
     if (state.starts_with("FAILED") || state.starts_with("TIMEOUT") ||
         state.starts_with("CANCELLED") || state.starts_with("NODE_FAIL") ||
         state.starts_with("OUT_OF_ME")) {
-      run.failure = "Slurm says " + printable(state, 60);
+      run.failure = "Slurm state: " + printable(state, 60);
     }
     times(fields, run);
     for (std::string_view column : {"nnodes", "allocnodes"}) {

@@ -56,7 +56,7 @@ TEST(TableFormats, WandbRunsTableIsNoChart) {
   EXPECT_EQ(*file.runs[0].batch_per_worker, 32);
   EXPECT_DOUBLE_EQ(*file.runs[0].total_s, 3600);
   EXPECT_DOUBLE_EQ(file.runs[0].at_end->val_accuracy, 0.91);
-  EXPECT_EQ(file.runs[1].failure, "W&B says crashed");
+  EXPECT_EQ(file.runs[1].failure, "W&B state: crashed");
 }
 
 TEST(TableFormats, HistoryTakesEpochTimesFromItsClock) {
@@ -128,7 +128,7 @@ TEST(TableFormats, LinesOfALogWithDashesAreNoChart) {
   EXPECT_EQ(import_text("2024-05-01 12:00:03,123 - INFO - main - Epoch 1/2 - loss: 0.5\n"
                         "2024-05-01 12:00:09,123 - INFO - main - Epoch 2/2 - loss: 0.4\n")
                 .format,
-            "epoch-lines");
+            "transcript");
 }
 
 TEST(TableFormats, ValidationWithoutEpochsIsThatAtTheEnd) {

@@ -154,7 +154,7 @@ class EventFile {
       const bool keras = point.tag->starts_with("epoch_");
       std::string name = keras ? point.tag->substr(6) : *point.tag;
       if (validation_ && metric_of(name).metric != Metric::kOther) name = "val_" + name;
-      // Keras numbers by epoch, from 0; elsewhere the "epoch" scalar tells which epoch a step is
+      // Keras numbers by epoch, from 0; elsewhere the "epoch" scalar is the epoch that a step is
       // in.
       const std::optional<double> epoch =
           keras ? std::optional<double>(static_cast<double>(point.step) + 1) : epoch_at(point.step);

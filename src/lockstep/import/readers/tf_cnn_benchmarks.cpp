@@ -100,7 +100,7 @@ class TfCnnParser final : public LogParser {
   void end_run() {
     if (!run_.throughput.empty() || run_.reported_throughput) {
       if (run_.global_batch && run_.batch_per_worker) {
-        // Over several machines each lists its own devices only: the batches tell how many there
+        // Over several machines each lists its own devices only: the batches show how many there
         // are.
         run_.workers.offer(std::max<std::int64_t>(1, *run_.global_batch / *run_.batch_per_worker));
       } else if (devices_ > 0) {

@@ -17,7 +17,7 @@ void TrainerHistory::entry(const JsonObject& fields) {
     }
   }
   ++entries_;
-  // Printouts leave the step out; the epoch's fraction of all steps stands for it.
+  // Printouts leave the step out; the epoch's fraction of all steps is used instead.
   if (!stepped && epoch && epochs_ > 0 && max_steps_ > 0 && *epoch >= 0 && *epoch <= epochs_)
     step_ = std::llround(*epoch / epochs_ * max_steps_);
   for (const JsonField& field : fields) {

@@ -10,7 +10,7 @@
 
 namespace lockstep::import {
 
-/// What Hugging Face's Trainer says of a run, entry by entry: {"loss": 0.5, "epoch": 0.3},
+/// What Hugging Face's Trainer reports about a run, entry by entry: {"loss": 0.5, "epoch": 0.3},
 /// {"eval_loss": ...}, {"train_runtime": ...}; from trainer_state.json or from its printout.
 class TrainerHistory {
  public:
@@ -22,7 +22,7 @@ class TrainerHistory {
   void setting(const std::string& name, double value);
 
   std::int64_t entries() const { return entries_; }
-  /// For facts that stand elsewhere.
+  /// For facts found elsewhere.
   ImportedRun& run() { return run_; }
   ImportedRun finish();
 

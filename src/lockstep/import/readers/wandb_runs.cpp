@@ -32,7 +32,7 @@ class WandbRunsReader final : public Reader {
  public:
   std::string_view name() const override { return "wandb-runs"; }
   std::string_view description() const override {
-    return "Weights & Biases runs-table export: one row a run with settings and last figures";
+    return "Weights & Biases runs-table export: one row per run with settings and last figures";
   }
 
   Match recognise(const Sample& sample) const override {
@@ -74,7 +74,7 @@ class WandbRunsReader final : public Reader {
       if (offer_setting(name, text, run)) return;
       run.notes[printable(name)] = printable(text, 200);
       if (name == "State" && (text == "crashed" || text == "failed"))
-        run.failure = "W&B says " + std::string(text);
+        run.failure = "W&B state: " + std::string(text);
       return;
     }
     if (name == "Runtime" || name == "_runtime") {

@@ -19,8 +19,8 @@ struct FixedText {
   char letters[N] = {};
 };
 
-/// Whether `text` has any of the parts, each of two letters or more. One pass whatever their
-/// number: the parts are constants, compared with 16 places at once.
+/// Whether `text` has any of the parts, each of two letters or more. One pass for any
+/// number of them: the parts are constants, compared with 16 places at once.
 template <FixedText... Parts>
 bool contains_any(std::string_view text) {
   const auto begins = [](std::string_view rest) {

@@ -31,7 +31,7 @@ void split_plain(std::string_view line, char delimiter, std::vector<std::string_
   }
 }
 
-/// Where commas do not separate fields they stand for the decimal point, as spreadsheets of many
+/// Where commas do not separate fields they are the decimal point, as spreadsheets of many
 /// locales write it: "0,91".
 std::optional<double> number_of(std::string_view field, char delimiter) {
   if (delimiter != ',' && std::count(field.begin(), field.end(), ',') == 1) {

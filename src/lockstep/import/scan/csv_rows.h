@@ -15,10 +15,11 @@ class CsvRows {
  public:
   explicit CsvRows(Input& input, char delimiter = ',') : lines_(input), delimiter_(delimiter) {}
 
-  /// Blanks around a field are dropped. The views hold until the next call. False at the end.
+  /// Blanks around a field are dropped. The views are valid until the next call. False at the end.
   bool next(std::vector<std::string_view>& fields);
 
-  /// The same for a table of numbers: NaN where a field is empty or holds none. Not half the cost.
+  /// The same for a table of numbers: NaN where a field is empty or has none. Less than half the
+  /// cost.
   bool next_numbers(std::vector<double>& values);
 
   /// Where the last record ended.

@@ -120,7 +120,7 @@ void append_utf8(std::string& out, std::uint32_t code) {
   }
 }
 
-/// UTF-16, as PowerShell's redirection writes logs. Halves of pairs that stand alone become U+FFFD.
+/// UTF-16, as PowerShell's redirection writes logs. Unpaired surrogates become U+FFFD.
 class Utf16Source final : public ByteSource {
  public:
   Utf16Source(std::unique_ptr<ByteSource> wide, bool big_endian)

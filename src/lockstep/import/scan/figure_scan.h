@@ -11,7 +11,9 @@ struct Figure {
   std::string_view name;  ///< "" for a bare rate or time: "512 img/s", "(10.1 s)"
   double value = 0;
   bool percent = false;
-  std::string_view unit;  ///< the word right after the number, "" without: "img/s", "ms", "s"
+  std::string_view unit;    ///< the word right after the number, "" without: "img/s", "ms", "s"
+  std::string_view phrase;  ///< all words of the name: "Communication time for epoch"
+  std::string_view after;   ///< the line after the number
 };
 
 namespace figure_scan_detail {
@@ -46,7 +48,7 @@ inline bool is_unit(std::string_view word) {
   return at != std::string_view::npos && kUnits[at - 1] == ' ' && kUnits[at + word.size()] == ' ';
 }
 
-/// A unit that tells by itself what the number is: a time, or a rate.
+/// A unit that alone defines what the number is: a time, or a rate.
 inline bool speaks_alone(std::string_view unit) {
   return unit == "s" || unit == "sec" || unit == "secs" || unit == "seconds" || unit == "ms" ||
          unit.ends_with("/s") || unit.ends_with("/sec") || unit.ends_with("/second") ||
@@ -86,7 +88,7 @@ void for_each_figure(std::string_view text, Take&& take) {
     std::string_view name = text.substr(name_begin, i - name_begin);
     const std::size_t last = name.find_last_not_of(" :=([\t");
     name = last == std::string_view::npos ? std::string_view() : name.substr(0, last + 1);
-    Figure figure{figure_scan_detail::last_words(name), *value, false, {}};
+    Figure figure{figure_scan_detail::last_words(name), *value, false, {}, name, rest};
     std::string_view after = rest;
     while (!after.empty() && after[0] == ' ') after.remove_prefix(1);
     figure.percent = !after.empty() && after[0] == '%';

@@ -35,7 +35,7 @@ class Input {
   const std::string& name() const { return name_; }
 
   /// The next bytes without taking them: `size` of them unless the input ends before. The view
-  /// holds until the next call.
+  /// is valid until the next call.
   std::string_view peek(std::size_t size);
 
   /// Takes the next bytes; 0 at the end. A source that turns out damaged ends there, with

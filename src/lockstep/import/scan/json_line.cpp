@@ -98,7 +98,7 @@ bool JsonLine::take_value(std::string_view outer, std::string_view name) {
   return true;
 }
 
-/// As many values as stand where they stood in the line before.
+/// As many values as are in the same place as in the line before.
 std::size_t JsonLine::take_known() {
   std::size_t known = 0;
   for (const Lead& lead : leads_) {

@@ -13,7 +13,7 @@ namespace lockstep::import {
 struct JsonLineField {
   std::string_view outer;  ///< the object it is nested in, "" for none
   std::string_view name;
-  std::string_view raw;  ///< a text without its quotes, anything else as it stands
+  std::string_view raw;  ///< a text without its quotes, anything else unchanged
   bool is_text = false;  ///< a text, true or false
 
   /// Nothing for texts. NaN and Infinity are numbers, as Python writes them.
@@ -23,13 +23,13 @@ struct JsonLineField {
   }
 };
 
-/// A JSON object that stands on one line. Values are found, not decoded, so that a reader pays only
+/// A JSON object on one line. Values are found, not decoded, so that a reader pays only
 /// for those it asks for: JSON lines come by the million, and mostly with the same names in the
-/// same places, so what stands between two values is compared with the line before and not read
+/// same places, so what is between two values is compared with the line before and not read
 /// again. Nulls and arrays are left out, and objects deeper than one inside another.
 class JsonLine {
  public:
-  /// `text` must outlive the fields, which hold until the next call. False when it is no whole
+  /// `text` must outlive the fields, which are valid until the next call. False when it is no whole
   /// object; text after it is ignored.
   bool parse(std::string_view text);
 

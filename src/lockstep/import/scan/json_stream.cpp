@@ -234,7 +234,7 @@ void JsonStream::skip(JsonToken first) {
     at_ = quote_or_bracket(at_, end_);
     if (at_ == end_) {
       if (refill()) continue;
-      next();  // says where it ends
+      next();  // reports where it ends
       return;
     }
     const char c = *at_;

@@ -36,7 +36,7 @@ class JsonStream {
 
   JsonToken next();
 
-  /// Of the last kKey or kString, unescaped; holds until the next call. Cut to 64 KiB.
+  /// Of the last kKey or kString, unescaped; valid until the next call. Cut to 64 KiB.
   std::string_view text() const { return text_; }
   /// Of the last kNumber.
   double number() const { return number_; }

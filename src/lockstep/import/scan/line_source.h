@@ -11,13 +11,13 @@ namespace lockstep::import {
 
 /// One line of a log without its line break, colour codes and control bytes.
 struct Line {
-  std::string_view text;     ///< holds until the next line is asked for
+  std::string_view text;     ///< valid until the next line is asked for
   std::uint64_t number = 0;  ///< from 1, counting line feeds
 };
 
 /// Cuts an input into lines, in fixed memory. What a terminal would have overwritten comes as lines
 /// of its own: a carriage return and a run of backspaces end a line as a line feed does, but do not
-/// count; so does a zero byte, lest what stood around a hole in the file becomes one line.
+/// count; so does a zero byte, so that what is around a hole in the file does not become one line.
 /// Empty lines are skipped. Lines beyond `kLongestLine` are cut.
 class LineSource {
  public:
@@ -30,7 +30,7 @@ class LineSource {
 
   /// Number of the line that was given last.
   std::uint64_t number() const { return number_; }
-  /// Line of the first zero byte in the text, 0 when there was none: the log holds binary data.
+  /// Line of the first zero byte in the text, 0 when there was none: the log contains binary data.
   std::uint64_t binary_line() const { return binary_line_; }
   /// Line that was too long to be kept whole, 0 when there was none.
   std::uint64_t cut_line() const { return cut_line_; }
@@ -46,11 +46,11 @@ class LineSource {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::size_t searched_ = 0;
-  bool overwritten_ = false;  ///< the buffer holds carriage returns, backspaces or zeros
-  bool marked_ = false;       ///< the buffer holds escapes
+  bool overwritten_ = false;  ///< the buffer has carriage returns, backspaces or zeros
+  bool marked_ = false;       ///< the buffer has escapes
   bool ended_ = false;
   bool cutting_ = false;
-  std::string_view rest_;  ///< of a physical line that holds several
+  std::string_view rest_;  ///< of a physical line that contains several
   std::string cleaned_;
   std::uint64_t number_ = 0;
   std::uint64_t binary_line_ = 0;

@@ -8,7 +8,7 @@ namespace lockstep::import {
 struct Meter {
   std::string_view name;
   double value = 0;
-  double mean = 0;  ///< the value itself where no mean stands beside it
+  double mean = 0;  ///< the value itself where no mean is beside it
 };
 
 /// Takes the next "Name 1.2 (3.4)" or "name: 1.2 (3.4)" from `text`. False, and `text` empty, when

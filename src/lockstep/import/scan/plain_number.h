@@ -43,7 +43,7 @@ inline int take_digits(const char*& at, const char* end, std::uint64_t& digits) 
   return static_cast<int>(at - begin);
 }
 
-/// Takes "e-05" where it stands at `at`.
+/// Takes "e-05" at `at`.
 inline int take_exponent(const char*& at, const char* end) {
   if (end - at < 2 || (*at | 0x20) != 'e') return 0;
   const char* sign = at + 1;

@@ -20,7 +20,7 @@ std::optional<int> parse_rank(std::string_view digits) {
   return rank;
 }
 
-/// "[1,3]<stdout>:" possibly after a time: the rank stands before the last bracket.
+/// "[1,3]<stdout>:" possibly after a time: the rank is before the last bracket.
 RankedText split_tagged(std::string_view line) {
   const RankedText plain{-1, line};
   const std::size_t tag = line.substr(0, 120).find("]<std");
@@ -110,7 +110,7 @@ PrefixStyle prefix_style(std::string_view text) {
   }
   if (tagged > 0) return PrefixStyle::kTagged;
   if (named * 4 >= lines && named > 0) return PrefixStyle::kNamed;
-  // A number and a colon alone say little; nearly every line must have it.
+  // A number and a colon alone are weak evidence; nearly every line must have it.
   if (numbered * 10 >= lines * 8 && numbered > 0) return PrefixStyle::kNumber;
   return PrefixStyle::kNone;
 }

@@ -30,8 +30,8 @@ constexpr bool is_letter(char c) {
 /// What is left of take_number(): "nan", "inf", thousands, and more digits than a double has.
 std::optional<double> take_rare_number(std::string_view& text);
 
-/// Past the number that stands at `at`, blanks before it; null when there is none. For inner loops;
-/// take_number() says what a number is.
+/// Past the number at `at`, blanks before it; null when there is none. For inner loops;
+/// take_number() defines what a number is.
 inline const char* past_number(const char* at, const char* end, double& value) {
   while (at != end && (*at == ' ' || *at == '\t')) ++at;
   if (at == end) return nullptr;

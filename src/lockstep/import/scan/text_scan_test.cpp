@@ -158,7 +158,7 @@ TEST(NameFacts, ReadsWorkersNodesAndBatch) {
                 {"2x4gpu.log", 8, 2, 0},       {"all_reduce-16xH100.txt", 16, 0, 0},
                 {"rank-0.json", 0, 0, 0},      {"resnet50.gpu_1.128.real", 1, 0, 0},
                 {"2nodes_8gpus.log", 0, 2, 0}, {"logs/4gpu/train.log", 4, 0, 0},
-                {"train.log", 0, 0, 0},        {"bs32_workers4.csv", 4, 0, 32},
+                {"train.log", 0, 0, 0},        {"bs32_workers4.csv", 0, 0, 32},
                 {"gpu0.log", 0, 0, 0},         {"worker3.log", 0, 0, 0}};
   for (const auto& expected : kNames) {
     ImportedRun run;

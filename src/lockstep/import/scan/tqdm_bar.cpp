@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kLongestTime = 16;
 
-/// The number whose last digit stands before `end`; `end` moves to its first.
+/// The number whose last digit is before `end`; `end` moves to its first.
 std::optional<std::int64_t> number_before(std::string_view text, std::size_t& end) {
   std::size_t begin = end;
   while (begin > 0 && is_digit(text[begin - 1])) --begin;

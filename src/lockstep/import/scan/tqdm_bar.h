@@ -8,11 +8,11 @@ namespace lockstep::import {
 
 /// A progress bar of tqdm: "Epoch 3:  45%|####5     | 99/220 [00:10<00:12,  9.50it/s, loss=0.3]".
 struct TqdmBar {
-  std::string_view label;  ///< what stands before the percentage
+  std::string_view label;  ///< what precedes the percentage
   std::int64_t done = 0;
   std::int64_t of = 0;
   double elapsed_s = 0;
-  std::string_view figures;  ///< what stands after the rate: "loss=0.3"
+  std::string_view figures;  ///< what follows the rate: "loss=0.3"
 
   bool finished() const { return of > 0 && done >= of; }
 };

@@ -61,7 +61,7 @@ Table trials_table(const std::vector<Trial>& trials) {
               [](const Trial& one) { return four_digits(one.high); })
       .column({"error", "%", "error_percent", Align::kRight, "(predicted - measured) / measured"},
               [](const Trial& one) { return decimal(100 * (one.predicted / one.measured - 1), 1); })
-      .column({"held", "", "held", Align::kLeft, "whether the interval holds the measurement"},
+      .column({"held", "", "held", Align::kLeft, "whether the interval covers the measurement"},
               [](const Trial& one) { return Cell(one.held() ? "yes" : "no"); });
   return builder.build("Largest counts, predicted from the others", trials);
 }
@@ -70,7 +70,7 @@ LineChart scatter(const std::vector<Trial>& trials) {
   LineChart chart;
   chart.x = {"measured speedup", "", Scale::kLog, false};
   chart.y = {"predicted speedup", "", Scale::kLog, false};
-  Series inside{"interval holds", Role::kPredicted, false, {}};
+  Series inside{"interval covers", Role::kPredicted, false, {}};
   Series outside{"interval misses", Role::kPredicted, false, {}};
   double low = trials.front().measured;
   double high = low;
@@ -96,15 +96,15 @@ View backtest_view(const PageContext& context) {
   View view{"backtest", "Prediction against measurement",
             "A backtest needs a series of two worker counts or more: the largest is predicted from "
             "the others."};
-  const auto held_out = predict::hold_out_largest(predict::learning_series(context.source.series),
+  const auto held_out = predict::hold_out_largest(predict::learning_series(context.series),
                                                   predict::shipped_prior(), false);
-  const std::vector<Trial> trials = trials_of(context.source.series, held_out);
+  const std::vector<Trial> trials = trials_of(context.series, held_out);
   if (trials.empty()) return view;
   const predict::Backtest result = predict::summarize_backtest(held_out);
   view.add({"backtest",
             "Largest worker count of each series, predicted from the others",
             fmt::format("{} series, as speedups over their smallest count. The median error is "
-                        "{:.1f} %; the 90 % intervals hold {:.0f} % of the measurements. On the "
+                        "{:.1f} %; the 90 % intervals cover {:.0f} % of the measurements. On the "
                         "dotted line prediction and measurement agree.",
                         result.series, 100 * result.ours.median, 100 * result.coverage),
             "",

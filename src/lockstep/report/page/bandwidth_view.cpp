@@ -49,7 +49,7 @@ void add_calibrations(LineChart& chart, const PageSource& source) {
       }
       chart.series.push_back(std::move(fitted));
     } catch (const Error&) {
-      // Too few sizes for a fit: the points stand alone.
+      // Too few sizes for a fit: only the points are drawn.
     }
     chart.series.push_back(std::move(line));
   }

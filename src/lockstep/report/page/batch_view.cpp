@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "lockstep/report/page/series_labels.h"
 #include "lockstep/report/page/views.h"
 #include "lockstep/report/study_columns.h"
 
@@ -41,13 +40,13 @@ std::map<std::string, std::vector<Rung>> ladders(const PageContext& context) {
     for (const analyze::SpeedupPoint& point : group.points) {
       const Configuration& c = point.configuration;
       if (!c.batch_per_worker || !c.workers || !point.examples_per_s) continue;
-      jobs[job_name(c.model, c.dataset)].push_back(
+      jobs[analyze::job_name(c.model, c.dataset)].push_back(
           {c, point.examples_per_s, peak_memory(context, c), false});
     }
   }
   for (const Configuration& c : context.configurations) {
     if (!c.batch_per_worker || c.value("out_of_memory").value_or(0) <= 0) continue;
-    jobs[job_name(c.model, c.dataset)].push_back({c, {}, {}, true});
+    jobs[analyze::job_name(c.model, c.dataset)].push_back({c, {}, {}, true});
   }
   return jobs;
 }
@@ -77,7 +76,7 @@ Table ladder_table(const std::string& job, const std::vector<Rung>& rungs) {
 LineChart ladder_lines(const std::vector<Rung>& rungs, bool memory) {
   LineChart chart;
   chart.x = {"batch per worker", "", Scale::kLog, false};
-  chart.y = memory ? Axis{"peak memory of a worker", "MB", Scale::kLinear, true}
+  chart.y = memory ? Axis{"peak memory per worker", "MB", Scale::kLinear, true}
                    : Axis{"throughput", "examples/s", Scale::kLinear, true};
   std::map<std::string, Series> lines;
   for (const Rung& rung : rungs) {
@@ -103,7 +102,7 @@ LineChart ladder_lines(const std::vector<Rung>& rungs, bool memory) {
   return chart;
 }
 
-/// A single batch makes no curve: the table says it all.
+/// A single batch makes no curve: the table is enough.
 bool several_batches(const LineChart& chart) {
   std::set<double> batches;
   for (const Series& line : chart.series) {

@@ -25,7 +25,7 @@ struct Point {
   std::string note{};  ///< shown with the exact values
 };
 
-/// Series of one name share a colour, whatever their role.
+/// Series of one name share a colour in every role.
 struct Series {
   std::string name;
   Role role = Role::kMeasured;
@@ -71,7 +71,7 @@ struct BarChart {
   std::vector<BarPart> parts;
 };
 
-/// What happened when, one lane a rank.
+/// What happened when, one lane per rank.
 struct Span {
   std::size_t lane = 0;
   double start = 0;
@@ -104,7 +104,7 @@ struct Chart {
 struct View {
   std::string id;
   std::string title;
-  std::string missing;  ///< what would fill the view, said where it has nothing to show
+  std::string missing;  ///< what would fill the view, shown where it has no data
   std::vector<Chart> charts{};
   std::vector<Table> tables{};       ///< that belong to no chart
   std::vector<std::string> notes{};  ///< sentences

@@ -8,13 +8,13 @@
 namespace lockstep::report {
 namespace {
 
-using predict::Candidate;
+using advise::Candidate;
 using predict::Estimate;
 
 /// The candidates of one series by worker count.
-std::vector<const Candidate*> of_series(const predict::Advice& advice, std::size_t series) {
+std::vector<const Candidate*> of_series(const JobAdvice& job, std::size_t series) {
   std::vector<const Candidate*> found;
-  for (const Candidate& one : advice.candidates) {
+  for (const Candidate& one : job.candidates) {
     if (one.series == series) found.push_back(&one);
   }
   std::sort(found.begin(), found.end(),
@@ -22,14 +22,25 @@ std::vector<const Candidate*> of_series(const predict::Advice& advice, std::size
   return found;
 }
 
+/// The first of them, and in any case the one of the choice.
+std::vector<std::size_t> drawn_series(const JobAdvice& job) {
+  std::vector<std::size_t> drawn;
+  for (std::size_t s = 0; s < job.series.size() && drawn.size() < kMostLines; ++s) {
+    drawn.push_back(s);
+  }
+  const std::size_t chosen = job.chosen().series;
+  if (chosen >= drawn.size()) drawn.back() = chosen;
+  return drawn;
+}
+
 void add_lines(LineChart& chart, const JobAdvice& job, bool cost) {
   const auto value = [cost](const Candidate& one) -> const Estimate& {
     return cost ? one.cost : one.time_s;
   };
-  for (std::size_t s = 0; s < job.series.size(); ++s) {
+  for (const std::size_t s : drawn_series(job)) {
     Series measured{job.labels[s], Role::kMeasured, false, {}};
     Series predicted{job.labels[s], Role::kPredicted, true, {}};
-    for (const Candidate* one : of_series(job.advice, s)) {
+    for (const Candidate* one : of_series(job, s)) {
       const Estimate& v = value(*one);
       const bool known = one->measured;
       predicted.points.push_back({one->workers, v.value, v.low, v.high, ""});
@@ -45,7 +56,7 @@ void add_lines(LineChart& chart, const JobAdvice& job, bool cost) {
 /// Perfect division of the work from the smallest count of the advised series on: the time falls
 /// with 1/N, the cost stays.
 void add_ideal(LineChart& chart, const JobAdvice& job, bool cost) {
-  const auto candidates = of_series(job.advice, job.chosen().series);
+  const auto candidates = of_series(job, job.chosen().series);
   const Candidate& first = *candidates.front();
   Series ideal{"ideal", Role::kIdeal, true, {}};
   for (const Candidate* one : candidates) {
@@ -55,19 +66,18 @@ void add_ideal(LineChart& chart, const JobAdvice& job, bool cost) {
   chart.series.push_back(std::move(ideal));
 }
 
-/// One row a candidate, as `lockstep advise` lists them.
+/// One row per candidate, as `lockstep advise` lists them.
 Table candidates_table(const JobAdvice& job) {
-  const predict::Advice& advice = job.advice;
-  const bool priced = advice.cost_means == "cost";
+  const bool priced = job.cost_means == "cost";
   Table table;
   table.title = fmt::format("Choices for {}, fastest first", job.job);
   table.columns = {
       {"series", "", "series", Align::kLeft, ""},
       {"N", "", "workers", Align::kRight, "workers, one device each"},
-      {"time", "s", "time_s", Align::kRight, "of " + advice.time_means},
-      {"low", "s", "time_low_s", Align::kRight, "9 of 10 such intervals hold"},
-      {"high", "s", "time_high_s", Align::kRight, "9 of 10 such intervals hold"},
-      {advice.cost_means, "", priced ? "cost" : "device_hours", Align::kRight,
+      {"time", "s", "time_s", Align::kRight, "of " + job.time_means},
+      {"low", "s", "time_low_s", Align::kRight, "90 % interval"},
+      {"high", "s", "time_high_s", Align::kRight, "90 % interval"},
+      {job.cost_means, "", priced ? "cost" : "device_hours", Align::kRight,
        priced ? "N x time x price" : "N x time"},
       {"origin", "", "origin", Align::kLeft, ""},
       {"choice", "", "choice", Align::kLeft, "pareto: none is both faster and cheaper"}};
@@ -76,12 +86,9 @@ Table candidates_table(const JobAdvice& job) {
     table.columns.push_back({analyze::quality_name(job.quality.metric), "", job.quality.metric,
                              Align::kRight, "of the last epoch, where it was run"});
   }
-  for (std::size_t i = 0; i < advice.candidates.size(); ++i) {
-    const Candidate& one = advice.candidates[i];
-    const std::string mark = i == job.at          ? "use"
-                             : i == advice.chosen ? "least time x cost"
-                             : one.pareto         ? "pareto"
-                                                  : "";
+  for (std::size_t i = 0; i < job.candidates.size(); ++i) {
+    const Candidate& one = job.candidates[i];
+    const std::string mark = i == job.choice.at ? "use" : one.pareto ? "pareto" : "";
     const bool known = one.measured;
     table.rows.push_back(
         {job.labels[one.series], decimal(one.workers, 0), significant(one.time_s.value),
@@ -101,8 +108,8 @@ Chart decision_chart(const JobAdvice& job, std::size_t at, bool cost) {
   lines.x = {"workers", "", Scale::kLog, false};
   // Both logarithmic: a perfect division is straight then, and fast series stay apart from slow
   // ones.
-  lines.y = cost ? Axis{job.advice.cost_means, "", Scale::kLog, false}
-                 : Axis{"time of " + job.advice.time_means, "s", Scale::kLog, false};
+  lines.y = cost ? Axis{job.cost_means, "", Scale::kLog, false}
+                 : Axis{"time of " + job.time_means, "s", Scale::kLog, false};
   add_lines(lines, job, cost);
   add_ideal(lines, job, cost);
   const Candidate& chosen = job.chosen();
@@ -114,21 +121,22 @@ Chart decision_chart(const JobAdvice& job, std::size_t at, bool cost) {
                           {{chosen.workers, value, {}, {}, "advised"}}});
   lines.marks.push_back({'x', chosen.workers, fmt::format("advised: {:g}", chosen.workers)});
   const bool beyond =
-      std::any_of(job.advice.candidates.begin(), job.advice.candidates.end(),
+      std::any_of(job.candidates.begin(), job.candidates.end(),
                   [&](const Candidate& one) { return job.room && one.workers > *job.room; });
   if (beyond) {
     lines.marks.push_back({'x', *job.room, fmt::format("host has room for {:g}", *job.room)});
   }
-  const std::string what = cost ? job.advice.cost_means : "time of " + job.advice.time_means;
-  return {fmt::format("decision-{}-{}", at + 1, cost ? "cost" : "time"),
-          fmt::format("{}: {} against workers", job.job, what),
-          "Symbols are measured; lines with a band are predicted, and 9 of 10 such bands hold. The "
-          "dotted line is perfect division of the work of the advised series, whose advised count "
-          "is ringed. Both axes are logarithmic.",
-          "decision",
-          job.job + (cost ? ", " + job.advice.cost_means : ", time"),
-          std::move(lines),
-          {candidates_table(job)}};
+  const std::string what = cost ? job.cost_means : "time of " + job.time_means;
+  return {
+      fmt::format("decision-{}-{}", at + 1, cost ? "cost" : "time"),
+      fmt::format("{}: {} against workers", job.job, what),
+      "Symbols are measured; lines with a band are predicted, the band is the 90 % interval. The "
+      "dotted line is perfect division of the work of the advised series, whose advised count "
+      "is ringed. Both axes are logarithmic.",
+      "decision",
+      job.job + (cost ? ", " + job.cost_means : ", time"),
+      std::move(lines),
+      {candidates_table(job)}};
 }
 
 }  // namespace
@@ -141,13 +149,15 @@ View decision_view(const PageContext& context) {
     view.add(decision_chart(context.advice[i], i, false));
     view.add(decision_chart(context.advice[i], i, true));
     const JobAdvice& job = context.advice[i];
-    for (const std::string& reason : job.reasons) {
-      view.notes.push_back(context.advice.size() > 1 ? job.job + ": " + reason : reason);
-    }
+    const auto note = [&](const std::string& text) {
+      view.notes.push_back(context.advice.size() > 1 ? job.job + ": " + text : text);
+    };
+    for (const std::string& reason : job.why) note("Because: " + reason + ".");
+    for (const std::string& alternative : job.alternatives) note(alternative);
   }
   const bool batches_differ =
       std::any_of(context.advice.begin(), context.advice.end(),
-                  [](const JobAdvice& job) { return !job.advice.caveats.empty(); });
+                  [](const JobAdvice& job) { return !job.caveats.empty(); });
   if (batches_differ) {
     view.notes.push_back(
         "The choices differ in their global batch, and larger ones may need more epochs to the "

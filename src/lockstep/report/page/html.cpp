@@ -14,7 +14,7 @@ PageAssets required_assets() {
   const auto assets = page_assets();
   if (assets) return *assets;
   throw Error(ErrorKind::kEnvironment, "this lockstep was built without the page",
-              "install nodejs and npm, configure anew with cmake, and build; the other formats "
+              "install nodejs and npm, configure again with cmake, and build; the other formats "
               "work as they are");
 }
 

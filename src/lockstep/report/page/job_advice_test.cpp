@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lockstep/collect/stored_runs.h"
 #include "lockstep/report/page/page_fixture.h"
 
 namespace lockstep::report {
@@ -19,8 +20,8 @@ TEST(JobAdvice, AdvisesNoCountThatTheVerdictFindsNotToPay) {
   EXPECT_EQ(headline.rfind("Use 1 worker: 13.0 s for one epoch (measured)", 0), 0u) << headline;
   EXPECT_NE(headline.find("2 would be 1.44x as fast for 1.38x the device-hours"), std::string::npos)
       << headline;
-  EXPECT_NE(view(page, "decision")["notes"].dump().find("By the least time x cost alone"),
-            std::string::npos);
+  EXPECT_NE(view(page, "decision")["notes"].dump().find("gave 44 % of the gain"), std::string::npos)
+      << view(page, "decision")["notes"];
 }
 
 /// A prediction beyond the largest measured count is shown, not advised.
@@ -89,6 +90,7 @@ TEST(JobAdvice, SaysThatTheHostHasNoRoomForMore) {
   digest.run.started.spec.workers = 2;
   digest.run.started.machine.cores = 3;
   source.runs.push_back(digest);
+  source.options.rooms = collect::host_rooms(source.runs);
   const json page = page_json(build_page(source));
   EXPECT_NE(page["headline"].get<std::string>().find("4 would be"), std::string::npos);
   EXPECT_NE(page["headline"].get<std::string>().find(", but the host has room for 3."),
@@ -97,10 +99,11 @@ TEST(JobAdvice, SaysThatTheHostHasNoRoomForMore) {
   const json& chart = view(page, "decision")["charts"][0];
   EXPECT_EQ(chart["marks"][1]["at"], 3);
   const std::string notes = view(page, "decision")["notes"].dump();
-  EXPECT_EQ(notes.find("Next run that tells most: 4"), std::string::npos) << notes;
+  EXPECT_EQ(notes.find("The run to make next: 4"), std::string::npos) << notes;
 
-  // How large a cluster is, its runs do not tell.
+  // The size of a cluster does not follow from the runs on it.
   source.runs.front().run.started.spec.launcher = "slurm";
+  source.options.rooms = collect::host_rooms(source.runs);
   const json cluster = page_json(build_page(source));
   EXPECT_EQ(cluster["headline"].get<std::string>().find("room"), std::string::npos);
 }

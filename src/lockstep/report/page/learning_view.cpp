@@ -6,7 +6,6 @@
 #include <set>
 
 #include "lockstep/analyze/quality.h"
-#include "lockstep/report/page/series_labels.h"
 #include "lockstep/report/page/views.h"
 #include "lockstep/report/study_tables.h"
 

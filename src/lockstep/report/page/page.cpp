@@ -13,23 +13,11 @@ namespace lockstep::report {
 namespace {
 
 std::string headline_of(const Page& page) {
-  if (!page.advice.empty()) {
-    std::vector<std::string> sentences;
-    for (const JobAdvice& job : page.advice) {
-      sentences.push_back(page.advice.size() > 1 ? fmt::format("{}: {}", job.job, job.sentence())
-                                                 : job.sentence());
-    }
-    return fmt::format("{}", fmt::join(sentences, " "));
-  }
-  const auto judged = std::count_if(
-      page.findings.begin(), page.findings.end(),
-      [](const analyze::Finding& one) { return one.topic == analyze::Topic::kWorkers; });
-  // One of many would be read as the answer to all.
-  if (judged > 3) return fmt::format("{} series were judged, each by itself.", judged);
+  if (!page.advice.empty()) return decision_text(page.advice);
   return page.findings.empty() ? "" : page.findings.front().sentence;
 }
 
-/// What the page stands on: how many runs, of what, where.
+/// What the page is based on: how many runs, of what, where.
 std::vector<std::pair<std::string, std::string>> facts_of(const PageSource& source,
                                                           std::size_t configurations) {
   std::vector<std::pair<std::string, std::string>> facts;
@@ -63,9 +51,11 @@ std::vector<std::pair<std::string, std::string>> facts_of(const PageSource& sour
 }  // namespace
 
 Page build_page(const PageSource& source) {
-  PageContext context{source, analyze::configurations(source.rows), {}, {}};
+  PageContext context{source, analyze::configurations(source.rows), {}};
   context.groups = analyze::speedups(context.configurations, source.options.speedup);
-  context.advice = job_advice(source, context.configurations, context.groups);
+  context.series = predict::job_series_if_any(source.rows, source.options.rows_from);
+  context.advice =
+      study_advice(context.configurations, context.groups, context.series, source.options);
   Page page;
   page.title = source.title;
   page.made_wall_ns = source.made_wall_ns;

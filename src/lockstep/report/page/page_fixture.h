@@ -5,7 +5,6 @@
 #include <string>
 
 #include "lockstep/analyze/measurement_rows.h"
-#include "lockstep/predict/series_table.h"
 #include "lockstep/report/page/page.h"
 
 namespace lockstep::report {
@@ -14,7 +13,6 @@ namespace lockstep::report {
 inline PageSource source_of(const analyze::MeasurementRows& rows) {
   PageSource source;
   source.rows = rows.rows;
-  source.series = predict::series_of(rows.rows);
   return source;
 }
 

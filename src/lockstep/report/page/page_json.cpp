@@ -153,8 +153,8 @@ json view_json(const View& view) {
 }
 
 json advice_json(const JobAdvice& job) {
-  const predict::Candidate& chosen = job.chosen();
-  const std::optional<double> learned = job.quality.of(job.at);
+  const advise::Candidate& chosen = job.chosen();
+  const std::optional<double> learned = job.quality.of(job.choice.at);
   return {{"job", printable(job.job)},
           {"sentence", printable(job.sentence())},
           {"workers", chosen.workers},
@@ -165,10 +165,10 @@ json advice_json(const JobAdvice& job) {
           {"time_text", format_seconds(Seconds(chosen.time_s.value))},
           {"interval_text", fmt::format("{} to {}", format_seconds(Seconds(chosen.time_s.low)),
                                         format_seconds(Seconds(chosen.time_s.high)))},
-          {"time", printable(job.advice.time_means)},
+          {"time", printable(job.time_means)},
           {"cost", number(chosen.cost.value)},
           {"cost_text", fmt::format("{:.3g}", chosen.cost.value)},
-          {"cost_means", job.advice.cost_means},
+          {"cost_means", job.cost_means},
           {"quality", learned ? number(*learned) : nullptr},
           {"quality_means", learned ? analyze::quality_name(job.quality.metric) : ""},
           {"quality_text", learned ? fmt::format("{:.4g}", *learned) : ""},
@@ -190,7 +190,7 @@ nlohmann::json page_json(const Page& page) {
   json views = json::array();
   for (const View& view : page.views) views.push_back(view_json(view));
   json runs = json::array();
-  for (const RunStand& run : page.runs) {
+  for (const RunPosition& run : page.runs) {
     runs.push_back({run.id, store::state_name(run.state), run.epochs_done});
   }
   return {{"format", "lockstep-page"},

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "lockstep/report/page/page_fixture.h"
-#include "lockstep/report/page/series_labels.h"
 
 namespace lockstep::report {
 namespace {
@@ -80,7 +79,7 @@ TEST(Page, DrawsTheLossOfOneEpochWithinIt) {
 TEST(Page, OfABacktestNamesHitsAndMissesInTheSameOrder) {
   const json page = page_json(build_page(study()));
   const json& series = view(page, "backtest")["charts"][0]["series"];
-  EXPECT_EQ(series[0]["name"], "interval holds");
+  EXPECT_EQ(series[0]["name"], "interval covers");
   EXPECT_EQ(series[1]["name"], "interval misses");
 }
 
@@ -171,7 +170,6 @@ TEST(Page, AdvisesEachJobOnItsOwn) {
   other.model = "another";
   other.at_global(1, 32, "epoch_time", 1).at_global(2, 32, "epoch_time", 0.99);
   source.rows.insert(source.rows.end(), other.rows.begin(), other.rows.end());
-  source.series = predict::series_of(source.rows);
   const json page = page_json(build_page(source));
   ASSERT_EQ(page["advice"].size(), 2u);
   EXPECT_EQ(page["advice"][0]["workers"], 2);
@@ -184,7 +182,7 @@ TEST(Page, ShowsTheStepsOfARunRankByRank) {
   digest.run.summary.id = 7;
   digest.run.summary.spec.workers = 2;
   digest.run.started.spec.workers = 2;
-  StepDigestBuilder steps(200, 2);
+  collect::StepDigestBuilder steps(200, 2);
   analyze::StepBreakdownBuilder breakdown(2);
   for (std::int64_t s = 0; s < 100; ++s) {
     for (int rank = 0; rank < 2; ++rank) {
@@ -215,17 +213,8 @@ TEST(Page, ShowsTheStepsOfARunRankByRank) {
 TEST(Page, TextFromElsewhereCannotBreakTheDocument) {
   PageSource source = study();
   for (record::Measurement& row : source.rows) row.device = "gpu\xff</script>\x1b[2J";
-  source.series = predict::series_of(source.rows);
   source.title = "\xc3(</script>";
   EXPECT_NO_THROW(page_json(build_page(source)).dump());
-}
-
-TEST(SeriesLabels, LeaveOutWhatAllHaveInCommon) {
-  EXPECT_EQ(short_labels({{"v100", "", "B = 32"}, {"v100", "", "B = 64"}}),
-            (std::vector<std::string>{"B = 32", "B = 64"}));
-  EXPECT_EQ(short_labels({{"v100", "", "B = 32"}}), (std::vector<std::string>{"v100, B = 32"}));
-  EXPECT_EQ(short_labels({{"a", "", "B = 1"}, {"b", "", "B = 1"}, {"b", "", "B = 1"}}),
-            (std::vector<std::string>{"a", "b", "b (2)"}));
 }
 
 }  // namespace

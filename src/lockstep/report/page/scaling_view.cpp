@@ -6,7 +6,6 @@
 #include <set>
 #include <tuple>
 
-#include "lockstep/report/page/series_labels.h"
 #include "lockstep/report/page/views.h"
 #include "lockstep/report/study_tables.h"
 
@@ -54,8 +53,8 @@ Series measured_line(const std::string& name, const Line& line, bool efficiency)
 Series predicted_line(const std::string& name, const JobAdvice& job, std::size_t at,
                       bool efficiency) {
   Series series{name, Role::kPredicted, true, {}};
-  std::vector<const predict::Candidate*> found;
-  for (const predict::Candidate& one : job.advice.candidates) {
+  std::vector<const advise::Candidate*> found;
+  for (const advise::Candidate& one : job.candidates) {
     if (one.series == at) found.push_back(&one);
   }
   std::sort(found.begin(), found.end(),
@@ -87,9 +86,10 @@ Series ideal_line(const LineChart& chart, double baseline, bool efficiency) {
 
 void add_predictions(LineChart& chart, const PageContext& context, const Line& line,
                      const std::string& name, bool efficiency) {
+  const analyze::SeriesKey key = analyze::series_key(*line.group, *line.points.front());
   for (const JobAdvice& job : context.advice) {
     for (std::size_t s = 0; s < job.series.size(); ++s) {
-      if (!same_series(job.series[s], *line.group, line.points)) continue;
+      if (job.series[s].key != key) continue;
       chart.series.push_back(predicted_line(name, job, s, efficiency));
       return;
     }
@@ -98,9 +98,11 @@ void add_predictions(LineChart& chart, const PageContext& context, const Line& l
 
 Chart scaling_chart(const PageContext& context, const std::vector<Line>& lines,
                     const std::string& job, const std::string& id, bool efficiency) {
-  std::vector<LabelParts> parts;
-  for (const Line& line : lines) parts.push_back(label_parts(*line.group, *line.points.front()));
-  const std::vector<std::string> names = short_labels(parts);
+  std::vector<analyze::SeriesKey> keys;
+  for (const Line& line : lines) {
+    keys.push_back(analyze::series_key(*line.group, *line.points.front()));
+  }
+  const std::vector<std::string> names = analyze::short_labels(keys);
   const bool strong = lines.front().group->scaling == Scaling::kStrong;
   LineChart chart;
   chart.x = {"workers", "", Scale::kLog, false};
@@ -139,17 +141,6 @@ Chart scaling_chart(const PageContext& context, const std::vector<Line>& lines,
 
 }  // namespace
 
-bool same_series(const predict::TableSeries& series, const SpeedupGroup& group,
-                 const PointSeries& points) {
-  const analyze::Configuration& c = points.front()->configuration;
-  const bool strong = group.scaling == Scaling::kStrong;
-  return series.model == group.model && series.device == group.device &&
-         !contradicts(series.settings, group.variant) &&
-         (series.scaling == predict::Scaling::kStrong) == strong &&
-         (strong ? series.global_batch == c.global_batch
-                 : series.batch_per_worker == c.batch_per_worker);
-}
-
 View scaling_view(const PageContext& context) {
   View view{"scaling", "Speedup and efficiency",
             "A speedup needs two worker counts with the same batch: per worker for weak scaling, "
@@ -160,8 +151,8 @@ View scaling_view(const PageContext& context) {
   for (const SpeedupGroup& group : context.groups) {
     if (!group.scaling) continue;
     for (PointSeries& points : analyze::series_of(group)) {
-      jobs[{job_name(group.model, group.dataset), *group.scaling, baseline_of(group)}].push_back(
-          {&group, std::move(points)});
+      jobs[{analyze::job_name(group.model, group.dataset), *group.scaling, baseline_of(group)}]
+          .push_back({&group, std::move(points)});
     }
   }
   std::size_t at = 0;

@@ -11,6 +11,8 @@
 namespace lockstep::report {
 namespace {
 
+using collect::StepBin;
+using collect::StepDigest;
 using record::Phase;
 using record::StepTimes;
 

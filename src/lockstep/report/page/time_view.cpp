@@ -6,7 +6,6 @@
 #include "lockstep/analyze/communication.h"
 #include "lockstep/base/units.h"
 #include "lockstep/report/delays_table.h"
-#include "lockstep/report/page/series_labels.h"
 #include "lockstep/report/page/views.h"
 #include "lockstep/report/study_tables.h"
 
@@ -59,7 +58,7 @@ Chart split_chart(const std::string& job, const std::vector<TimeSplit>& splits, 
       per_step ? "Measured phases, mean over ranks. Wait is until the slowest rank was ready, "
                  "transfer is time on the link; what backward hides does not show."
                : "Derived from totals: compute is T(1)/N, the rest T(N) - T(1)/N is communication "
-                 "and whatever else does not divide.";
+                 "and everything else that does not divide.";
   if (shown < splits.size()) {
     caption +=
         fmt::format(" The first {} of {} are drawn; the table has all.", shown, splits.size());
@@ -105,7 +104,7 @@ Chart rank_chart(const RunDigest& digest) {
   if (digest.breakdown.slowest) {
     const analyze::SlowestRank& slowest = *digest.breakdown.slowest;
     caption += fmt::format(
-        " Slowest: rank {}, last in {:.0f} % of the steps; the others waited {} a step for it "
+        " Slowest: rank {}, last in {:.0f} % of the steps; the others waited {} per step for it "
         "({:.1f} %).",
         slowest.rank, 100 * slowest.last_share, format_seconds(slowest.cost),
         100 * slowest.cost_share);
@@ -124,12 +123,13 @@ Chart rank_chart(const RunDigest& digest) {
 
 View time_view(const PageContext& context) {
   View view{"time", "Where the time goes",
-            "Runs of lockstep train and traces of other tools tell the phases of each step; totals "
-            "at one worker and more tell what does not divide."};
+            "Runs of lockstep train and traces of other tools have the phases of each step; totals "
+            "at one worker and more show what does not divide."};
   std::map<std::pair<std::string, bool>, std::vector<TimeSplit>> kinds;
   for (const analyze::SpeedupGroup& group : context.groups) {
     for (TimeSplit& split : analyze::time_splits(group)) {
-      kinds[{job_name(group.model, group.dataset), !split.per_step}].push_back(std::move(split));
+      kinds[{analyze::job_name(group.model, group.dataset), !split.per_step}].push_back(
+          std::move(split));
     }
   }
   std::size_t at = 0;

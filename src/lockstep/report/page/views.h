@@ -14,7 +14,8 @@ struct PageContext {
   const PageSource& source;
   std::vector<analyze::Configuration> configurations;
   std::vector<analyze::SpeedupGroup> groups;
-  std::vector<JobAdvice> advice;  ///< one a model and data set that can be predicted
+  std::vector<predict::TableSeries> series{};  ///< to predict from; may be empty
+  std::vector<JobAdvice> advice{};             ///< one per model and data set with a known time
 };
 
 // The sections of a page, one file each.
@@ -27,15 +28,6 @@ View learning_view(const PageContext& context);
 View steps_view(const PageContext& context);
 View backtest_view(const PageContext& context);
 View runs_view(const PageContext& context);
-
-/// Which worker count to use for each job of the page, in agreement with the verdict.
-std::vector<JobAdvice> job_advice(const PageSource& source,
-                                  const std::vector<analyze::Configuration>& configurations,
-                                  const std::vector<analyze::SpeedupGroup>& groups);
-
-/// Whether a series to predict from holds the points of a speedup.
-bool same_series(const predict::TableSeries& series, const analyze::SpeedupGroup& group,
-                 const analyze::PointSeries& points);
 
 /// "run 7: fashion, 2 x 128, overlap".
 std::string run_title(const store::RunSummary& run);

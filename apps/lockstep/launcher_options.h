@@ -1,0 +1,14 @@
+#pragma once
+
+#include "lockstep/launch/launchers.h"
+
+namespace CLI {
+class App;
+}
+
+namespace lockstep::cli {
+
+/// --launcher and what goes with it.
+void add_launcher_options(CLI::App& command, launch::LauncherOptions& options);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,81 @@
+#include "study_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <string>
+
+#include "launcher_options.h"
+#include "lockstep/base/quantities.h"
+#include "train_options.h"
+
+namespace lockstep::cli {
+namespace {
+
+/// What a study decides for each run itself, or what would be overwritten by the next.
+constexpr const char* kNotForStudies[] = {
+    "RECIPE",   "--batch", "--workers", "--strategy", "--checkpoint", "--checkpoint-every",
+    "--resume", "--trace", "--samples", "--save",     "--device"};
+
+}  // namespace
+
+void add_study_options(CLI::App& command, study::StudyRequest& request) {
+  add_train_options(command, request.train);
+  for (const char* name : kNotForStudies) command.remove_option(command.get_option(name));
+  command.add_option("what", request.what, "Recipe to train (default fashion), or a plan file")
+      ->type_name("RECIPE|PLAN.toml");
+  add_launcher_options(command, request.launcher);
+  const std::string group = "Study";
+  const auto add = [&](const char* names, auto& field, const char* type, const std::string& text) {
+    return command.add_option(names, field, text)->type_name(type)->group(group);
+  };
+  add("-n,--workers", request.workers, "N,N,...",
+      "Worker counts to try (default: 1, 2, 4, ... up to the cores)");
+  add("-b,--batch", request.batch, "b,b,...",
+      "Batches per worker to try: weak scaling (default 128); 32..x4 climbs 32, 128, 512, ... "
+      "until memory runs out");
+  add("--global-batch", request.global_batch, "B,B,...",
+      "Batches of all workers together to try: strong scaling, b = B/N");
+  add("--strategy", request.strategy, "NAME,...",
+      fmt::format("Ways to reduce gradients to try: {} (default overlap)",
+                  fmt::join(record::names_of<record::Strategy>(), ", ")));
+  add("--repeat", request.repeat, "N", "Runs of each configuration")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  add("--order-seed", request.order_seed, "N", "Decides the order within a round of repeats")
+      ->capture_default_str();
+  add("--name", request.name, "NAME",
+      "Keep the runs under this name (default: made from the plan)");
+  add("--device", request.devices, "NAME,...",
+      "Devices to train on: cpu, cuda (default cpu); of a command, what {device} stands for");
+  add("--pattern", request.pattern, "REGEX",
+      "Read the output of a command by named groups, as lockstep import does");
+  command
+      .add_option_function<std::string>(
+          "--time-limit",
+          [&request](const std::string& text) {
+            request.time_limit_s = parse_duration(text, "--time-limit");
+          },
+          "End a run of a command after that time, for example 30min")
+      ->type_name("TIME")
+      ->group(group);
+  command
+      .add_flag("--wall-time", request.wall_time,
+                "Take the duration of a command as its total time; it need not print figures")
+      ->group(group);
+  command
+      .add_flag_callback(
+          "--no-watch", [&request] { request.watch = false; },
+          "Do not measure PyTorch processes of a command from inside")
+      ->group(group);
+  command.add_flag("--show-output", request.show_output, "Show what a command writes, on stderr")
+      ->group(group);
+  command.add_flag("--dry-run", request.dry_run, "Show the plan, run nothing")->group(group);
+  command.add_flag("--retry-failed", request.retry_failed, "Try runs that failed before once more")
+      ->group(group);
+}
+
+}  // namespace lockstep::cli

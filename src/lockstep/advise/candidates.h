@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lockstep/predict/job_prediction.h"
+#include "lockstep/predict/time_to_accuracy.h"
+
+namespace lockstep::advise {
+
+/// What the user asks for. Without deadline, budget and target the rule of choice.h decides alone.
+struct Terms {
+  /// Largest count to consider; 0: twice the largest measured one, at least 4.
+  double max_workers = 0;
+  std::optional<double> deadline_s{};
+  std::optional<double> budget{};                  ///< in the unit of the cost
+  std::map<std::string, double> price_per_hour{};  ///< of one device, by device name
+  std::optional<std::int64_t> epochs{};
+  std::optional<std::int64_t> examples{};
+  std::optional<predict::StepsModel> steps{};  ///< to the target; replaces epochs
+  /// From this global batch on no run reached the target: such configurations are not offered.
+  std::optional<double> failing_batch{};
+
+  bool limited() const { return deadline_s || budget; }
+};
+
+/// One way to run the job: a measured series at a worker count.
+struct Candidate {
+  std::size_t series = 0;  ///< index into the series of the job
+  double workers = 0;
+  predict::JobPrediction job;
+  predict::Estimate time_s;
+  predict::Estimate cost;     ///< in the currency of the prices; device-hours without prices
+  double meets_deadline = 1;  ///< probability
+  double meets_budget = 1;    ///< probability
+  bool pareto = false;        ///< none is both faster and cheaper
+  bool measured = false;      ///< the time is that of a measured run, not a prediction
+  bool fits = true;           ///< the hosts at hand have room for as many workers
+
+  /// The count was run with these settings, though the time may be predicted (of a target).
+  bool was_run() const { return job.scaling.measured; }
+  /// Deadline and budget are kept 9 times of 10.
+  bool feasible() const;
+};
+
+struct Candidates {
+  std::string time_means;      ///< "20 epochs", "to the target", "one epoch"; of all
+  std::string cost_means;      ///< "cost" or "device-hours"
+  std::vector<Candidate> all;  ///< fastest first
+};
+
+/// The measured counts of each series, and powers of two times its smallest one, up to the limit.
+/// Throws kData when no time of a whole job is known, kUsage when a price is missing for a device
+/// while others have one, or when all that was measured is larger than what may be used.
+Candidates make_candidates(const std::vector<predict::TableSeries>& series, const Terms& terms,
+                           std::optional<double> room);
+
+}  // namespace lockstep::advise

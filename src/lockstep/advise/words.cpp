@@ -1,0 +1,243 @@
+#include "lockstep/advise/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "lockstep/base/units.h"
+#include "lockstep/predict/odds.h"
+
+namespace lockstep::advise {
+namespace {
+
+std::string seconds_text(double seconds) {
+  return format_seconds(Seconds(seconds));
+}
+
+std::string workers_text(double workers) {
+  return fmt::format("{:g} worker{}", workers, workers == 1 ? "" : "s");
+}
+
+std::string origin(const Candidate& one) {
+  return one.measured ? "measured" : "predicted";
+}
+
+/// ", validation accuracy 0.9008"; "" where it is not known.
+std::string learned_text(const JobAdvice& job, std::size_t at) {
+  const std::string text = job.quality.text(at);
+  return text.empty() ? "" : ", " + text;
+}
+
+/// "4 would be 1.29x as fast for 1.55x the device-hours", for the next larger count of the series.
+std::string beyond(const JobAdvice& job) {
+  const Candidate& chosen = job.chosen();
+  const Candidate* larger = next_larger(job);
+  if (larger == nullptr) return "";
+  const double gain = chosen.time_s.value / larger->time_s.value;
+  std::string how = larger->measured == chosen.measured ? "" : ", " + origin(*larger);
+  if (gain < 1) {
+    return fmt::format("{:g} would be slower ({}{})", larger->workers,
+                       seconds_text(larger->time_s.value), how);
+  }
+  if (!larger->fits) how += fmt::format(", but the host has room for {:g}", *job.room);
+  return fmt::format("{:g} would be {:.2f}x as fast for {:.2f}x the {}{}", larger->workers, gain,
+                     larger->cost.value / chosen.cost.value, job.cost_means, how);
+}
+
+std::string limits_text(const Terms& terms) {
+  if (terms.deadline_s && terms.budget) return "deadline and budget";
+  return terms.deadline_s ? "the deadline" : "the budget";
+}
+
+/// Why the count of the chosen series is the one that pays.
+std::string paying_reason(const JobAdvice& job) {
+  const Candidate& chosen = job.chosen();
+  const PayingCount& paying = job.paying[chosen.series];
+  if (!chosen.was_run() || paying.workers != chosen.workers) {
+    return "the least time x cost of all that can be compared";
+  }
+  if (paying.only_one) return "the only count that was run with these settings";
+  const double least = 100 * analyze::kPayingShare;
+  if (!paying.next) {
+    return fmt::format(
+        "each step up to {} gave at least {:.0f} % of the gain that its devices could give",
+        workers_text(chosen.workers), least);
+  }
+  if (*paying.share < 0) {
+    return fmt::format("the step to {} made the run slower", workers_text(*paying.next));
+  }
+  return fmt::format(
+      "the step to {} gave {:.0f} % of the gain that its devices could give; it pays from {:.0f} %",
+      workers_text(*paying.next), 100 * *paying.share, least);
+}
+
+void add_reasons(JobAdvice& job, const Terms& terms) {
+  const Candidate& chosen = job.chosen();
+  auto& why = job.why;
+  if (!job.choice.feasible) {
+    why.push_back(
+        fmt::format("nothing that was considered keeps {} 9 times of 10; this comes "
+                    "nearest",
+                    limits_text(terms)));
+  } else if (terms.deadline_s) {
+    why.push_back(fmt::format("the cheapest{} that keeps the deadline of {} ({:.0f} % sure)",
+                              chosen.was_run() ? " of the counts that were run" : "",
+                              seconds_text(*terms.deadline_s), 100 * chosen.meets_deadline));
+  } else if (terms.budget) {
+    why.push_back(fmt::format("the fastest{} within the budget ({:.0f} % sure)",
+                              chosen.was_run() ? " of the counts that were run" : "",
+                              100 * chosen.meets_budget));
+  } else {
+    why.push_back(paying_reason(job));
+    if (job.series.size() > 1) {
+      why.push_back(fmt::format(
+          "of {} series, each at the count that pays, it has the least time x cost{}",
+          job.series.size(),
+          job.quality.metric.empty() ? "" : " among those that learned as well as the best"));
+    }
+  }
+  if (terms.limited() && job.choice.feasible && !chosen.was_run()) {
+    why.push_back("no count that was run keeps " + limits_text(terms));
+  }
+  if (!chosen.fits) {
+    why.push_back(
+        fmt::format("the host of these runs has room for {:g} workers: this needs a "
+                    "larger one",
+                    *job.room));
+  }
+}
+
+bool learns_less(const JobAdvice& job, std::size_t at) {
+  return sign_of_less(job.quality, job.candidates, at, job.choice.at).has_value();
+}
+
+/// Choices to consider beside the one of the headline.
+struct Others {
+  std::optional<std::size_t> faster;     ///< the cheapest of those
+  std::optional<std::size_t> cheaper;    ///< the fastest of those
+  std::optional<std::size_t> learned;    ///< the best, where that is better than the choice
+  std::optional<std::size_t> predicted;  ///< the least time x cost, where that was not run
+};
+
+Others others_of(const JobAdvice& job) {
+  const auto& all = job.candidates;
+  const Candidate& chosen = job.chosen();
+  Others found;
+  std::optional<std::size_t> least;
+  const auto product = [&](std::size_t i) { return all[i].time_s.value * all[i].cost.value; };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (learns_less(job, i)) continue;
+    if (!least || product(i) < product(*least)) least = i;
+    const double time = all[i].time_s.value / chosen.time_s.value;
+    const double cost = all[i].cost.value / chosen.cost.value;
+    auto& [faster, cheaper, learned, predicted] = found;
+    if (time < 0.95 && (!faster || all[i].cost.value < all[*faster].cost.value)) faster = i;
+    if (cost < 0.95 && (!cheaper || all[i].time_s.value < all[*cheaper].time_s.value)) cheaper = i;
+  }
+  if (least && !all[*least].was_run() && *least != job.choice.at) found.predicted = least;
+  const std::optional<std::size_t> best = job.quality.best();
+  if (best && job.quality.less(job.choice.at, *best)) found.learned = best;
+  return found;
+}
+
+void add_alternatives(JobAdvice& job) {
+  auto& texts = job.alternatives;
+  if (job.choice.passed_over) {
+    texts.push_back("Less time x cost, but it learned less in as many epochs: " +
+                    described(job, *job.choice.passed_over));
+  }
+  const auto [faster, cheaper, learned, predicted] = others_of(job);
+  if (faster && faster == cheaper) {
+    texts.push_back("Perhaps faster and cheaper: " + described(job, *faster));
+  } else {
+    const char* better = learned && learned == cheaper ? " or learn better" : "";
+    if (faster) texts.push_back("If it has to be faster: " + described(job, *faster));
+    if (cheaper) {
+      texts.push_back(
+          fmt::format("If it has to be cheaper{}: {}", better, described(job, *cheaper)));
+    }
+  }
+  if (learned && learned != cheaper && learned != faster) {
+    texts.push_back("If it has to learn better: " + described(job, *learned));
+  }
+  if (predicted) {
+    const Candidate& one = job.candidates[*predicted];
+    texts.push_back(fmt::format(
+        "What the prediction favours: {} ({} to {}); measure it before "
+        "relying on it",
+        described(job, *predicted), seconds_text(one.time_s.low), seconds_text(one.time_s.high)));
+  }
+  if (job.next) {
+    texts.push_back(fmt::format("The run to make next: {}{}; {:.0f} % likely to change the choice",
+                                workers_text(job.next->workers),
+                                job.labels.size() > 1 ? ", " + job.labels[job.next->series] : "",
+                                100 * job.next->changes_choice));
+  }
+  for (std::string& text : texts) text += ".";
+}
+
+/// Equal epochs are equal work, not equal accuracy.
+void add_caveats(JobAdvice& job, const Terms& terms) {
+  if (terms.steps) return;
+  std::set<double> batches;
+  for (const Candidate& one : job.candidates) {
+    batches.insert(predict::global_batch(job.series[one.series], one.workers).value_or(0));
+  }
+  if (batches.size() < 2) return;
+  job.caveats.push_back(
+      "the choices differ in their global batch, and larger ones may need more epochs to the same "
+      "accuracy: give --target to count them");
+}
+
+}  // namespace
+
+std::string described(const JobAdvice& job, std::size_t at) {
+  const Candidate& one = job.candidates[at];
+  std::string text =
+      fmt::format("{}{}: {}, {:.3g} {}, {}", workers_text(one.workers),
+                  job.labels.size() > 1 ? ", " + job.labels[one.series] : "",
+                  seconds_text(one.time_s.value), one.cost.value, job.cost_means, origin(one));
+  if (!one.fits) text += fmt::format(", on a host with room for {:g}", one.workers);
+  return text + learned_text(job, at);
+}
+
+const Candidate* next_larger(const JobAdvice& job) {
+  const Candidate& chosen = job.chosen();
+  const Candidate* found = nullptr;
+  for (const Candidate& one : job.candidates) {
+    if (one.series != chosen.series || one.workers <= chosen.workers) continue;
+    if (found == nullptr || one.workers < found->workers) found = &one;
+  }
+  return found;
+}
+
+void explain(JobAdvice& job, const Terms& terms) {
+  add_reasons(job, terms);
+  add_alternatives(job);
+  add_what_would_change(job, terms);
+  add_caveats(job, terms);
+  if (const Candidate* larger = next_larger(job); larger != nullptr) {
+    job.more_is_slower = predict::probability_above(larger->time_s, job.chosen().time_s);
+    job.more_workers = larger->workers;
+  }
+}
+
+std::string JobAdvice::sentence() const {
+  const Candidate& one = chosen();
+  std::string text =
+      fmt::format("Use {}{}: {} {}{} ({}), {:.3g} {}", workers_text(one.workers),
+                  labels.size() > 1 ? ", " + labels[one.series] : "",
+                  seconds_text(one.time_s.value), time_means == "to the target" ? "" : "for ",
+                  time_means, origin(one), one.cost.value, cost_means);
+  text += learned_text(*this, choice.at);
+  const std::string more = beyond(*this);
+  return text + (more.empty() ? "" : "; " + more) + ".";
+}
+
+std::string JobAdvice::sentence_of(std::size_t jobs) const {
+  return jobs > 1 ? fmt::format("{}: {}", job, sentence()) : sentence();
+}
+
+}  // namespace lockstep::advise

@@ -1,0 +1,132 @@
+#include "lockstep/analyze/series.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "lockstep/record/measurement_columns.h"
+
+namespace lockstep::analyze {
+namespace {
+
+/// Points that lie on a series of two counts or more when this batch is held fixed.
+std::size_t points_in_series(const std::vector<const Configuration*>& members, Scaling scaling) {
+  std::map<double, std::set<std::int64_t>> counts;
+  for (const Configuration* c : members) {
+    const auto batch = fixed_batch(*c, scaling);
+    if (batch && c->workers) counts[*batch].insert(*c->workers);
+  }
+  std::size_t points = 0;
+  for (const auto& [batch, workers] : counts) points += workers.size() > 1 ? workers.size() : 0;
+  return points;
+}
+
+std::optional<Scaling> scaling_among(const std::vector<const Configuration*>& members) {
+  bool per_worker = false;
+  bool global = false;
+  for (const Configuration* c : members) {
+    if (c->scaling && *c->scaling != Scaling::kMixed) return c->scaling;
+    per_worker |= c->gave_batch_per_worker;
+    global |= c->gave_global_batch;
+  }
+  if (!per_worker && !global) return std::nullopt;
+  if (per_worker != global) return global ? Scaling::kStrong : Scaling::kWeak;
+  return points_in_series(members, Scaling::kStrong) > points_in_series(members, Scaling::kWeak)
+             ? Scaling::kStrong
+             : Scaling::kWeak;
+}
+
+using LabelParts = std::array<std::string, 3>;
+
+std::string joined(const LabelParts& parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
+  }
+  return text;
+}
+
+}  // namespace
+
+bool SeriesKey::operator<(const SeriesKey& other) const {
+  return std::tie(model, dataset, device, settings, scaling, batch) <
+         std::tie(other.model, other.dataset, other.device, other.settings, other.scaling,
+                  other.batch);
+}
+
+std::string SeriesKey::setting() const {
+  std::string text;
+  for (const auto& [name, value] : settings) {
+    text += (text.empty() ? "" : ", ") + name + "=" + value;
+  }
+  return text;
+}
+
+std::string SeriesKey::batch_text() const {
+  if (!batch) return "";
+  const bool weak = scaling.value_or(Scaling::kWeak) == Scaling::kWeak;
+  return fmt::format("{} = {}", weak ? "b" : "B", record::batch_text(*batch));
+}
+
+std::optional<double> fixed_batch(const Configuration& c, Scaling scaling) {
+  if (scaling == Scaling::kWeak) return c.batch_per_worker;
+  return c.global_batch ? std::optional(static_cast<double>(*c.global_batch)) : std::nullopt;
+}
+
+SeriesKey series_key(const Configuration& c, std::optional<Scaling> scaling) {
+  return {c.model,    c.dataset, c.device,
+          c.settings, scaling,   scaling ? fixed_batch(c, *scaling) : std::nullopt};
+}
+
+ScalingRule::ScalingRule(std::span<const Configuration> configurations,
+                         std::optional<Scaling> stated) {
+  std::map<Group, std::vector<const Configuration*>> groups;
+  for (const Configuration& c : configurations) groups[group_of(c)].push_back(&c);
+  for (const auto& [group, members] : groups) {
+    scaling_[group] = stated ? stated : scaling_among(members);
+  }
+}
+
+ScalingRule::Group ScalingRule::group_of(const Configuration& c) {
+  return {c.model, c.dataset, c.device, c.variant};
+}
+
+std::optional<Scaling> ScalingRule::of(const Configuration& c) const {
+  const auto found = scaling_.find(group_of(c));
+  return found == scaling_.end() ? std::nullopt : found->second;
+}
+
+std::vector<std::string> short_labels(std::span<const SeriesKey> keys) {
+  std::vector<LabelParts> parts;
+  for (const SeriesKey& key : keys) {
+    parts.push_back({key.device, key.setting(), key.batch_text()});
+  }
+  std::array<bool, 3> differs{};
+  for (const LabelParts& one : parts) {
+    for (std::size_t p = 0; p < differs.size(); ++p) {
+      if (one[p] != parts.front()[p]) differs[p] = true;
+    }
+  }
+  const bool all_alike = std::none_of(differs.begin(), differs.end(), [](bool d) { return d; });
+  std::map<std::string, int> seen;
+  std::vector<std::string> labels;
+  for (LabelParts one : parts) {
+    for (std::size_t p = 0; p < differs.size() && !all_alike; ++p) {
+      if (!differs[p]) one[p].clear();
+    }
+    std::string label = joined(one);
+    if (label.empty()) label = "all";
+    const int number = ++seen[label];
+    labels.push_back(number == 1 ? label : fmt::format("{} ({})", label, number));
+  }
+  return labels;
+}
+
+std::string job_name(const std::string& model, const std::string& dataset) {
+  const std::string name = model.empty() ? "unnamed model" : model;
+  return dataset.empty() ? name : name + " on " + dataset;
+}
+
+}  // namespace lockstep::analyze

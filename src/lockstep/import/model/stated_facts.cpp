@@ -1,0 +1,306 @@
+#include "lockstep/import/model/stated_facts.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+#include "lockstep/import/scan/contains_any.h"
+#include "lockstep/import/scan/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+constexpr std::size_t kLongestFact = 4096;
+constexpr std::size_t kLongestName = 60;
+
+/// The whole number at the front of `text`, after blanks and any of ":='\".(is of to": none where
+/// decimals, a ratio or a unit of something else follows.
+std::optional<std::int64_t> count_at(std::string_view text) {
+  for (bool again = true; again;) {
+    again = false;
+    for (const std::string_view word : {" ", "\t", ":", "=", "'", "\"", ".", "is ", "of ", "to "}) {
+      if (!text.starts_with(word)) continue;
+      text.remove_prefix(word.size());
+      again = true;
+    }
+  }
+  if (text.empty() || !is_digit(text[0])) return std::nullopt;
+  const auto number = take_number(text);
+  if (!number || *number < 1 || *number > 1e7) return std::nullopt;
+  const auto whole = static_cast<std::int64_t>(*number);
+  if (static_cast<double>(whole) != *number) return std::nullopt;
+  if (!text.empty() && (text[0] == '/' || text[0] == '%')) return std::nullopt;
+  return whole;
+}
+
+bool word_begins(std::string_view text, std::size_t at) {
+  return at == 0 || (!is_letter(text[at - 1]) && !is_digit(text[at - 1]));
+}
+
+/// The count after one of the marks, each at the beginning of a word.
+template <std::size_t N>
+std::optional<std::int64_t> count_after(std::string_view text,
+                                        const std::array<std::string_view, N>& marks) {
+  for (const std::string_view mark : marks) {
+    for (std::size_t at = text.find(mark); at != std::string_view::npos;
+         at = text.find(mark, at + 1)) {
+      if (!word_begins(text, at) || (at > 0 && text[at - 1] == '_')) continue;
+      if (const auto count = count_at(text.substr(at + mark.size()))) return count;
+    }
+  }
+  return std::nullopt;
+}
+
+/// "Running with 4 GPUs", "Training on 8 GPUs", "set to 256 on 8 GPUs", "Starting Single-GPU
+/// Training"; not "4 GPUs available", "for 2 GPUs and batch size 32", "1 GPU (+ 8 CPUs)".
+std::optional<std::int64_t> devices_in_use(std::string_view text) {
+  const bool acts =
+      contains_any<"running", "training", "using", "launching", "starting", "set to">(text);
+  if (!acts || contains_any<"available", "visible", "found", "detected", "recommend">(text))
+    return std::nullopt;
+  for (const std::string_view unit : {" gpu", "-gpu", " devices", " processes", " ranks"}) {
+    for (std::size_t at = text.find(unit); at != std::string_view::npos;
+         at = text.find(unit, at + 1)) {
+      if (unit.ends_with("gpu") && text.substr(0, at).ends_with("single")) return 1;
+      std::size_t begin = at;
+      while (begin > 0 && is_digit(text[begin - 1])) --begin;
+      if (begin == at || begin == 0 || text[begin - 1] != ' ') continue;
+      const std::string_view before = trim(text.substr(0, begin));
+      const bool joined = before.ends_with("with") || before.ends_with("on") ||
+                          before.ends_with("using") || before.ends_with("across");
+      if (!joined) continue;
+      if (const auto count = parse_integer(text.substr(begin, at - begin)); count && *count > 0)
+        return count;
+    }
+  }
+  return std::nullopt;
+}
+
+void worker_facts(std::string_view text, std::vector<StatedFact>& facts) {
+  constexpr std::array<std::string_view, 3> kWorld{"world size", "world_size", "worldsize"};
+  constexpr std::array<std::string_view, 9> kDevices{
+      "number of gpus",      "num_gpus",      "num gpus",      "n_gpus",    "ngpus",
+      "number of processes", "num processes", "num_processes", "hvd.size()"};
+  constexpr std::array<std::string_view, 4> kNodes{"nodes", "num_nodes", "nnodes", "num nodes"};
+  constexpr std::array<std::string_view, 5> kEach{"gpus/node", "gpus per node", "gpus_per_node",
+                                                  "nproc_per_node", "nproc-per-node"};
+  constexpr std::array<std::string_view, 1> kTasks{"slurm_ntasks"};
+  if (const auto count = count_after(text, kWorld))
+    facts.push_back({FactKey::kWorldSize, *count, {}});
+  auto devices = count_after(text, kDevices);
+  if (!devices) devices = devices_in_use(text);
+  if (devices) facts.push_back({FactKey::kDevices, *devices, {}});
+  if (const auto count = count_after(text, kNodes)) facts.push_back({FactKey::kNodes, *count, {}});
+  if (const auto count = count_after(text, kEach))
+    facts.push_back({FactKey::kDevicesPerNode, *count, {}});
+  if (const auto count = count_after(text, kTasks)) facts.push_back({FactKey::kTasks, *count, {}});
+}
+
+/// Every "batch size" and "batch per GPU" of the line with the words around it.
+void batch_facts(std::string_view text, std::vector<StatedFact>& facts) {
+  for (std::size_t at = text.find("batch"); at != std::string_view::npos;
+       at = text.find("batch", at + 1)) {
+    if (!word_begins(text, at) && text[at - 1] != '_') continue;
+    std::string_view rest = text.substr(at + 5);
+    bool sized = false;
+    for (const std::string_view size : {" size", "_size", "-size", "size"}) {
+      if (sized || !rest.starts_with(size)) continue;
+      rest.remove_prefix(size.size());
+      sized = true;
+    }
+    bool each = false;
+    for (const std::string_view per :
+         {" per gpu", " per device", " per worker", " per rank", " per process", " (per gpu)",
+          " (per device)", " (per worker)", "_per_gpu", "_per_rank", "_per_device", "/gpu"}) {
+      if (!rest.starts_with(per)) continue;
+      rest.remove_prefix(per.size());
+      each = true;
+    }
+    const std::size_t before_begin = at > 24 ? at - 24 : 0;
+    const std::string_view before = text.substr(before_begin, at - before_begin);
+    const bool whole = contains_any<"effective", "global", "total">(before);
+    if (!sized && !each && !whole) continue;
+    if (contains_any<"val", "test", "eval", "micro", "mini", "max", "seconds">(before)) continue;
+    if (rest.starts_with(" is set")) rest.remove_prefix(7);
+    const auto count = count_at(rest);
+    if (!count) continue;
+    each = each || before.ends_with("local ") || before.ends_with("local_") ||
+           before.ends_with("per-gpu ") || before.ends_with("per-device ");
+    const FactKey key = whole  ? FactKey::kGlobalBatch
+                        : each ? FactKey::kBatchPerWorker
+                               : FactKey::kBatch;
+    facts.push_back({key, *count, {}});
+  }
+}
+
+/// The value of "name: value", "name=value", "'name': 'value'".
+std::string_view named_value(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find(name); at != std::string_view::npos;
+       at = text.find(name, at + 1)) {
+    if (!word_begins(text, at) || (at > 0 && text[at - 1] == '_')) continue;
+    std::string_view rest = text.substr(at + name.size());
+    const std::size_t first = rest.find_first_not_of(" '\"");
+    if (first == std::string_view::npos || (rest[first] != ':' && rest[first] != '=')) continue;
+    rest.remove_prefix(first + 1);
+    const std::size_t begin = rest.find_first_not_of(" '\"");
+    if (begin == std::string_view::npos) continue;
+    rest.remove_prefix(begin);
+    rest = rest.substr(0, rest.find_first_of(" '\",;|)\t"));
+    const bool word = !rest.empty() && is_letter(rest[0]) && rest.size() <= kLongestName &&
+                      rest.find_first_of("(<{[/\\") == std::string_view::npos;
+    if (word && rest != "None" && rest != "none") return rest;
+  }
+  return {};
+}
+
+/// "Quadro RTX 8000", cut where the line goes on.
+std::string device_name(std::string_view text) {
+  text = trim(text);
+  std::size_t end = text.find_first_of(",|;()[]\t");
+  end = std::min(end, text.find("  "));
+  text = trim(text.substr(0, end));
+  while (text.ends_with('.')) text.remove_suffix(1);
+  return text.size() > 2 && text.size() <= kLongestName ? printable(text) : "";
+}
+
+bool names_a_device(std::string_view lowered) {
+  return contains_any<"nvidia", "tesla", "quadro", "geforce", "titan", "rtx", "a100", "h100",
+                      "v100", "instinct", "data center gpu">(lowered);
+}
+
+void device_facts(std::string_view line, std::string_view text, std::vector<StatedFact>& facts) {
+  for (const std::string_view mark :
+       {"training on ", "using device", "product name", "device name", "gpu name", "device:"}) {
+    const std::size_t at = text.find(mark);
+    if (at == std::string_view::npos || !word_begins(text, at)) continue;
+    std::string_view rest = line.substr(at + mark.size());
+    const std::size_t first = rest.find_first_not_of(" :=\t");
+    if (first == std::string_view::npos) continue;
+    const std::string name = device_name(rest.substr(first));
+    const std::string lowered = lower(name);
+    if (lowered == "cpu" || names_a_device(lowered)) {
+      facts.push_back({FactKey::kDevice, 0, name});
+      return;
+    }
+  }
+  // A row of nvidia-smi: "|   0  Tesla K40m          On   |".
+  if (line.starts_with("|  ") && line.size() > 40 && names_a_device(text.substr(0, 40))) {
+    std::string_view rest = trim(line.substr(1));
+    if (!rest.empty() && is_digit(rest[0])) {
+      rest.remove_prefix(rest.find_first_not_of("0123456789"));
+      const std::string name = device_name(rest);
+      if (!name.empty()) facts.push_back({FactKey::kDevice, 0, name});
+      return;
+    }
+  }
+  if (text.ends_with(" on cpu") || contains(text, " on a cpu") || contains(text, " on cpu "))
+    facts.push_back({FactKey::kDevice, 0, "cpu"});
+}
+
+void name_facts_of(std::string_view line, std::string_view text, std::vector<StatedFact>& facts) {
+  for (const std::string_view name : {"arch", "model", "model_name"}) {
+    const std::string_view value = named_value(line, name);
+    if (value.empty()) continue;
+    facts.push_back({FactKey::kModel, 0, printable(value)});
+    break;
+  }
+  const std::string_view data = named_value(line, "dataset");
+  if (!data.empty()) facts.push_back({FactKey::kDataset, 0, printable(data)});
+  for (const std::string_view name : {"dtype", "precision"}) {
+    const std::string_view value = named_value(line, name);
+    if (!value.empty()) facts.push_back({FactKey::kPrecision, 0, printable(value)});
+  }
+  const std::size_t optimizer = text.find(" optimizer");
+  const std::size_t use = text.find("using ");
+  if (optimizer != std::string_view::npos && use != std::string_view::npos && use < optimizer &&
+      optimizer - use < 30) {
+    facts.push_back(
+        {FactKey::kOptimizer, 0, std::string(trim(text.substr(use + 6, optimizer - use - 6)))});
+  }
+  const std::size_t loading = text.find("loading time for ");
+  if (loading != std::string_view::npos && contains(text, " workers")) {
+    std::string_view rest = text.substr(loading + 17);
+    const auto count = take_number(rest);
+    if (count && *count >= 0 && *count < 1e4 && trim(rest).starts_with("workers"))
+      facts.push_back({FactKey::kLoaderWorkers, static_cast<std::int64_t>(*count), {}});
+  }
+  constexpr std::array<std::string_view, 3> kEpochs{"num epochs", "num_epochs", "max_epochs"};
+  if (const auto count = count_after(text, kEpochs))
+    facts.push_back({FactKey::kEpochs, *count, {}});
+}
+
+void heading_facts(std::string_view line, std::string_view text, std::vector<StatedFact>& facts) {
+  const std::string_view start = trim(text);
+  if (contains(text, "initialized logger") || contains(text, "namespace(")) {
+    facts.push_back({FactKey::kStart, 0, {}});
+    return;
+  }
+  std::string_view words = trim(line);
+  while (words.starts_with('#')) words.remove_prefix(1);
+  words = trim(words);
+  const bool marked = start.starts_with("### ") || start.starts_with("#### ");
+  if (start.starts_with("started training") || start.starts_with("starting training"))
+    facts.push_back({FactKey::kStart, 0, {}});
+  const bool runs = start.starts_with("running ") || marked;
+  if (runs && words.size() <= 120) facts.push_back({FactKey::kHeading, 0, printable(words, 120)});
+}
+
+}  // namespace
+
+void find_facts(std::string_view line, std::vector<StatedFact>& facts) {
+  if (line.size() > kLongestFact) return;
+  if (!contains_any<"atch", "GPU", "gpu", "ORLD", "orld", "odes", "NTASKS", "rocess", "ptimizer",
+                    "rain", "Product", "unning", "amespace", "nitialized", "arch", "odel", "ataset",
+                    "type", "epochs", "orkers", "###", "|   0", "CPU", "cpu", "evice">(line))
+    return;
+  const std::string text = lower(line);
+  if (trim(text).starts_with("finished")) return;  // it repeats what was stated before
+  heading_facts(line, text, facts);
+  worker_facts(text, facts);
+  batch_facts(text, facts);
+  device_facts(line, text, facts);
+  name_facts_of(line, text, facts);
+}
+
+std::string fact_words(const StatedFact& fact) {
+  switch (fact.key) {
+    case FactKey::kHeading:
+      return "heading";
+    case FactKey::kStart:
+      return "start of the program";
+    case FactKey::kWorldSize:
+      return fmt::format("world size {}", fact.number);
+    case FactKey::kDevices:
+      return fmt::format("{} devices", fact.number);
+    case FactKey::kNodes:
+      return fmt::format("{} nodes", fact.number);
+    case FactKey::kDevicesPerNode:
+      return fmt::format("{} devices per node", fact.number);
+    case FactKey::kTasks:
+      return fmt::format("{} tasks", fact.number);
+    case FactKey::kBatch:
+      return fmt::format("batch {}", fact.number);
+    case FactKey::kBatchPerWorker:
+      return fmt::format("batch per worker {}", fact.number);
+    case FactKey::kGlobalBatch:
+      return fmt::format("global batch {}", fact.number);
+    case FactKey::kDevice:
+      return "device " + fact.text;
+    case FactKey::kModel:
+      return "network " + fact.text;
+    case FactKey::kDataset:
+      return "dataset " + fact.text;
+    case FactKey::kPrecision:
+      return "precision " + fact.text;
+    case FactKey::kOptimizer:
+      return "optimizer " + fact.text;
+    case FactKey::kEpochs:
+      return fmt::format("{} epochs planned", fact.number);
+    case FactKey::kLoaderWorkers:
+      return fmt::format("{} loader workers", fact.number);
+  }
+  return {};
+}
+
+}  // namespace lockstep::import

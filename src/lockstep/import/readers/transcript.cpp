@@ -1,0 +1,290 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "lockstep/base/statistics.h"
+#include "lockstep/import/model/log_reader.h"
+#include "lockstep/import/model/name_facts.h"
+#include "lockstep/import/readers/readers.h"
+#include "lockstep/import/readers/transcript/segments.h"
+#include "lockstep/import/scan/contains_any.h"
+#include "lockstep/import/scan/decimal_comma.h"
+#include "lockstep/import/scan/figure_scan.h"
+#include "lockstep/import/scan/rank_prefix.h"
+
+namespace lockstep::import {
+namespace {
+
+constexpr std::size_t kStyleBytes = 256 * 1024;
+constexpr std::size_t kMostRanks = 65536;
+constexpr std::size_t kLongestLooked = 4096;
+
+const StatedFact* fact_of(const Block& block, FactKey key) {
+  for (const StatedFact& fact : block.facts) {
+    if (fact.key == key) return &fact;
+  }
+  return nullptr;
+}
+
+std::int64_t number_of(const Block& block, FactKey key) {
+  const StatedFact* fact = fact_of(block, key);
+  return fact == nullptr ? 0 : fact->number;
+}
+
+/// The worker count as stated, or 0. Tasks of Slurm are workers only where nothing else is stated:
+/// torchrun has one task per node.
+std::int64_t stated_workers(const Block& block) {
+  if (const auto world = number_of(block, FactKey::kWorldSize); world > 0) return world;
+  const std::int64_t nodes = std::max<std::int64_t>(number_of(block, FactKey::kNodes), 1);
+  if (const auto each = number_of(block, FactKey::kDevicesPerNode); each > 0) return nodes * each;
+  return number_of(block, FactKey::kDevices);
+}
+
+void offer_facts(const Block& block, ImportedRun& run) {
+  const std::int64_t each = number_of(block, FactKey::kBatchPerWorker);
+  const std::int64_t whole = number_of(block, FactKey::kGlobalBatch);
+  if (const auto workers = stated_workers(block); workers > 0) {
+    run.workers.offer(workers);
+  } else if (each > 0 && whole >= each && whole % each == 0) {
+    run.workers.offer(whole / each, Provenance::kDerived);
+  } else if (const auto tasks = number_of(block, FactKey::kTasks); tasks > 0) {
+    run.workers.offer(tasks, Provenance::kDerived);
+  }
+  if (const auto nodes = number_of(block, FactKey::kNodes); nodes > 0) run.nodes.offer(nodes);
+  if (each > 0) run.batch_per_worker.offer(each);
+  if (whole > 0) run.global_batch.offer(whole);
+  if (const auto batch = number_of(block, FactKey::kBatch); batch > 0) run.batch_said = batch;
+  if (const auto epochs = number_of(block, FactKey::kEpochs); epochs > 0)
+    run.epochs_planned.offer(epochs);
+  const auto offer = [&](FactKey key, Fact<std::string>& fact) {
+    if (const StatedFact* stated = fact_of(block, key)) fact.offer(stated->text);
+  };
+  offer(FactKey::kDevice, run.device);
+  offer(FactKey::kModel, run.model);
+  offer(FactKey::kDataset, run.dataset);
+  const auto note = [&](FactKey key, const char* name) {
+    if (const StatedFact* stated = fact_of(block, key)) run.notes[name] = stated->text;
+  };
+  note(FactKey::kPrecision, "precision");
+  note(FactKey::kOptimizer, "optimizer");
+  note(FactKey::kHeading, "heading");
+  if (const StatedFact* loaders = fact_of(block, FactKey::kLoaderWorkers))
+    run.notes["loader"] = fmt::format("{} loader workers", loaders->number);
+}
+
+/// Blocks under one heading that are as many as its workers: each rank printed its own.
+bool are_ranks(const std::vector<const Block*>& blocks) {
+  const auto workers = static_cast<std::size_t>(stated_workers(*blocks.front()));
+  if (workers < 2 || blocks.size() != workers) return false;
+  return std::all_of(blocks.begin(), blocks.end(), [&](const Block* block) {
+    return number_of(*block, FactKey::kBatch) == number_of(*blocks.front(), FactKey::kBatch) &&
+           block->first_epoch() == blocks.front()->first_epoch() &&
+           block->last_epoch() == blocks.front()->last_epoch();
+  });
+}
+
+std::vector<ImportedRun> runs_of(const std::vector<Block>& blocks, bool training_is_part) {
+  std::vector<ImportedRun> runs;
+  for (std::size_t i = 0; i < blocks.size();) {
+    std::vector<const Block*> group;
+    std::size_t end = i;
+    while (end < blocks.size() && blocks[end].group == blocks[i].group)
+      group.push_back(&blocks[end++]);
+    const bool ranks = are_ranks(group);
+    const std::size_t shown = ranks ? 1 : group.size();
+    for (std::size_t k = 0; k < shown; ++k) {
+      ImportedRun run = group[k]->finish(training_is_part);
+      if (!run.has_figures() && run.warnings.empty()) continue;  // it started and printed nothing
+      offer_facts(*group[k], run);
+      if (ranks)
+        run.notes["ranks"] =
+            fmt::format("{} blocks, one per rank; the first is shown", group.size());
+      const bool unclear = !ranks && group.size() > 1 && stated_workers(*group[k]) > 1;
+      if (unclear) {
+        run.warnings.push_back(
+            fmt::format("{} blocks of epochs are under one heading of {} workers: taken as runs "
+                        "of their own, "
+                        "not as ranks",
+                        group.size(), stated_workers(*group[k])));
+      }
+      runs.push_back(std::move(run));
+    }
+    i = end;
+  }
+  return runs;
+}
+
+std::uint64_t figures_in(const std::vector<ImportedRun>& runs) {
+  std::uint64_t total = 0;
+  for (const ImportedRun& run : runs) {
+    total += run.epochs.size() * 4 + run.step_time.count() + run.throughput.count() +
+             run.train_loss.count() + (run.total_s || run.epoch_s ? 1 : 0);
+  }
+  return total;
+}
+
+std::string configuration_of(const ImportedRun& run) {
+  const auto number = [](const Fact<std::int64_t>& fact) { return fact.value.value_or(0); };
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}", number(run.workers), number(run.batch_per_worker),
+                     number(run.global_batch), run.batch_said.value_or(0),
+                     run.device.value.value_or(""), run.model.value.value_or(""),
+                     run.dataset.value.value_or(""));
+}
+
+std::string variant_of(const ImportedRun& run) {
+  std::string variant;
+  for (const char* name : {"heading", "optimizer", "precision", "loader"}) {
+    const auto found = run.notes.find(name);
+    if (found != run.notes.end()) variant += (variant.empty() ? "" : ", ") + found->second;
+  }
+  return variant;
+}
+
+double epoch_time_of(const ImportedRun& run) {
+  std::vector<double> times;
+  for (const record::EpochResult& epoch : run.epochs) {
+    if (epoch.train_s > 0) times.push_back(epoch.train_s);
+  }
+  return times.empty() ? 0 : median(times);
+}
+
+/// Runs with the same facts under other headings are other experiments and get other names. The
+/// same facts and headings with times far apart are named.
+void tell_apart(std::vector<ImportedRun>& runs, const std::string& file) {
+  if (runs.size() < 2) return;
+  std::map<std::string, std::vector<ImportedRun*>> alike;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].label = i == 0 ? "" : fmt::format("#{}", i + 1);
+    alike[configuration_of(runs[i])].push_back(&runs[i]);
+  }
+  for (auto& [configuration, same] : alike) {
+    if (same.size() < 2) continue;
+    const bool varied = std::any_of(same.begin(), same.end(), [&](const ImportedRun* run) {
+      return variant_of(*run) != variant_of(*same.front());
+    });
+    for (ImportedRun* run : same) {
+      const std::string variant = variant_of(*run);
+      if (varied && !variant.empty()) {
+        const std::string name = run->model ? *run->model : name_of_series(file);
+        run->model = {printable(fmt::format("{} ({})", name, variant), 100), Provenance::kDerived};
+      }
+      const double time = epoch_time_of(*run);
+      const double first = epoch_time_of(*same.front());
+      if (!varied && time > 0 && first > 0 && std::max(time, first) > 1.5 * std::min(time, first)) {
+        run->warnings.push_back(
+            fmt::format("its facts are those of the first run of the file, but an epoch takes "
+                        "{:.4g} s instead of "
+                        "{:.4g} s: what differs is not stated; --set names it",
+                        time, first));
+      }
+    }
+  }
+}
+
+class TranscriptReader final : public Reader {
+ public:
+  std::string_view name() const override { return "transcript"; }
+  std::string_view description() const override {
+    return "anything a script prints about its epochs or steps ([Epoch 3] loss=0.4 val_acc=91.2% "
+           "1520 "
+           "img/s)";
+  }
+  Match recognise(const Sample& sample) const override;
+  void read(Input& input, ImportSink& sink) const override;
+};
+
+Match TranscriptReader::recognise(const Sample& sample) const {
+  std::string_view text = sample.text;
+  int marks = 0;
+  int figures = 0;
+  int steps = 0;
+  for (int lines = 0; !text.empty() && lines < 20000; ++lines) {
+    const std::size_t stop = text.find('\n');
+    const std::string_view line = text.substr(0, stop);
+    text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
+    if (line.size() > kLongestLooked) continue;
+    if ((line.starts_with("Step ") || line.starts_with("step ")) && contains_any<"oss", "/s">(line))
+      ++steps;
+    if (!contains_any<"poch", "rain | ">(line)) continue;
+    if (line.find('<') != std::string_view::npos && find_tqdm_bar(line)) ++figures;
+    const auto mark = find_epoch_mark(line);
+    if (!mark) continue;
+    ++marks;
+    for_each_figure(line.substr(mark->end), [&](const Figure&) { ++figures; });
+  }
+  if ((marks > 0 && figures > 0) || steps > 2) return Match::kLikely;
+  if (marks > 0) return Match::kPossible;
+  const bool failed = contains_any<"out of memory", "OutOfMemoryError", "OOM when allocating",
+                                   "t allocate memory", "std::bad_alloc">(sample.text);
+  return failed ? Match::kPossible : Match::kNo;
+}
+
+void TranscriptReader::read(Input& input, ImportSink& sink) const {
+  const PrefixStyle style = prefix_style(input.peek(kStyleBytes));
+  const bool commas = writes_decimal_commas(input.peek(kStyleBytes));
+  std::string pointed;
+  LineSource lines(input);
+  std::map<int, Segments> streams;
+  int ranks_seen = 0;
+  int last_rank = -1;
+  std::uint64_t last_number = 0;
+  Line line;
+  while (lines.next(line)) {
+    RankedText ranked = split_rank(line.text, style);
+    if (ranked.rank < 0 && line.number == last_number) ranked.rank = last_rank;
+    last_number = line.number;
+    last_rank = ranked.rank;
+    line.text = commas ? with_decimal_points(ranked.text, pointed) : ranked.text;
+    auto found = streams.find(ranked.rank);
+    if (found == streams.end()) {
+      if (streams.size() >= kMostRanks) continue;
+      found = streams.emplace(ranked.rank, Segments(&sink)).first;
+      ranks_seen = std::max(ranks_seen, ranked.rank + 1);
+    }
+    found->second.line(line);
+  }
+  warn_of_damage(lines, input, sink);
+  if (commas)
+    sink.warn(fmt::format("{} writes decimals with commas: 0,91 was read as 0.91", input.name()));
+  std::vector<ImportedRun> best;
+  std::uint64_t most = 0;
+  bool failed = false;
+  std::string failure;
+  for (auto& [rank, stream] : streams) {
+    const std::vector<Block> blocks = stream.finish();
+    std::vector<ImportedRun> runs = runs_of(blocks, stream.training_is_part());
+    for (const ImportedRun& run : runs) {
+      if (run.out_of_memory && failure.empty()) failure = run.failure;
+      failed = failed || run.out_of_memory;
+    }
+    const std::uint64_t figures = figures_in(runs);
+    if (best.empty() || figures > most) {
+      best = std::move(runs);
+      most = figures;
+    }
+  }
+  // Another rank's failure ends the run of all of them, but of several runs it names none.
+  if (failed && best.size() == 1 && streams.size() > 1) {
+    best.front().out_of_memory = true;
+    best.front().failure = failure;
+  }
+  if (best.size() == 1) {
+    for (auto& [rank, stream] : streams) stream.whole_file().offer_facts(best.front(), ranks_seen);
+  } else {
+    for (ImportedRun& run : best) {
+      if (!run.workers && ranks_seen > 1) run.workers.offer(ranks_seen);
+    }
+  }
+  tell_apart(best, input.name());
+  for (ImportedRun& run : best) sink.add(std::move(run));
+}
+
+}  // namespace
+
+std::unique_ptr<Reader> make_transcript_reader() {
+  return std::make_unique<TranscriptReader>();
+}
+
+}  // namespace lockstep::import

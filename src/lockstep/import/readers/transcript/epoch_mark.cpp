@@ -1,0 +1,130 @@
+#include "lockstep/import/readers/transcript/epoch_mark.h"
+
+#include <cmath>
+
+#include "lockstep/import/scan/contains_any.h"
+#include "lockstep/import/scan/ratio.h"
+#include "lockstep/import/scan/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+/// "[640/60000 (1%)]", "[50]" or ", step 10/999" after the epoch: how far it is.
+void find_place(std::string_view text, EpochMark& mark) {
+  const std::size_t open = text.find('[', mark.end);
+  if (open != std::string_view::npos && open <= mark.end + 4) {
+    std::string_view rest = text.substr(open + 1);
+    std::string_view whole = rest;
+    if (const auto place = take_ratio(rest); place && place->of >= 1 && place->done <= place->of) {
+      mark.position = place->done;
+      mark.length = place->of;
+      mark.within = true;
+      mark.end = text.size() - rest.size();
+      return;
+    }
+    const auto step = take_number(whole);
+    if (step && *step >= 0 && *step <= 1e12 && whole.starts_with("]")) {
+      mark.position = static_cast<std::int64_t>(*step);
+      mark.within = true;
+      mark.end = text.size() - whole.size() + 1;
+      return;
+    }
+  }
+  if (contains_any<"iteration ", "step ", "iter ", "batch ", "Step ", "Batch ", "Iter">(
+          text.substr(mark.end))) {
+    for (const std::string_view word :
+         {"iteration ", "step ", "iter ", "batch ", "Step ", "Batch ", "Iter ", "Iteration "}) {
+      const std::size_t at = text.find(word, mark.end);
+      if (at == std::string_view::npos) continue;
+      std::string_view rest = text.substr(at + word.size());
+      const std::size_t first = rest.find_first_not_of(" :=[(");
+      if (first == std::string_view::npos || !is_digit(rest[first])) continue;
+      rest.remove_prefix(first);
+      std::string_view whole = rest;
+      const auto place = take_ratio(rest);
+      const auto step = take_number(whole);
+      if (!place && (!step || *step < 0 || *step > 1e12)) continue;
+      mark.position = place ? place->done : static_cast<std::int64_t>(*step);
+      mark.length = place ? place->of : 0;
+      mark.within = true;
+      mark.end = text.size() - (place ? rest : whole).size();
+      return;
+    }
+  }
+}
+
+/// "Training time for epoch: 59.8", "time per epoch: 14.2": the number after it is no epoch's.
+bool names_a_figure(std::string_view before) {
+  before = trim(before);
+  for (const std::string_view word :
+       {"for", "per", "each", "every", "Each", "Per", "an", "Every"}) {
+    if (!before.ends_with(word)) continue;
+    const std::size_t rest = before.size() - word.size();
+    if (rest == 0 || before[rest - 1] == ' ') return contains_any<"ime", "oss", "cc">(before);
+  }
+  return false;
+}
+
+/// "[ Train | 001/100 ] loss = 1.9".
+std::optional<EpochMark> bracketed_split(std::string_view text) {
+  std::string_view rest = trim(text);
+  if (!rest.starts_with('[')) return std::nullopt;
+  rest.remove_prefix(1);
+  while (rest.starts_with(' ')) rest.remove_prefix(1);
+  bool split = false;
+  for (const std::string_view word :
+       {"Train", "Valid", "Val", "Test", "train", "valid", "val", "test"})
+    split = split || (rest.starts_with(word) && rest.substr(word.size()).starts_with(" | "));
+  if (!split) return std::nullopt;
+  rest.remove_prefix(rest.find('|') + 1);
+  const auto place = take_ratio(rest);
+  if (!place || place->of < place->done || place->of > 1'000'000) return std::nullopt;
+  EpochMark mark;
+  mark.epoch = place->done;
+  mark.planned = place->of;
+  mark.end = static_cast<std::size_t>(rest.data() - text.data());
+  return mark;
+}
+
+}  // namespace
+
+std::optional<EpochMark> find_epoch_mark(std::string_view text) {
+  std::size_t at = position_of("poch", text);
+  while (at != std::string_view::npos) {
+    const char first = at > 0 ? text[at - 1] : ' ';
+    const bool starts = (first == 'E' || first == 'e') && (at < 2 || !is_letter(text[at - 2]));
+    std::size_t i = at + 4;
+    at = text.find("poch", at + 1);
+    if (!starts || names_a_figure(text.substr(0, i - 5))) continue;
+    while (i < text.size() &&
+           (text[i] == ' ' || text[i] == ':' || text[i] == '=' || text[i] == '[' ||
+            text[i] == '#' || text[i] == '\t' || text[i] == '(')) {
+      ++i;
+    }
+    std::string_view rest = text.substr(i);
+    const bool digit = !rest.empty() && is_digit(rest[0]);
+    const auto number = digit ? take_number(rest) : std::nullopt;
+    if (!number || *number > 1e6) continue;
+    EpochMark mark;
+    mark.epoch = static_cast<std::int64_t>(*number);
+    if (*number != std::floor(*number)) ++mark.epoch;  // "epoch: 1.8" is within the second
+    std::string_view total = rest;
+    while (!total.empty() && total[0] == ' ') total.remove_prefix(1);
+    if (total.starts_with("/") || total.starts_with("of ")) {
+      total.remove_prefix(total[0] == '/' ? 1 : 3);
+      const auto planned = take_number(total);
+      if (planned && *planned >= 1 && *planned <= 1e6) {
+        mark.planned = static_cast<std::int64_t>(*planned);
+        rest = total;
+      }
+    }
+    mark.end = text.size() - rest.size();
+    if (text.substr(mark.end).starts_with("]")) ++mark.end;
+    find_place(text, mark);
+    return mark;
+  }
+  if (text.find(" | ") != std::string_view::npos) return bracketed_split(text);
+  return std::nullopt;
+}
+
+}  // namespace lockstep::import

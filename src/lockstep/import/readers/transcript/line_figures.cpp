@@ -1,0 +1,358 @@
+#include "lockstep/import/readers/transcript/line_figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "lockstep/import/scan/contains_any.h"
+#include "lockstep/import/scan/figure_scan.h"
+#include "lockstep/import/scan/ratio.h"
+
+namespace lockstep::import {
+namespace {
+
+using Kind = LineFigure::Kind;
+
+bool among_words(std::string_view word, std::string_view list) {
+  for (std::size_t at = list.find(word); at != std::string_view::npos;
+       at = list.find(word, at + 1)) {
+    const bool begins = at == 0 || list[at - 1] == ' ';
+    const std::size_t end = at + word.size();
+    if (begins && (end == list.size() || list[end] == ' ')) return true;
+  }
+  return false;
+}
+
+bool is_validation_word(std::string_view word) {
+  return among_words(lower(word),
+                     "test testing tested val valid validation eval evaluation evaluating "
+                     "validating");
+}
+
+/// Where the first word about validation or test begins; null without.
+const char* first_validation_word(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i;
+    while (end < text.size() && is_letter(text[end])) ++end;
+    if (end > i && is_validation_word(text.substr(i, end - i))) return text.data() + i;
+    i = std::max(end, i + 1);
+  }
+  return nullptr;
+}
+
+double seconds_in(std::string_view unit) {
+  if (unit == "ms" || unit == "msec") return 1e-3;
+  if (unit == "us") return 1e-6;
+  if (unit == "min" || unit == "mins" || unit == "minute" || unit == "minutes") return 60;
+  if (unit == "h" || unit == "hr" || unit == "hrs" || unit == "hour" || unit == "hours")
+    return 3600;
+  const bool seconds = unit.empty() || unit == "s" || unit == "sec" || unit == "secs" ||
+                       unit == "second" || unit == "seconds";
+  return seconds ? 1 : 0;
+}
+
+/// "120 ms/step", "0.12 s/it", "8.3 it/s".
+std::optional<double> seconds_per_step(double value, std::string_view unit) {
+  if (unit.size() < 4 || !(value > 0)) return std::nullopt;
+  if (unit == "it/s" || unit == "steps/s" || unit == "batches/s" || unit == "step/s" ||
+      unit == "batch/s" || unit == "iter/s" || unit == "steps/sec" || unit == "it/sec") {
+    return 1 / value;
+  }
+  const std::size_t slash = unit.find('/');
+  const std::string_view each = slash == std::string_view::npos ? "" : unit.substr(slash + 1);
+  if (each != "step" && each != "it" && each != "iter" && each != "batch") return std::nullopt;
+  const std::string_view time = unit.substr(0, slash);
+  if (time == "s" || time == "sec") return value;
+  if (time == "ms") return value * 1e-3;
+  return std::nullopt;
+}
+
+bool counts_examples(std::string_view unit) {
+  return unit == "sps" ||
+         among_words(unit,
+                     "img/s img/sec images/s images/sec samples/s samples/sec examples/s "
+                     "examples/sec imgs/s imgs/sec ex/s images/second samples/second "
+                     "examples/second sequences/s sequences/sec");
+}
+
+/// What a time is, by the words of its name. None for parts of an epoch, for forecasts and for
+/// clocks that run through.
+std::optional<LineFigure> time_figure(const Figure& figure, std::string_view unit, Split split,
+                                      const LinePlace& place) {
+  const double scale = seconds_in(unit);
+  if (scale == 0 || !(figure.value > 0)) return std::nullopt;
+  const std::string name = lower(figure.phrase);
+  const bool timed = name.empty() || contains(name, "time") || name.ends_with("took") ||
+                     name.ends_with("duration") || name.ends_with(" in") || name == "in" ||
+                     name.ends_with("runtime") || name.ends_with("wall") ||
+                     (place.marked && name.ends_with("elapsed"));
+  if (!timed || (name.empty() && unit.empty())) return std::nullopt;
+  if (contains_any<"data", "load", "comm", "mini", "comput", "forward", "backward", "sync",
+                   "transfer", "val", "test", "eval", "infer", "wait", "eta", "remain", "left",
+                   "cumul", "since", "queue", "compil", "start", "stamp", "batch", "sampl">(name)) {
+    return std::nullopt;
+  }
+  if (split == Split::kValidation) return std::nullopt;
+  LineFigure found{Kind::kEpochTime, Metric::kEpochTime, 2, figure.value * scale, false, 0, false};
+  const bool each = contains_any<"each epoch", "per epoch", "every epoch">(name);
+  if (contains_any<"step", "iter">(name)) {
+    found.kind = Kind::kStepTime;
+    return found;
+  }
+  if (place.within) return std::nullopt;
+  if (contains_any<"average", "avg", "mean">(name)) return std::nullopt;  // of which epochs?
+  if (each) {
+    found.kind = Kind::kMeanEpochTime;
+  } else if (contains(name, "epoch") || contains(name, "running time") || contains(name, "wall")) {
+    found.rank = 0;
+    if (!place.marked && !contains(name, "epoch")) found.kind = Kind::kLooseTime;
+  } else if (contains(name, "total")) {
+    found.kind = Kind::kTotalTime;
+    found.rank = contains(name, "train") ? 0 : 1;
+  } else if (contains(name, "train")) {
+    found.rank = 1;
+    if (!place.marked) found.kind = Kind::kLooseTime;
+  } else if (!place.marked) {
+    return std::nullopt;
+  }
+  return found;
+}
+
+/// "Average running time for 5 epochs on a GPU: 24.2 sec", "Training time for each epoch: 14.2".
+std::optional<LineFigure> mean_epoch_time(std::string_view whole) {
+  if (!contains_any<"verage", "each", "per", "AVG", "Avg", "Mean", "mean">(whole))
+    return std::nullopt;
+  const std::string text = lower(whole);
+  if (!contains(text, "epoch") || !contains(text, "time")) return std::nullopt;
+  if (contains_any<"data", "load", "comm", "val", "test", "eval", "loss", "acc">(text))
+    return std::nullopt;
+  const std::size_t colon = text.find_last_of(":=");
+  if (colon == std::string::npos) return std::nullopt;
+  std::string_view rest = std::string_view(text).substr(colon + 1);
+  const auto value = take_number(rest);
+  rest = trim(rest);
+  const std::string_view unit = rest.substr(0, rest.find_first_of(" ,;("));
+  if (!value || !(*value > 0) || seconds_in(unit) == 0) return std::nullopt;
+  // "training" may be a part of the epoch; a script that prints both names shows it elsewhere.
+  const int rank = contains(text, "training time") ? 1 : 0;
+  return LineFigure{
+      Kind::kMeanEpochTime, Metric::kEpochTime, rank, *value * seconds_in(unit), false, 0, false};
+}
+
+/// Turns a figure without "train" in its name into one of validation where the line is about that.
+bool settle_split(MetricName& name, Split split, bool test) {
+  const bool plain = name.rank >= 2;
+  if (name.metric != Metric::kTrainLoss && name.metric != Metric::kTrainAccuracy) return true;
+  if (!plain) return true;
+  if (split == Split::kBoth) return name.metric == Metric::kTrainLoss;
+  if (split != Split::kValidation) return true;
+  name.metric = name.metric == Metric::kTrainLoss ? Metric::kValLoss : Metric::kValAccuracy;
+  name.rank = test ? 4 : 0;
+  return true;
+}
+
+/// "(2.11)" right after the number: the mean so far.
+std::optional<double> mean_after(std::string_view after) {
+  while (after.starts_with(' ')) after.remove_prefix(1);
+  if (!after.starts_with('(')) return std::nullopt;
+  after.remove_prefix(1);
+  const auto mean = take_number(after);
+  if (!mean || !after.starts_with(')')) return std::nullopt;
+  return mean;
+}
+
+/// "% (17/128)": over how many examples; 0 where the ratio is not that of the percentage.
+std::int64_t seen_after(std::string_view after, double percent) {
+  while (after.starts_with(' ') || after.starts_with('%')) after.remove_prefix(1);
+  if (!after.starts_with('(')) return 0;
+  after.remove_prefix(1);
+  const auto ratio = take_ratio(after);
+  if (!ratio || ratio->of < 1) return 0;
+  const double value = 100.0 * static_cast<double>(ratio->done) / static_cast<double>(ratio->of);
+  return std::abs(value - percent) < 0.1 ? ratio->of : 0;
+}
+
+void named_ratio(std::string_view text, Split split, bool test, std::vector<LineFigure>& figures) {
+  const std::size_t at = text.find("Accuracy: ");
+  if (at == std::string_view::npos) return;
+  std::string_view rest = text.substr(at + 10);
+  const auto right = take_ratio(rest);
+  if (!right || right->of < 1) return;
+  MetricName name{Metric::kTrainAccuracy, 2};
+  settle_split(name, split, test);
+  figures.push_back({Kind::kCell, name.metric, name.rank,
+                     static_cast<double>(right->done) / static_cast<double>(right->of), false,
+                     right->of, false});
+}
+
+void take_figure(const Figure& figure, Split split, bool test, const LinePlace& place,
+                 MetricCache& metrics, std::vector<LineFigure>& figures) {
+  const std::string unit = lower(figure.unit);
+  const bool validates = split == Split::kValidation;
+  if (const auto step_s = seconds_per_step(figure.value, unit)) {
+    if (!validates)
+      figures.push_back({Kind::kStepTime, Metric::kStepTime, 0, *step_s, false, 0, false});
+    return;
+  }
+  const bool tokens = unit.starts_with("tok") && contains(unit, "/s");
+  if (counts_examples(unit) || tokens) {
+    const std::string named = lower(figure.name);
+    const bool one = contains_any<"rank", "worker", "gpu", "device", "local">(named) &&
+                     !contains_any<"total", "global">(named);
+    if (validates || !(figure.value > 0) || !std::isfinite(figure.value)) return;
+    figures.push_back({tokens ? Kind::kTokenRate
+                       : one  ? Kind::kRatePerWorker
+                              : Kind::kRate,
+                       Metric::kThroughput, 0, figure.value, false, 0, false});
+    return;
+  }
+  if (unit == "s/epoch" || unit == "sec/epoch") {
+    figures.push_back({Kind::kMeanEpochTime, Metric::kEpochTime, 0, figure.value, false, 0, false});
+    return;
+  }
+  if (figure.name.empty()) {
+    if (const auto time = time_figure(figure, unit, split, place)) figures.push_back(*time);
+    return;
+  }
+  if (contains_any<"best", "Best", "BEST">(figure.phrase)) return;
+  MetricName name = metrics.of(figure.name);
+  switch (name.metric) {
+    case Metric::kThroughput:
+    case Metric::kThroughputPerWorker:
+      // Bytes, tokens or operations per second are no rate of examples.
+      if (validates || !unit.empty() || !(figure.value > 0)) return;
+      figures.push_back({name.metric == Metric::kThroughput ? Kind::kRate : Kind::kRatePerWorker,
+                         name.metric, 0, figure.value, false, 0, false});
+      return;
+    case Metric::kTrainLoss:
+    case Metric::kTrainAccuracy:
+    case Metric::kValLoss:
+    case Metric::kValAccuracy:
+    case Metric::kLearningRate:
+      break;
+    case Metric::kEpoch:
+    case Metric::kStep:
+      return;
+    case Metric::kStepTime:
+    case Metric::kEpochTime:
+    case Metric::kOther: {
+      if (place.within && lower(figure.name) == "time" && unit.empty() &&
+          mean_after(figure.after)) {
+        // "Time 0.69 (0.73)" of a line within the epoch: this step, and the mean, which counts.
+        figures.push_back(
+            {Kind::kStepTime, Metric::kStepTime, 0, *mean_after(figure.after), false, 0, true});
+        return;
+      }
+      auto time = time_figure(figure, unit, split, place);
+      if (time && unit.empty()) time->value *= name.metric == Metric::kOther ? 1 : name.scale;
+      if (time) figures.push_back(*time);
+      return;
+    }
+  }
+  if (!settle_split(name, split, test)) return;
+  LineFigure cell{Kind::kCell, name.metric, name.rank, figure.value, figure.percent, 0, false};
+  if (figure.percent) cell.seen = seen_after(figure.after, figure.value);
+  if (place.within) {
+    if (const auto mean = mean_after(figure.after)) {
+      cell.value = *mean;
+      cell.averaged = true;
+    }
+  }
+  figures.push_back(cell);
+}
+
+}  // namespace
+
+Split split_of(std::string_view text) {
+  bool train = false;
+  bool validation = false;
+  for (std::size_t i = 0; i < text.size();) {
+    if (!is_letter(text[i])) {
+      ++i;
+      continue;
+    }
+    std::size_t end = i;
+    while (end < text.size() && is_letter(text[end])) ++end;
+    const char first = text[i];
+    if (first == 't' || first == 'T' || first == 'v' || first == 'V' || first == 'e' ||
+        first == 'E') {
+      const std::string word = lower(text.substr(i, end - i));
+      train = train || word == "train" || word == "training" || word == "trained";
+      validation = validation || is_validation_word(word);
+    }
+    i = end;
+  }
+  if (train && validation) return Split::kBoth;
+  if (train) return Split::kTrain;
+  return validation ? Split::kValidation : Split::kNone;
+}
+
+void line_figures(std::string_view text, std::string_view whole, const LinePlace& place,
+                  MetricCache& metrics, std::vector<LineFigure>& figures) {
+  if (!place.within) {
+    if (const auto mean = mean_epoch_time(whole)) {
+      figures.push_back(*mean);
+      return;
+    }
+  }
+  Split split = split_of(whole);
+  if (split == Split::kNone && !place.marked) split = place.above;
+  const bool test = split != Split::kTrain && contains_any<"est", "EST">(whole);
+  const bool mixed = split == Split::kValidation || split == Split::kBoth;
+  const char* validation = mixed ? first_validation_word(whole) : nullptr;
+  const char* first_number = nullptr;
+  for_each_figure(text, [&](const Figure& figure) {
+    if (first_number == nullptr) first_number = figure.after.data();
+    // "loss=1.2 val_acc=0.7": a figure before the first word of validation is one of training, one
+    // after it may be of either.
+    Split own = split;
+    if (validation != nullptr && validation >= text.data() && first_number < validation)
+      own = figure.after.data() < validation ? Split::kTrain : Split::kBoth;
+    take_figure(figure, own, test, place, metrics, figures);
+  });
+  if (!place.within) named_ratio(text, split, test, figures);
+}
+
+std::string figure_words(const LineFigure& figure) {
+  switch (figure.kind) {
+    case Kind::kEpochTime:
+      return fmt::format("epoch time {:.6g} s", figure.value);
+    case Kind::kLooseTime:
+      return fmt::format("time {:.6g} s of the epoch above or of the run", figure.value);
+    case Kind::kMeanEpochTime:
+      return fmt::format("time per epoch {:.6g} s", figure.value);
+    case Kind::kTotalTime:
+      return fmt::format("total time {:.6g} s", figure.value);
+    case Kind::kStepTime:
+      return fmt::format("step time {:.6g} s", figure.value);
+    case Kind::kRate:
+      return fmt::format("throughput {:.6g} examples/s", figure.value);
+    case Kind::kRatePerWorker:
+      return fmt::format("throughput per worker {:.6g} examples/s", figure.value);
+    case Kind::kTokenRate:
+      return fmt::format("{:.6g} tokens/s", figure.value);
+    case Kind::kCell:
+      break;
+  }
+  const std::string_view unit = figure.percent ? " %" : "";
+  switch (figure.metric) {
+    case Metric::kTrainLoss:
+      return fmt::format("train loss {:.6g}{}", figure.value, unit);
+    case Metric::kTrainAccuracy:
+      return fmt::format("train accuracy {:.6g}{}", figure.value, unit);
+    case Metric::kValLoss:
+      return fmt::format("{} loss {:.6g}{}", figure.rank >= 4 ? "test" : "validation", figure.value,
+                         unit);
+    case Metric::kValAccuracy:
+      return fmt::format("{} accuracy {:.6g}{}", figure.rank >= 4 ? "test" : "validation",
+                         figure.value, unit);
+    case Metric::kLearningRate:
+      return fmt::format("learning rate {:.6g}", figure.value);
+    default:
+      return "figure";
+  }
+}
+
+}  // namespace lockstep::import

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lockstep/import/model/metric_names.h"
+
+namespace lockstep::import {
+
+/// Whose figures a line has, by the words on it.
+enum class Split {
+  kNone,
+  kTrain,
+  kValidation,  ///< validation or test
+  kBoth,
+};
+
+Split split_of(std::string_view text);
+
+/// A number of a line and what it is.
+struct LineFigure {
+  enum class Kind {
+    kCell,           ///< of an epoch: `metric` is a loss, an accuracy or the learning rate
+    kEpochTime,      ///< seconds of the epoch
+    kLooseTime,      ///< "Training Time: 14.9": of the epoch above it or of the whole run
+    kMeanEpochTime,  ///< "Training Time for Each Epoch: 14.2"
+    kTotalTime,      ///< "Total training time: 1486.7 seconds"
+    kStepTime,       ///< seconds
+    kRate,           ///< examples per second, all workers
+    kRatePerWorker,
+    kTokenRate,  ///< tokens per second
+  };
+  Kind kind = Kind::kCell;
+  Metric metric = Metric::kOther;
+  int rank = 0;  ///< 0 = the name is exact, higher = second choice
+  double value = 0;
+  bool percent = false;
+  std::int64_t seen = 0;  ///< "(17/128)" after a percentage: over so many examples; 0 = not stated
+  bool averaged = false;  ///< the mean in parentheses of "Loss 2.08 (2.11)"
+};
+
+/// The place of the line.
+struct LinePlace {
+  bool marked = false;         ///< it names its epoch
+  bool within = false;         ///< and is about a part of it
+  Split above = Split::kNone;  ///< what the heading above it is about
+};
+
+/// Appends the figures of `text`, which begins after the epoch's number. `whole` is the line.
+void line_figures(std::string_view text, std::string_view whole, const LinePlace& place,
+                  MetricCache& metrics, std::vector<LineFigure>& figures);
+
+/// "train loss", "epoch time": for messages and explanations.
+std::string figure_words(const LineFigure& figure);
+
+}  // namespace lockstep::import

@@ -1,0 +1,385 @@
+#include "lockstep/import/readers/transcript/segments.h"
+
+#include <algorithm>
+
+#include "lockstep/import/scan/contains_any.h"
+#include "lockstep/import/scan/figure_scan.h"
+#include "lockstep/import/scan/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+constexpr std::size_t kLongestTold = 4096;
+constexpr std::size_t kMostBlocks = 4096;
+
+bool may_have_figures(std::string_view text) {
+  return contains_any<"poch", "acc", "Acc", "oss", "/s", "/it", "ime", "hroughput", "lr", "top1",
+                      "rain |", "alid |", "seconds", "recision", "verage", "learning">(text);
+}
+
+/// A line of one sign: "=====", "-----", "#####".
+bool is_separator(std::string_view text) {
+  text = trim(text);
+  return text.size() >= 10 &&
+         (text[0] == '=' || text[0] == '-' || text[0] == '#' || text[0] == '*') &&
+         text.find_first_not_of(text[0]) == std::string_view::npos;
+}
+
+/// "Step 10: ...", "[train] iter 10: ...", "iter 10, loss ...": the step and where the line goes
+/// on.
+std::optional<std::pair<std::int64_t, std::size_t>> find_step(std::string_view text) {
+  if (!contains_any<"tep", "ter">(text.substr(0, 40))) return std::nullopt;
+  for (const std::string_view word :
+       {"Step ", "step ", "iter ", "Iter ", "iteration ", "Iteration "}) {
+    const std::size_t at = text.substr(0, 40).find(word);
+    if (at == std::string_view::npos || (at > 0 && is_letter(text[at - 1]))) continue;
+    std::string_view rest = text.substr(at + word.size());
+    const auto number = take_number(rest);
+    if (!number || *number < 0 || *number > 1e12 || rest.starts_with('.')) continue;
+    const std::size_t next = rest.find_first_not_of(' ');
+    if (next == std::string_view::npos ||
+        (rest[next] != ':' && rest[next] != ',' && rest[next] != '|' && rest[next] != '/'))
+      continue;
+    return std::pair(static_cast<std::int64_t>(*number), text.size() - rest.size());
+  }
+  return std::nullopt;
+}
+
+/// "--- 38.1 seconds ---".
+std::optional<double> dashed_seconds(std::string_view text) {
+  text = trim(text);
+  if (!text.starts_with("---") || !text.ends_with("---")) return std::nullopt;
+  text = text.substr(0, text.find_last_not_of("- ") + 1);
+  const std::size_t begin = text.find_first_not_of("- ");
+  if (begin == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(begin);
+  const auto value = take_number(text);
+  return value && *value > 0 && trim(text) == "seconds" ? value : std::nullopt;
+}
+
+}  // namespace
+
+void Segments::tell(const Line& line, const std::string& words) {
+  if (explain_ != nullptr && explain_->explains() && !words.empty())
+    explain_->explain(line.number, line.text, done_.size(), words);
+}
+
+void Segments::tell_figures(const Line& line) {
+  if (explain_ == nullptr || !explain_->explains()) return;
+  std::string words;
+  for (const LineFigure& figure : figures_)
+    words += (words.empty() ? "" : ", ") + figure_words(figure);
+  if (!words.empty() && cursor_ >= 0) words = "epoch " + std::to_string(cursor_) + ": " + words;
+  tell(line, words);
+}
+
+void Segments::end_block() {
+  if (!block_.empty() && done_.size() < kMostBlocks) {
+    block_.facts.clear();
+    for (const Entry& entry : scene_) block_.facts.push_back(entry.fact);
+    block_.group = group_;
+    done_.push_back(std::move(block_));
+  }
+  block_ = Block();
+  for (Entry& entry : scene_) entry.here = false;
+  cursor_ = -1;
+  last_step_ = -1;
+  went_back_ = false;
+  held_bar_.reset();
+}
+
+void Segments::put(const StatedFact& fact) {
+  const auto same = std::find_if(scene_.begin(), scene_.end(),
+                                 [&](const Entry& entry) { return entry.fact.key == fact.key; });
+  if (same == scene_.end()) {
+    scene_.push_back({fact, true});
+  } else {
+    // With model parallelism some tools call the data-parallel degree their world: the larger is
+    // the number of processes.
+    const bool smaller =
+        fact.key == FactKey::kWorldSize && same->here && fact.number < same->fact.number;
+    if (!smaller) same->fact = fact;
+    same->here = true;
+  }
+}
+
+void Segments::open(const StatedFact* fact) {
+  end_block();
+  ++group_;
+  if (fact == nullptr) return;
+  const auto same = std::find_if(scene_.begin(), scene_.end(),
+                                 [&](const Entry& entry) { return entry.fact.key == fact->key; });
+  scene_.erase(same, scene_.end());
+  scene_.push_back({*fact, true});
+}
+
+void Segments::settle_pending(bool restart) {
+  if (pending_.empty()) return;
+  std::vector<StatedFact> facts;
+  facts.swap(pending_);
+  if (restart) open(&facts.front());
+  for (const StatedFact& fact : facts) {
+    const bool known = std::any_of(scene_.begin(), scene_.end(), [&](const Entry& entry) {
+      return entry.fact.key == fact.key && entry.here;
+    });
+    // A heading after the last figures is that of a run that printed none.
+    if (!restart && (known || fact.key == FactKey::kHeading || fact.key == FactKey::kStart))
+      continue;
+    put(fact);
+  }
+}
+
+void Segments::state(const std::vector<StatedFact>& facts, bool has_figures) {
+  for (const StatedFact& fact : facts) {
+    if (block_.empty()) {
+      put(fact);
+      continue;
+    }
+    const auto same = std::find_if(scene_.begin(), scene_.end(),
+                                   [&](const Entry& entry) { return entry.fact.key == fact.key; });
+    const bool known = same != scene_.end();
+    const bool differs = known && !same->fact.same_value(fact);
+    // Text of headings and settings may be printed again in other words at any time; numbers not.
+    const bool scene = fact.key >= FactKey::kWorldSize && fact.key <= FactKey::kGlobalBatch;
+    if (fact.key == FactKey::kLoaderWorkers) {  // printed with what the run took, after it
+      put(fact);
+      continue;
+    }
+    if (has_figures && (!known || !same->here || !differs)) {
+      put(fact);
+    } else if (differs && scene && same->here && pending_.empty()) {
+      open(&fact);
+    } else if (!has_figures) {
+      pending_.push_back(fact);
+      if (differs && scene && same->here) settle_pending(true);
+    }
+  }
+}
+
+bool Segments::restarts(std::int64_t epoch) const {
+  return block_.has_epochs() && (epoch < cursor_ || epoch == block_.first_epoch()) &&
+         epoch <= block_.first_epoch();
+}
+
+bool Segments::memory_ran_out(const Line& line) {
+  const std::string_view text = line.text;
+  if (!contains_any<"emory", "OOM", "bad_alloc", "oom">(text)) return false;
+  const bool failed =
+      contains_any<"CUDA out of memory", "OutOfMemoryError", "OOM when allocating", "oom-kill",
+                   "std::bad_alloc", "out of memory. Tried", "error: out of memory", "memory full",
+                   "Cannot allocate memory", "OUT_OF_MEMORY", "t allocate memory",
+                   "Unable to allocate">(text) ||
+      text.starts_with("MemoryError") ||
+      (contains(text, "out of memory") && contains(text, "rror"));
+  if (!failed || contains_any<"avoid OOM", "warning", "WARN">(text)) return false;
+  if (!block_.out_of_memory) {
+    block_.failure = printable(trim(text), 160);
+    block_.memory_line = line.number;
+  }
+  block_.out_of_memory = true;
+  tell(line, "out of memory");
+  return true;
+}
+
+/// "Training Time: 5.4 | Running Time: 25.5": the first is a part of the second.
+void Segments::note_parts() {
+  double part = 0;
+  double whole = 0;
+  for (const LineFigure& figure : figures_) {
+    if (figure.kind != LineFigure::Kind::kEpochTime) continue;
+    (figure.rank == 1 ? part : whole) = figure.value;
+  }
+  if (part > 0 && whole > part) training_is_part_ = true;
+}
+
+void Segments::marked_line(const Line& line, const EpochMark& mark) {
+  figures_.clear();
+  line_figures(line.text.substr(mark.end), line.text, {true, mark.within, above_}, metrics_,
+               figures_);
+  note_parts();
+  const bool conflict =
+      !mark.within && std::any_of(figures_.begin(), figures_.end(), [&](const auto& figure) {
+        return block_.conflicts(mark.epoch, figure);
+      });
+  const bool back = restarts(mark.epoch);
+  if (!pending_.empty()) {
+    const bool headed = std::any_of(pending_.begin(), pending_.end(), [](const StatedFact& fact) {
+      return fact.key <= FactKey::kGlobalBatch;
+    });
+    settle_pending(block_.out_of_memory ||
+                   (back && (conflict || (headed && (mark.epoch < cursor_ || figures_.empty())))));
+  }
+  if (block_.has_epochs() && mark.epoch < cursor_) went_back_ = back || went_back_;
+  const bool again = back && went_back_ && (conflict || (mark.within && mark.epoch < cursor_));
+  if (again && !block_.empty()) {
+    end_block();
+    for (Entry& entry : scene_) entry.here = false;
+  }
+  cursor_ = mark.epoch;
+  block_.begin_epoch(mark.epoch);
+  above_ = Split::kNone;
+  header_only_ = figures_.empty();
+  if (held_bar_ && !figures_.empty() && !mark.within && split_of(line.text) != Split::kValidation) {
+    block_.add_bar(mark.epoch, held_bar_->elapsed_s, held_bar_->of);
+  }
+  if (!figures_.empty()) held_bar_.reset();
+  if (block_.out_of_memory && !figures_.empty()) block_.figures_after_failure = true;
+  for (const LineFigure& figure : figures_) {
+    if (mark.within) {
+      block_.add_within(mark.epoch, mark.position, mark.length, figure);
+    } else {
+      block_.add(mark.epoch, figure, true);
+    }
+  }
+  if (mark.planned > 0) put({FactKey::kEpochs, mark.planned, {}});
+  tell_figures(line);
+}
+
+void Segments::step_line(const Line& line, std::int64_t step, std::size_t end) {
+  figures_.clear();
+  line_figures(line.text.substr(end), line.text, {true, true, above_}, metrics_, figures_);
+  if (figures_.empty()) return;
+  if (step < last_step_ && step <= 1) {
+    settle_pending(true);
+    end_block();
+  } else {
+    settle_pending(false);
+  }
+  last_step_ = std::max(last_step_, step);
+  for (const LineFigure& figure : figures_) block_.add_step(step, figure);
+  tell_figures(line);
+}
+
+void Segments::plain_line(const Line& line) {
+  figures_.clear();
+  if (cursor_ >= 0 || last_step_ >= 0 || !scene_.empty())
+    line_figures(line.text, line.text, {false, false, above_}, metrics_, figures_);
+  if (const auto total = dashed_seconds(line.text))
+    figures_.push_back(
+        {LineFigure::Kind::kTotalTime, Metric::kEpochTime, 0, *total, false, 0, false});
+  if (figures_.empty()) {
+    const Split split = split_of(line.text);
+    if (split == Split::kValidation || split == Split::kTrain) above_ = split;
+    return;
+  }
+  if (went_back_ && cursor_ >= 0 && cursor_ <= block_.first_epoch()) {
+    const bool conflict = std::any_of(figures_.begin(), figures_.end(), [&](const auto& figure) {
+      return block_.conflicts(cursor_, figure);
+    });
+    if (conflict) {
+      const std::int64_t here = cursor_;
+      end_block();
+      cursor_ = here;
+      block_.begin_epoch(here);
+    }
+  }
+  for (const LineFigure& figure : figures_) {
+    const bool summary = figure.kind == LineFigure::Kind::kTotalTime ||
+                         figure.kind == LineFigure::Kind::kMeanEpochTime;
+    if (cursor_ < 0 && last_step_ >= 0 && !summary) {
+      const bool validates =
+          figure.metric == Metric::kValLoss || figure.metric == Metric::kValAccuracy;
+      if (validates) block_.add_step(last_step_, figure);
+      continue;
+    }
+    if (cursor_ < 0 && !summary) continue;
+    block_.add(cursor_, figure);
+  }
+  tell_figures(line);
+}
+
+bool Segments::progress_bar(const Line& line, const TqdmBar& bar) {
+  const auto labelled = find_epoch_mark(bar.label);
+  if (labelled) {
+    settle_pending(restarts(labelled->epoch));
+    if (restarts(labelled->epoch) && labelled->epoch < cursor_ && !block_.empty()) end_block();
+    cursor_ = labelled->epoch;
+    block_.begin_epoch(cursor_);
+    if (labelled->planned > 0) put({FactKey::kEpochs, labelled->planned, {}});
+  }
+  if (!bar.finished()) return true;
+  const std::string label = lower(bar.label);
+  const bool validates = contains_any<"val", "test", "sanity", "download">(label);
+  if (!validates && bar.elapsed_s > 0) {
+    if (cursor_ >= 0 && (labelled || header_only_)) {
+      block_.add_bar(cursor_, bar.elapsed_s, bar.of);
+      header_only_ = false;
+    } else if (!held_bar_) {
+      held_bar_ = bar;
+      held_bar_->label = {};
+      held_bar_->figures = {};
+    }
+  }
+  if (cursor_ < 0) return true;
+  figures_.clear();
+  const std::string shown = (validates ? "val " : "") + std::string(bar.figures);
+  line_figures(bar.figures, validates ? std::string_view(shown) : bar.figures,
+               {true, false, above_}, metrics_, figures_);
+  for (const LineFigure& figure : figures_) {
+    if (figure.kind == LineFigure::Kind::kCell) block_.replace(cursor_, figure);
+  }
+  tell_figures(line);
+  return true;
+}
+
+void Segments::line(const Line& line) {
+  const std::string_view text = line.text;
+  if (text.size() > kLongestTold || text.starts_with("wandb:")) return;
+  if (text.find('<') != std::string_view::npos) {
+    if (const auto bar = find_tqdm_bar(text)) {
+      progress_bar(line, *bar);
+      return;
+    }
+  }
+  const auto mark = find_epoch_mark(text);
+  if (mark && mark->within) {
+    marked_line(line, *mark);
+    whole_file_.time_of(text);
+    return;
+  }
+  if (memory_ran_out(line)) return;
+  found_.clear();
+  find_facts(text, found_);
+  if (after_separator_ && found_.empty() && !mark && text.size() < 100 && !is_separator(text) &&
+      text.find_first_of("=|") == std::string_view::npos && contains(text, " ") &&
+      is_letter(trim(text)[0]) && contains_any<"unning", "raining", "xperiment", "uestion">(text)) {
+    found_.push_back({FactKey::kHeading, 0, printable(trim(text), 120)});
+  }
+  after_separator_ = is_separator(text);
+  bool has_figures = mark.has_value();
+  if (!found_.empty() && !has_figures && may_have_figures(text)) {
+    figures_.clear();
+    line_figures(text, text, {false, false, above_}, metrics_, figures_);
+    std::size_t numbers = 0;
+    for_each_figure(text, [&](const Figure&) { ++numbers; });
+    // "Batch size: 32, Communication time for epoch: 7.3 s" is about the epoch above, no heading.
+    has_figures = cursor_ >= 0 && (!figures_.empty() || numbers > found_.size());
+  }
+  if (!found_.empty()) {
+    state(found_, has_figures);
+    std::string words;
+    for (const StatedFact& fact : found_) words += (words.empty() ? "" : ", ") + fact_words(fact);
+    tell(line, words);
+  }
+  if (mark) {
+    marked_line(line, *mark);
+    whole_file_.time_of(text);
+    return;
+  }
+  if (cursor_ < 0 && may_have_figures(text)) {
+    if (const auto step = find_step(text)) {
+      step_line(line, step->first, step->second);
+      return;
+    }
+  }
+  whole_file_.line(text, -1);
+  if (may_have_figures(text) || contains_any<"EST", "est", "VAL", "alid">(text)) plain_line(line);
+}
+
+std::vector<Block> Segments::finish() {
+  settle_pending(false);
+  end_block();
+  return std::move(done_);
+}
+
+}  // namespace lockstep::import

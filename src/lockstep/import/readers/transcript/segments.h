@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lockstep/import/model/log_facts.h"
+#include "lockstep/import/model/reader.h"
+#include "lockstep/import/readers/transcript/block.h"
+#include "lockstep/import/readers/transcript/epoch_mark.h"
+#include "lockstep/import/scan/line_source.h"
+#include "lockstep/import/scan/tqdm_bar.h"
+
+namespace lockstep::import {
+
+/// Cuts the lines that one process wrote into blocks. A block ends where
+/// - a fact is stated with another value ("Batch size per GPU: 128" after 32);
+/// - the epochs begin again with other figures;
+/// - the program starts again, or a heading precedes epochs that begin again.
+/// A heading keeps the facts stated before its own kind in the block above (the outer loops) and
+/// drops those stated after it (the inner ones).
+class Segments {
+ public:
+  explicit Segments(ImportSink* explain) : explain_(explain) {}
+
+  void line(const Line& line);
+  /// The blocks in their order. Called once.
+  std::vector<Block> finish();
+  /// "training time" was printed beside a longer time of the same epoch.
+  bool training_is_part() const { return training_is_part_; }
+  LogFacts& whole_file() { return whole_file_; }
+
+ private:
+  void marked_line(const Line& line, const EpochMark& mark);
+  void plain_line(const Line& line);
+  bool progress_bar(const Line& line, const TqdmBar& bar);
+  void step_line(const Line& line, std::int64_t step, std::size_t end);
+  void state(const std::vector<StatedFact>& facts, bool has_figures);
+  void open(const StatedFact* fact);
+  void put(const StatedFact& fact);
+  void end_block();
+  bool restarts(std::int64_t epoch) const;
+  void settle_pending(bool restart);
+  bool memory_ran_out(const Line& line);
+  void note_parts();
+  void tell(const Line& line, const std::string& words);
+  void tell_figures(const Line& line);
+
+  struct Entry {
+    StatedFact fact;
+    bool here = false;  ///< stated in this block, not handed down
+  };
+  ImportSink* explain_;
+  std::vector<Entry> scene_;
+  std::vector<StatedFact> pending_;  ///< stated after figures: of this block or of the next
+  std::vector<StatedFact> found_;
+  std::vector<LineFigure> figures_;
+  std::vector<Block> done_;
+  Block block_;
+  LogFacts whole_file_;
+  MetricCache metrics_;
+  Split above_ = Split::kNone;
+  std::int64_t cursor_ = -1;
+  std::int64_t last_step_ = -1;
+  int group_ = 0;
+  bool went_back_ = false;    ///< the epoch's number fell; a conflict then begins a new block
+  bool header_only_ = false;  ///< the last mark had no figures: a progress bar after it is its own
+  bool after_separator_ = false;
+  bool training_is_part_ = false;
+  std::optional<TqdmBar> held_bar_;
+};
+
+}  // namespace lockstep::import

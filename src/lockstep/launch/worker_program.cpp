@@ -1,0 +1,38 @@
+#include "lockstep/launch/worker_program.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "lockstep/base/error.h"
+#include "lockstep/launch/child_process.h"
+#include "lockstep/measure/machine.h"
+#include "lockstep/measure/openblas_core.h"
+
+namespace lockstep::launch {
+
+std::optional<std::string> find_worker_program() {
+  if (const char* given = std::getenv("LOCKSTEP_WORKER_PROGRAM")) return given;
+  std::error_code failure;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failure);
+  if (const auto beside = find_program((self.parent_path() / "lockstep-worker").string())) {
+    return beside;
+  }
+  return find_program("lockstep-worker");
+}
+
+std::string require_worker_program() {
+  if (auto program = find_worker_program()) return *program;
+  throw Error(ErrorKind::kEnvironment, "there is no lockstep-worker beside lockstep or in PATH",
+              "build it (it needs LibTorch: apt-get install libtorch-dev) or set "
+              "LOCKSTEP_WORKER_PROGRAM to its path");
+}
+
+std::vector<std::string> worker_environment() {
+  if (std::getenv("OPENBLAS_CORETYPE") != nullptr) return {};
+  const measure::CpuFacts cpu = measure::read_cpu();
+  const std::string core_type = measure::openblas_core_type(cpu.vendor, cpu.flags);
+  if (core_type.empty()) return {};
+  return {"OPENBLAS_CORETYPE=" + core_type};
+}
+
+}  // namespace lockstep::launch

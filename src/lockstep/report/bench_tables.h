@@ -1,0 +1,21 @@
+#pragma once
+
+#include <span>
+
+#include "lockstep/record/calibration.h"
+#include "lockstep/record/collectives_result.h"
+#include "lockstep/report/table.h"
+
+namespace lockstep::report {
+
+/// Size, time, algbw, busbw and wrong elements, and below the latency and bandwidth that fit.
+Table collectives_table(const record::CollectivesResult& result,
+                        const record::LinkCalibration& link);
+
+/// Calibrations of links, one a row.
+Table links_table(std::span<const record::LinkCalibration> links);
+
+/// Calibrations of devices, one a row.
+Table device_table(std::span<const record::DeviceCalibration> devices);
+
+}  // namespace lockstep::report

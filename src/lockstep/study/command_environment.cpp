@@ -1,0 +1,27 @@
+#include "lockstep/study/command_environment.h"
+
+namespace lockstep::study {
+namespace {
+
+/// Python keeps lines back when it does not write to a terminal.
+constexpr const char* kUnbuffered = "PYTHONUNBUFFERED=1";
+
+}  // namespace
+
+std::vector<std::string> command_environment(const watch::WatchFolder* watching) {
+  std::vector<std::string> environment;
+  if (watching != nullptr) environment = watching->environment();
+  environment.emplace_back(kUnbuffered);
+  return environment;
+}
+
+std::vector<std::string> job_environment(const std::string& watch_folder) {
+  std::vector<std::string> environment{kUnbuffered};
+  if (!watch_folder.empty()) {
+    const auto records = watch::WatchFolder::records_of(watch_folder);
+    environment.push_back("LOCKSTEP_WATCH_DIR=" + records.string());
+  }
+  return environment;
+}
+
+}  // namespace lockstep::study
