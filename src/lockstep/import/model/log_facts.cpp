@@ -186,7 +186,7 @@ void LogFacts::device(std::string_view text) {
   if (contains(text, "pci bus") || contains(text, "pciBusID") || contains(text, "major:") ||
       contains(text, "compute capability")) {
     std::string_view name = text_after(text, "name: ", ",");
-    const std::size_t stop = name.find(" major");
+    const std::size_t stop = std::min(name.find(" major"), name.find(" computeCapability"));
     name = trim(name.substr(0, stop));
     if (!name.empty() && name.size() < 60) device_ = printable(name);
   }

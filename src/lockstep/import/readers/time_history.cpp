@@ -14,8 +14,14 @@ class TimeHistoryParser final : public LogParser {
     const std::size_t at = position_of("TimeHistory: ", text);
     if (at == std::string_view::npos) {
       const auto batch = integer_after(text, "profiling batch size ");
-      if (batch && *batch > 0) next_batch_ = *batch;
-      return batch.has_value();
+      if (batch && *batch > 0 && *batch != next_batch_) {
+        end();
+        next_batch_ = *batch;
+        fresh_ = true;
+      }
+      // A cluster's workers may drive several devices each, and scripts quote other runs' settings:
+      // nothing around these lines states the workers or the batch for certain.
+      return true;
     }
     const std::string_view rest = text.substr(at);
     const auto seconds = number_after(rest, "TimeHistory: ");
@@ -24,10 +30,16 @@ class TimeHistoryParser final : public LogParser {
     const auto last = integer_after(rest, " and ");
     if (!seconds || !rate || !first || !last || *last <= *first || *first < 0) return true;
     if (*first == first_ && *last == last_) return true;  // printed by two loggers
-    if (*first < last_ || run_.step_time.empty()) begin(*first);
+    if (*first < last_) {
+      end();
+      fresh_ = true;
+    }
     first_ = *first;
     last_ = *last;
-    if (*first == 0 || !(*seconds > 0)) return true;
+    const bool start = fresh_ || *first == 0;
+    fresh_ = false;
+    if (start || !(*seconds > 0)) return true;
+    if (next_batch_ > 0) run_.global_batch.offer(next_batch_);
     run_.step_time.add(*first, *seconds / static_cast<double>(*last - *first));
     if (*rate > 0) run_.throughput.add(*first, *rate);
     return true;
@@ -39,11 +51,6 @@ class TimeHistoryParser final : public LogParser {
   }
 
  private:
-  void begin(std::int64_t first) {
-    if (first < last_) end();
-    if (next_batch_ > 0 && !run_.global_batch) run_.global_batch.offer(next_batch_);
-  }
-
   void end() {
     if (run_.has_figures()) {
       run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
@@ -57,6 +64,7 @@ class TimeHistoryParser final : public LogParser {
   std::int64_t next_batch_ = 0;
   std::int64_t first_ = -1;
   std::int64_t last_ = -1;
+  bool fresh_ = false;  ///< the next interval contains the start of a run
 };
 
 Match recognise_time_history(const Sample& sample) {
