@@ -162,7 +162,7 @@ TEST_F(ImportCommand, PredictionSaysWhichFigureItsRunsLack) {
   EXPECT_EQ(run({"import", file("mystery.log", keras(40))}).code, 0);
   const Outcome no_workers = run({"predict", "--workers", "8"});
   EXPECT_EQ(no_workers.code, 4);
-  EXPECT_NE(no_workers.err.find("the number of workers of the runs that tell a time is not known"),
+  EXPECT_NE(no_workers.err.find("the number of workers of the runs that have a time is unknown"),
             std::string::npos)
       << no_workers.err;
   EXPECT_NE(no_workers.err.find("--set workers=N"), std::string::npos);
@@ -173,7 +173,7 @@ TEST_F(ImportCommand, PredictionSaysThatNoRunTellsATime) {
       run({"import", file("metrics_2g.csv", "epoch,step,val_loss\n0,9,0.5\n1,19,0.4\n")}).code, 0);
   const Outcome outcome = run({"predict", "--workers", "8"});
   EXPECT_EQ(outcome.code, 4);
-  EXPECT_NE(outcome.err.find("no run tells a time"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("no run has a time"), std::string::npos) << outcome.err;
 }
 
 TEST_F(ImportCommand, ScalingThatNoBatchTellsIsNamedAsAssumed) {

@@ -8,11 +8,15 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "lockstep/analyze/step_limit.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/quantities.h"
+#include "lockstep/base/terminal.h"
 #include "lockstep/collect/run_digests.h"
+#include "lockstep/collect/stored_runs.h"
 #include "lockstep/launch/slurm_job.h"
 #include "lockstep/study/command_executor.h"
+#include "time_table.h"
 
 namespace lockstep::cli {
 namespace {
@@ -98,6 +102,21 @@ void print_run_json(Console& console, const study::CommandOutcome& outcome) {
   console.out(out.dump(2));
 }
 
+/// Where the time of the steps went, where they were watched; on stderr, as stdout is the
+/// command's.
+void print_steps(Console& console, const std::string& store_path, std::int64_t id) {
+  store::Store store(store_path);
+  const analyze::StepBreakdown steps =
+      collect::step_breakdown(store, store.load(id, store::Store::Steps::kNotCounted));
+  if (steps.ranks.empty()) return;
+  console.err(report::render(time_table(steps), report::Format::kText,
+                             report::RenderOptions{.width = terminal_width()}));
+  if (const std::string slowest = slowest_rank_sentence(steps); !slowest.empty()) {
+    console.err(slowest);
+  }
+  console.err(analyze::limit_sentence(steps));
+}
+
 void print_run_text(Console& console, const std::string& store_path,
                     const study::CommandOutcome& outcome) {
   std::string text =
@@ -110,6 +129,7 @@ void print_run_text(Console& console, const std::string& store_path,
   if (!outcome.executed.problem.empty()) text += "; " + outcome.executed.problem;
   console.err(text + "; output in " + outcome.output);
   const bool done = outcome.executed.end == study::RunEnd::kDone;
+  if (done) print_steps(console, store_path, outcome.run);
   if (done && !outcome.has_figures) {
     console.err(
         "note: no figures were recognised in the output; --pattern reads figures of any form");

@@ -245,7 +245,7 @@ TEST_F(StudyOfACommand, ComparesWholeRunsWhereTheOutputHasNoFigures) {
   EXPECT_TRUE(has(captured.errors, "no figures were recognised")) << captured.errors;
   EXPECT_TRUE(has(captured.errors, "--pattern")) << captured.errors;
   EXPECT_EQ(runs(store::RunState::kDone).size(), 4u);
-  EXPECT_TRUE(has(captured.output, "Speedup")) << captured.output;
+  EXPECT_TRUE(has(captured.output, "Time and speedup")) << captured.output;
   EXPECT_TRUE(has(captured.output, "total time")) << captured.output;
 }
 

@@ -34,7 +34,7 @@ JobAdvice advise_job(const Measured& measured, const Terms& terms, std::vector<T
   if (!terms.steps) job.quality = learned_quality(job.series, job.candidates, qualities);
   job.paying = paying_counts(job.series, job.candidates, measured.groups, terms.steps.has_value());
   job.choice = choose(job.candidates, job.paying, job.quality, terms);
-  job.next = next_run(job.candidates, job.paying, job.choice, terms);
+  job.next = next_run(job.candidates, job.paying, job.choice, job.quality, terms);
   explain(job, terms);
   return job;
 }

@@ -56,11 +56,13 @@ double chance_of_change(const std::vector<Candidate>& all, const std::vector<Pay
 
 std::optional<NextRun> next_run(const std::vector<Candidate>& candidates,
                                 const std::vector<PayingCount>& paying, const Choice& choice,
-                                const Terms& terms) {
+                                const LearnedQuality& quality, const Terms& terms) {
   const Candidate* best = nullptr;
   double most = 0;
-  for (const Candidate& one : candidates) {
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate& one = candidates[i];
     if (one.was_run() || !one.fits) continue;
+    if (sign_of_less(quality, candidates, i, choice.at)) continue;
     const double chance = chance_of_change(candidates, paying, choice, terms, one);
     const bool cheaper = best != nullptr && chance > 0.8 * most && one.workers < best->workers;
     const bool better = best == nullptr || chance * 0.8 > most || cheaper;

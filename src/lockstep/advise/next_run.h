@@ -16,10 +16,11 @@ struct NextRun {
   predict::Estimate time_s;                  ///< expected duration of the whole
 };
 
-/// Among counts that were not run and that the hosts have room for. Of runs that are about equally
+/// Among counts that were not run and that the hosts have room for, of series that
+/// are not known to learn less than the choice. Of runs that are about equally
 /// likely to change the choice the one on fewest workers; nothing where none is likely to.
 std::optional<NextRun> next_run(const std::vector<Candidate>& candidates,
                                 const std::vector<PayingCount>& paying, const Choice& choice,
-                                const Terms& terms);
+                                const LearnedQuality& quality, const Terms& terms);
 
 }  // namespace lockstep::advise

@@ -238,8 +238,6 @@ void join_facts(const std::vector<RankRecord>& ranks, WatchedRun& run) {
   const RankRecord& first = ranks.front();
   run.torch = first.torch;
   run.device = first.device;
-  run.optimizer = first.optimizer;
-  run.learning_rate = first.learning_rate;
   run.threads_per_worker = first.threads;
   run.parameters = first.parameters;
   run.batch_per_worker = most_common_batch(run.steps);

@@ -22,8 +22,6 @@ struct WatchedRun {
   // What the script trains, as rank 0 saw it; 0 or empty = unknown.
   std::string torch;
   std::string device;
-  std::string optimizer;
-  std::optional<double> learning_rate;
   int threads_per_worker = 0;
   std::int64_t parameters = 0;
   std::int64_t batch_per_worker = 0;  ///< examples per step and rank, the most common number

@@ -31,10 +31,6 @@ void read_start(const json& line, RankRecord& rank) {
   rank.pid = line.value("pid", std::int64_t{0});
   rank.torch = line.value("torch", "");
   rank.device = line.value("device", "");
-  rank.optimizer = line.value("optimizer", "");
-  if (const auto rate = line.find("learning_rate"); rate != line.end() && rate->is_number()) {
-    rank.learning_rate = rate->get<double>();
-  }
   rank.threads = line.value("threads", 0);
   rank.parameters = line.value("parameters", std::int64_t{0});
   rank.wall_minus_monotonic_ns = line.value("wall_minus_monotonic_ns", std::int64_t{0});

@@ -50,8 +50,6 @@ struct RankRecord {
   std::int64_t pid = 0;
   std::string torch;
   std::string device;  ///< "cpu" or the name of a GPU
-  std::string optimizer;
-  std::optional<double> learning_rate;
   int threads = 0;
   std::int64_t parameters = 0;
   std::int64_t wall_minus_monotonic_ns = 0;

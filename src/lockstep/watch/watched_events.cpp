@@ -38,8 +38,6 @@ void describe(const WatchedRun& run, record::RunStarted& started) {
   spec.nodes = std::max(1, static_cast<int>(run.hosts.size()));
   spec.threads_per_worker = run.threads_per_worker;
   spec.parameters = run.parameters;
-  spec.program_optimizer = run.optimizer;
-  if (run.learning_rate && spec.learning_rate == 0) spec.learning_rate = *run.learning_rate;
   if (run.batch_per_worker > 0) {
     // Examples per optimizer step: several batches where gradients are accumulated.
     const std::int64_t stated = spec.batch_per_worker;

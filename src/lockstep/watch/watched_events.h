@@ -7,8 +7,8 @@
 
 namespace lockstep::watch {
 
-/// Completes what is recorded of a command by what the watcher saw: device, threads, parameters,
-/// optimizer and, where the caller does not know them, batch, epochs and examples. Counts that are
+/// Completes what is recorded of a command by what the watcher saw: device, threads, parameters
+/// and, where the caller does not know them, batch, epochs and examples. Counts that are
 /// unknown stay 0.
 void describe(const WatchedRun& run, record::RunStarted& started);
 

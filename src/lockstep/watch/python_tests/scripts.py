@@ -1,4 +1,4 @@
-"""Small training scripts, as users write them; `test_scripts.py` runs each in a process of its own."""
+"""Small training scripts, as users write them; test_scripts.py runs each in its own process."""
 
 import os
 import sys

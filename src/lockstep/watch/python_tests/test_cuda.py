@@ -7,7 +7,8 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
 
-from lockstep_watch.clock import BACKWARD, COMM, FORWARD, INPUT, OPTIMIZER, OTHER, PhaseClock  # noqa: E402
+from lockstep_watch.clock import (  # noqa: E402
+    BACKWARD, COMM, FORWARD, INPUT, OPTIMIZER, OTHER, PhaseClock)
 from lockstep_watch.cuda import CudaClock  # noqa: E402
 from lockstep_watch.ddp import LastGradient  # noqa: E402
 from lockstep_watch.steps import StepTracker  # noqa: E402

@@ -161,8 +161,7 @@ class Scripts(unittest.TestCase):
         own = os.path.join(self.folder, "norms-")
         for rank in self.run_ranks("ddp", own):
             self.check_phases(rank)
-            # The last step is left out: DDP publishes its times with the next forward.
-            self.assertEqual(len(rank.steps), 11)
+            self.assertEqual(len(rank.steps), 12)
             self.assertTrue(all(step["phases_ns"][COMM] > 0 for step in rank.steps))
             with open(own + str(rank.start["rank"])) as file:
                 lines = file.read().split("\n")

@@ -52,7 +52,9 @@ def _adopt(torch: Any, watcher: Watcher, ddp: Any) -> None:
         # By default the times of most iterations are not taken. On a GPU taking them would make
         # the host wait for the device: there the phases come from events instead.
         ddp._set_ddp_runtime_logging_sample_rate(1)
-        watcher.after_forward.append(_Reader(watcher, ddp))
+        reader = _Reader(watcher, ddp)
+        watcher.after_forward.append(reader)
+        watcher.at_end_of_data.append(reader.at_end_of_data)
     else:
         watcher.around_backward.append(LastGradient(watcher, list(ddp.parameters())))
     watcher.ddp = weakref.ref(ddp)
@@ -71,19 +73,30 @@ class _Reader:
     def __init__(self, watcher: Watcher, ddp: Any) -> None:
         self.watcher = watcher
         self.ddp = weakref.ref(ddp)
-        self.iteration = 0
+        self.last = (0, 0)
+
+    def at_end_of_data(self) -> None:
+        """No forward may follow: has the times of the last backward published now."""
+        ddp = self.ddp()
+        publish = getattr(getattr(ddp, "logger", None), "set_runtime_stats_and_log", None)
+        if publish is None or self.last == (0, 0):
+            return
+        try:
+            publish()
+        except RuntimeError:
+            return
+        self()
 
     def __call__(self) -> None:
         ddp = self.ddp()
         if ddp is None:
             return
         data = ddp._get_ddp_logging_data()
-        iteration = data.get("iteration", 0)
         ready = data.get("backward_compute_time_end")
         done = data.get("backward_comm_time_end")
-        if ready is None or done is None or iteration == self.iteration:
+        if ready is None or done is None or (ready, done) == self.last:
             return
-        self.iteration = iteration
+        self.last = (ready, done)
         to_monotonic = time.monotonic_ns() - time.time_ns()  # they are on the wall clock
         self.watcher.exposed.append((ready + to_monotonic, done + to_monotonic))
 

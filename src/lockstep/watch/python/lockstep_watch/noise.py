@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List
 
 # Ranks sample the same steps, or all steps of some of them: periods are powers of two.
 _EVERY_STEP_UNTIL = 24

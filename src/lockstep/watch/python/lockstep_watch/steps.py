@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
-from .clock import BACKWARD, COMM, FORWARD, H2D, INPUT, OPTIMIZER, OTHER, PHASES, PhaseClock, Snapshot
+from .clock import BACKWARD, COMM, FORWARD, H2D, INPUT, OPTIMIZER, OTHER, PHASES
+from .clock import PhaseClock, Snapshot
 
 # More collectives than this in one step are added up instead of listed.
 MOST_COLLECTIVES = 32

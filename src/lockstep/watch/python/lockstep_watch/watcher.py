@@ -44,6 +44,7 @@ class Watcher:
         self.owner_trains = False
         self.networks: Any = weakref.WeakKeyDictionary()  # module -> whether it has parameters
         self.after_forward: List[Any] = []  # called after each outermost training forward
+        self.at_end_of_data: List[Any] = []  # called when a loader is exhausted
         self.around_backward: List[Any] = []  # objects with begins() and ends()
         self.when_on_cuda: List[Any] = []  # called once, when the network is found on a GPU
         self.ddp: Any = None
@@ -94,6 +95,8 @@ class Watcher:
     def fetched(self, source: Optional[Pass], batch: Any) -> None:
         self._left("fetch")
         self.tracker.fetch_ends(source, leading_size(batch), exhausted=batch is None)
+        for callback in self.at_end_of_data if batch is None else ():
+            callback()
 
     def transferred(self) -> None:
         self._left("transfer")
