@@ -163,8 +163,8 @@ void LogFacts::batch_size(std::string_view text) {
       continue;
     const auto size = integer_after(text.substr(at), mark);
     const std::string before = lower(text.substr(0, at));
-    const bool whole = before.ends_with("global ") || before.ends_with("total ") ||
-                       before.ends_with("effective ");
+    const bool whole =
+        before.ends_with("global ") || before.ends_with("total ") || before.ends_with("effective ");
     if (plausible_count(size)) (whole ? global_batch_ : batch_) = *size;
   }
   const auto each = integer_after(text, "Instantaneous batch size per device =");
