@@ -62,7 +62,7 @@ test("of many verdicts the first few are shown, names of any length stay on the 
   const many = join(place.folder, "many.html");
   run(LOCKSTEP, "report", "--from", table, "--html", many);
   const { page, problems, context } = await openPage(browser, `file://${many}`, { viewport: { width: 390, height: 800 } });
-  assert.equal(await page.locator(".headline").innerText(), "20 series were judged, each by itself.");
+  assert.equal(await page.locator(".headline").innerText(), "20 series were compared, each on its own.");
   const verdicts = page.locator("#verdict dd p").filter({ hasText: "as fast as 1", visible: true });
   assert.equal(await verdicts.count(), 5);
   await page.locator("#verdict .more summary").first().click();

@@ -27,7 +27,7 @@ expect "one readable script per configuration" test "$(ls study.db.jobs/all/*.sb
 expect "one task per worker" test "$(wc -l < tasks-4)" = 4
 expect "on two hosts" test "$(grep -o 'on node.' tasks-4 | sort -u | wc -l)" = 2
 expect "after the setup of the user" bash -c "! grep -q missing tasks-1 tasks-2 tasks-4"
-expect "runs are compared" grep -q "Speedup" study.txt
+expect "runs are compared" grep -q "Time and speedup" study.txt
 expect "and judged" grep -q "Verdict" study.txt
 expect "the report has the time in the queue" grep -q "queue wait" study.txt
 expect "the runs are done" test "$("$lockstep" --store study.db runs | grep -c done)" = 3

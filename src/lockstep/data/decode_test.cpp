@@ -165,14 +165,14 @@ TEST(DecodeImage, RefusesBombsBeforeAllocating) {
   file[17] = 1;
   file[18] = file[19] = 0;
   std::copy(file.begin() + 16, file.begin() + 20, file.begin() + 20);
-  expect_refused(file, "beyond the limit");
+  expect_refused(file, "above the limit");
 
   ByteList jpeg = smooth_jpeg(16, 16);
   const ByteList marker = {0xff, 0xc0};
   const auto frame = std::search(jpeg.begin(), jpeg.end(), marker.begin(), marker.end());
   ASSERT_NE(frame, jpeg.end());
   std::fill(frame + 5, frame + 9, std::uint8_t{0xfe});  // height and width
-  expect_refused(jpeg, "beyond the limit");
+  expect_refused(jpeg, "above the limit");
 }
 
 /// Whatever happens to a file, decoding gives pixels or a kData error: never a crash, never another

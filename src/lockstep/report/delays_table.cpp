@@ -95,8 +95,10 @@ Table empty_table() {
 std::vector<RunDelays> delays_of(std::span<const collect::RunDigest> runs) {
   std::vector<RunDelays> delays;
   for (const collect::RunDigest& digest : runs) {
-    if (digest.run.summary.imported) continue;
-    delays.emplace_back(digest.run.summary.spec, digest.breakdown.slowest);
+    const record::RunSpec& spec = digest.run.summary.spec;
+    const bool known = spec.queue_wait_s >= 0 || digest.breakdown.slowest;
+    if (digest.run.summary.imported && !known) continue;
+    delays.emplace_back(spec, digest.breakdown.slowest);
   }
   return delays;
 }

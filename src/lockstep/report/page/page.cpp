@@ -14,6 +14,11 @@ namespace {
 
 std::string headline_of(const Page& page) {
   if (!page.advice.empty()) return decision_text(page.advice);
+  const auto compared = std::count_if(
+      page.findings.begin(), page.findings.end(),
+      [](const analyze::Finding& one) { return one.topic == analyze::Topic::kWorkers; });
+  // One of many would be read as the answer to all.
+  if (compared > 3) return fmt::format("{} series were compared, each on its own.", compared);
   return page.findings.empty() ? "" : page.findings.front().sentence;
 }
 
