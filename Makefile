@@ -19,7 +19,6 @@ run: programs
 
 test: all format-check
 	ctest --test-dir $(BUILD) --output-on-failure -j $$(nproc)
-	@$(MAKE) --no-print-directory sanitized
 
 # Only what a user runs: no tests, no benchmarks, and none of their packages.
 programs:
