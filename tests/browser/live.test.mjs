@@ -127,7 +127,7 @@ test("a study has its page, and an unknown one says so", async () => {
   const { page, context } = await openPage(browser, `${server.url}?study=sweep`);
   await page.locator("#verdict .headline").waitFor();
   await page.goto(`${server.url}?study=nosuch`);
-  await page.locator("[role=alert]", { hasText: "no study 'nosuch'" }).waitFor();
+  await page.locator("[role=alert]", { hasText: "nosuch" }).waitFor();
   await context.close();
 });
 

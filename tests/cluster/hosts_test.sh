@@ -27,17 +27,6 @@ timeout 60 "$lockstep" train fashion --backend tcp > tcp.txt 2> tcp.err
 expect "the retired back end tcp is an error of usage" test $? = 2
 expect "which names gloo" grep -q gloo tcp.err
 
-if command -v mpirun > /dev/null && [ -e "$programs/lockstep-mpi.so" ]; then
-  export OMPI_MCA_plm_rsh_agent=$here/namespace-ssh
-  export OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=e0 OMPI_MCA_oob_tcp_if_include=e0
-  by_mpirun=(on_host 1 "$lockstep" --store hosts.db --json train "${short_run[@]}" -n 4 --check-ranks --launcher mpi)
-  trained mpirun-four-hosts mpi 4 "${by_mpirun[@]}" --hostfile four.txt
-  trained mpirun-two-hosts hierarchical 2 "${by_mpirun[@]}" --hostfile two.txt
-  expect "MPI carried the data between the two hosts" grep -q "between hosts: mpi" mpirun-two-hosts.err
-else
-  echo "not run: mpirun between hosts (no mpirun, or the module is not built)"
-fi
-
 "$lockstep" train fashion -n 4 --launcher ssh-hostfile --hostfile two.txt --dry-run > dry.txt
 expect "--dry-run shows one command per worker" test "$(grep -c LOCKSTEP_RANK= dry.txt)" = 4
 expect "and no secret" bash -c "! grep -q 'LOCKSTEP_SECRET=[0-9a-f]' dry.txt"
