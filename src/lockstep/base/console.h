@@ -9,8 +9,8 @@
 namespace lockstep {
 
 /// Results on one stream, diagnostics on another, and on a terminal one status line below both that
-/// is erased before anything else is printed. Each line is out when a call returns. A reader that
-/// has gone away does not disturb the caller.
+/// is erased before anything else is printed. Each line is written when a call returns. A reader
+/// that has exited does not affect the caller.
 class Console {
  public:
   /// The usual streams; a status line only where stderr is a terminal that can erase one.
@@ -27,7 +27,7 @@ class Console {
   void out(std::string_view text);
   void err(std::string_view text);
 
-  /// Draws the line anew, at most ten times a second and no wider than the terminal; nothing
+  /// Redraws the line, at most ten times per second and no wider than the terminal; nothing
   /// happens without a terminal.
   void set_status(const std::string& text);
   void clear_status();

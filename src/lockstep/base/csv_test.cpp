@@ -36,5 +36,25 @@ TEST(Csv, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(record, original);
 }
 
+TEST(Csv, AQuoteInsideAPlainFieldIsAnOrdinaryCharacter) {
+  std::istringstream in("5\" disk,x\nnext, \"a b\" ,y\n");
+  Record record;
+  std::size_t lines = 0;
+  ASSERT_TRUE(read_csv_record(in, record, lines));
+  EXPECT_EQ(record, (Record{"5\" disk", "x"}));
+  ASSERT_TRUE(read_csv_record(in, record, lines));
+  EXPECT_EQ(record, (Record{"next", "a b ", "y"}));
+}
+
+TEST(Csv, AQuoteThatIsNeverClosedEndsWithTheInput) {
+  std::istringstream in("a,\"b\nc,d\n");
+  Record record;
+  std::size_t lines = 0;
+  ASSERT_TRUE(read_csv_record(in, record, lines));
+  EXPECT_EQ(record, (Record{"a", "b\nc,d"}));
+  EXPECT_EQ(lines, 2u);
+  EXPECT_FALSE(read_csv_record(in, record, lines));
+}
+
 }  // namespace
 }  // namespace lockstep

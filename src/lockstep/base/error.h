@@ -18,7 +18,7 @@ enum class ErrorKind {
   kInternal,     ///< a bug of ours
 };
 
-/// The one exception type of the project. `message` says what and where, `hint` what to do.
+/// The one exception type of the project. `message` states what and where, `hint` what to do.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message, std::string hint = "");

@@ -1,27 +1,39 @@
 #include "lockstep/base/log.h"
 
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
+#include <unistd.h>
 
-#include <memory>
+#include <cstdio>
 
 namespace lockstep {
+namespace {
 
-void set_up_log(const std::string& prefix, bool verbose) {
-  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
-  auto logger = std::make_shared<spdlog::logger>("lockstep", sink);
-  logger->set_pattern((prefix.empty() ? "" : prefix + " ") + "%^%l%$: %v");
-  logger->set_level(verbose ? spdlog::level::debug : spdlog::level::info);
-  logger->flush_on(spdlog::level::info);
-  spdlog::set_default_logger(std::move(logger));
+std::string& log_prefix() {
+  static std::string prefix;
+  return prefix;
+}
+
+void write_log_line(const char* level, const char* colour, const std::string& text) {
+  const bool coloured = ::isatty(STDERR_FILENO) == 1;
+  std::string line = log_prefix();
+  if (coloured) line += colour;
+  line += level;
+  if (coloured) line += "\033[m";
+  line += ": " + text + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+}  // namespace
+
+void set_up_log(const std::string& prefix) {
+  log_prefix() = prefix.empty() ? "" : prefix + " ";
 }
 
 void log_info(const std::string& text) {
-  spdlog::info("{}", text);
+  write_log_line("info", "\033[32m", text);
 }
 
 void log_warning(const std::string& text) {
-  spdlog::warn("{}", text);
+  write_log_line("warning", "\033[33m", text);
 }
 
 }  // namespace lockstep

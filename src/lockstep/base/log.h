@@ -5,10 +5,10 @@
 namespace lockstep {
 
 /// Diagnostics go to stderr with `prefix` ("" or "[rank 3/8]") before each line. Call once, at the
-/// start of a program; results never go through the log. spdlog stays behind this header: the
-/// LibTorch of a pip install brings an fmt of its own, with which spdlog's headers do not compile.
-void set_up_log(const std::string& prefix, bool verbose);
+/// start of a program, before it has threads; results never go through the log.
+void set_up_log(const std::string& prefix);
 
+/// One line each, written at once: lines of several threads do not mix. Any thread.
 void log_info(const std::string& text);
 void log_warning(const std::string& text);
 

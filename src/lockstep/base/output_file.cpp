@@ -19,7 +19,7 @@ void write_result(const std::string& path, const std::function<void(std::ostream
     throw Error(
         ErrorKind::kData,
         fmt::format("cannot write {}: {}", path.empty() ? "to stdout" : path, std::strerror(errno)),
-        "check that its folder exists, is writable and has room");
+        "check that its folder exists and is writable, and that the disk has space");
   };
   if (path.empty()) {
     write(std::cout);

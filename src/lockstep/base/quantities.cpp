@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "lockstep/base/duration.h"
 #include "lockstep/base/error.h"
 
 namespace lockstep {
@@ -29,15 +30,29 @@ Number leading_number(const std::string& text) {
 }  // namespace
 
 double parse_duration(const std::string& text, const std::string& option) {
-  static const std::map<std::string, double> units{
-      {"", 1}, {"s", 1}, {"min", 60}, {"m", 60}, {"h", 3600}, {"d", 86400}, {"ms", 0.001}};
   const Number number = leading_number(text);
-  const auto unit = units.find(number.rest);
-  if (!(number.value > 0) || !std::isfinite(number.value) || unit == units.end()) {
+  const double seconds = number.rest.empty() ? number.value : parse_duration(text).value_or(0);
+  if (!(seconds > 0) || !std::isfinite(seconds)) {
     throw Error(ErrorKind::kUsage, fmt::format("{} '{}' is not a duration", option, text),
                 "give a number with a unit: 90s, 30min, 2h, 3d");
   }
-  return number.value * unit->second;
+  return seconds;
+}
+
+double parse_flops(const std::string& text, const std::string& option) {
+  static const std::map<std::string, double> factors{{"", 1},    {"K", 1e3},  {"M", 1e6},
+                                                     {"G", 1e9}, {"T", 1e12}, {"P", 1e15}};
+  Number number = leading_number(text);
+  for (const char* unit : {"FLOP/s", "FLOPS", "FLOPs"}) {
+    if (number.rest.ends_with(unit))
+      number.rest.erase(number.rest.size() - std::string(unit).size());
+  }
+  const auto factor = factors.find(number.rest);
+  if (!(number.value > 0) || !std::isfinite(number.value) || factor == factors.end()) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} '{}' is not a rate of operations", option, text),
+                "give operations per second: 312T, 800G, 1e12");
+  }
+  return number.value * factor->second;
 }
 
 std::map<std::string, double> parse_prices(const std::vector<std::string>& texts) {
@@ -80,23 +95,35 @@ Target parse_target(const std::string& text) {
   return {metric, number.value};
 }
 
-LinkText parse_link(const std::string& text) {
-  static const std::map<std::string, double> latencies{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}};
+LinkText parse_link(const std::string& text, const std::string& option) {
+  static const std::map<std::string, double> latencies{
+      {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
   static const std::map<std::string, double> bandwidths{
-      {"MB/s", 1e6}, {"GB/s", 1e9}, {"Mbit/s", 1e6 / 8}, {"Gbit/s", 1e9 / 8}};
-  const auto quantity = [&](const std::string& part, const std::map<std::string, double>& units) {
-    char* end = nullptr;
-    const double value = std::strtod(part.c_str(), &end);
-    const auto unit = units.find(end);
-    if (end == part.c_str() || unit == units.end() || !std::isfinite(value) || value <= 0) {
-      throw Error(ErrorKind::kUsage, "--link '" + text + "' is not a latency and a bandwidth",
-                  "write it as 30us,4GB/s");
-    }
-    return value * unit->second;
+      {"MB/s", 1e6},       {"GB/s", 1e9},        {"TB/s", 1e12},
+      {"Mbit/s", 1e6 / 8}, {"Mbit", 1e6 / 8},    {"Gbit", 1e9 / 8},
+      {"Gbit/s", 1e9 / 8}, {"Tbit/s", 1e12 / 8}, {"Tbit", 1e12 / 8}};
+  LinkText link{-1, -1};
+  const auto read = [&](const std::string& part) {
+    const Number number = leading_number(part);
+    const auto latency = latencies.find(number.rest);
+    const auto bandwidth = bandwidths.find(number.rest);
+    if (!std::isfinite(number.value) || number.value < 0) return;
+    if (latency != latencies.end()) link.latency_s = number.value * latency->second;
+    if (bandwidth != bandwidths.end()) link.bytes_per_s = number.value * bandwidth->second;
   };
   const std::size_t comma = text.find(',');
-  const std::string second = comma == std::string::npos ? "" : text.substr(comma + 1);
-  return {quantity(text.substr(0, comma), latencies), quantity(second, bandwidths)};
+  read(text.substr(0, comma));
+  if (comma != std::string::npos) read(text.substr(comma + 1));
+  if (link.bytes_per_s == 0) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} '{}' has no bandwidth", option, text),
+                "nothing would arrive: give a bandwidth above zero");
+  }
+  if (link.latency_s < 0 || link.bytes_per_s < 0) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} '{}' is not a latency and a bandwidth", option, text),
+                "write it as 30us,4GB/s or 200Gbit,2us");
+  }
+  return link;
 }
 
 }  // namespace lockstep

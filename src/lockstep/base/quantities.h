@@ -6,19 +6,24 @@
 
 namespace lockstep {
 
-/// "90s", "30min", "2h", "1.5 h", "3d" -> seconds; a bare number is seconds. Throws kUsage naming
-/// `option` otherwise, and for what is not positive.
+/// Seconds of what base/duration.h reads; a bare number is seconds. Throws kUsage naming `option`
+/// otherwise, and for what is not positive.
 double parse_duration(const std::string& text, const std::string& option);
 
-/// "30us,4GB/s": seconds of latency and bytes/s of bandwidth. Latency in ns, us or ms, bandwidth in
-/// MB/s, GB/s, Mbit/s or Gbit/s. Throws kUsage otherwise.
+/// "30us,4GB/s" or "200Gbit,2us": seconds of latency and bytes/s of bandwidth, in either order.
+/// Latency in ns, us, ms or s, bandwidth in MB/s, GB/s, TB/s, Mbit, Gbit or Tbit (with or without
+/// /s). Throws kUsage naming `option` otherwise.
 struct LinkText {
   double latency_s = 0;
   double bytes_per_s = 0;
 };
-LinkText parse_link(const std::string& text);
+LinkText parse_link(const std::string& text, const std::string& option = "--link");
 
-/// "v100=2.48/h" or "t4=0.35": price of one device an hour, by device. Throws kUsage otherwise.
+/// "312T", "19.5 TFLOP/s", "800G", "1e12" -> operations per second. Throws kUsage naming `option`
+/// otherwise, and for what is not positive.
+double parse_flops(const std::string& text, const std::string& option);
+
+/// "v100=2.48/h" or "t4=0.35": price of one device per hour, by device. Throws kUsage otherwise.
 std::map<std::string, double> parse_prices(const std::vector<std::string>& texts);
 
 /// "val_accuracy=0.9": a metric and the value to reach.

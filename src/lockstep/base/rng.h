@@ -5,8 +5,8 @@
 
 namespace lockstep {
 
-/// A keyed stream of random numbers: the same key gives the same stream on every machine, whatever
-/// the number of workers or threads. SplitMix64 over a mixed key; cheap to construct.
+/// A keyed stream of random numbers: the same key gives the same stream on every machine, for any
+/// number of workers or threads. SplitMix64 over a mixed key; cheap to construct.
 class Rng {
  public:
   /// Distinct keys give unrelated streams, for example (seed, epoch, example index).
@@ -17,7 +17,7 @@ class Rng {
   double uniform();
   /// Uniform in [0, bound), unbiased; bound > 0.
   std::uint64_t below(std::uint64_t bound);
-  /// Standard normal (Box-Muller, one value a call).
+  /// Standard normal (Box-Muller, one value per call).
   double normal();
 
  private:

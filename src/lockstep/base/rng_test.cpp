@@ -37,7 +37,7 @@ TEST(Rng, NormalHasZeroMeanAndUnitVariance) {
   EXPECT_NEAR(squares / kDraws, 1, 5 * std::sqrt(2.0 / kDraws));
 }
 
-TEST(Rng, PermutationHoldsEveryIndexOnce) {
+TEST(Rng, PermutationContainsEveryIndexOnce) {
   for (std::uint32_t size : {0U, 1U, 2U, 17U, 1000U}) {
     auto order = random_permutation(size, Rng(size));
     std::sort(order.begin(), order.end());

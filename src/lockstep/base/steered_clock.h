@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// A clock for tests, which stands still until the test moves it.
+/// A clock for tests that changes only when the test moves it.
 class SteeredClock final : public Clock {
  public:
   Nanoseconds monotonic() const override { return now; }

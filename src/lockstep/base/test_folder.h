@@ -12,17 +12,17 @@
 
 namespace lockstep {
 
-/// A folder of a test's own, gone with the test.
+/// A temporary folder for one test, removed with it.
 class TestFolder {
  public:
   TestFolder() {
     std::string name = ::testing::TempDir() + "lockstep-test-XXXXXX";
     if (!::mkdtemp(name.data())) throw std::runtime_error("mkdtemp failed");
     root_ = name;
-    // Importers read facts from the name of a log's folder, and a random one may say "4w".
+    // Importers read facts from the name of a log's folder, and a random one may contain "4w".
     path_ = root_ / "files";
     std::filesystem::create_directory(path_);
-    // Tests that give up their rights get as far as the folder itself lets them.
+    // Tests that drop privileges must still be able to enter the folder.
     std::filesystem::permissions(root_, std::filesystem::perms(0711));
   }
   ~TestFolder() {

@@ -34,7 +34,7 @@ TEST(Units, ParsesSizesWithDecimalAndBinaryUnits) {
   EXPECT_EQ(parse_bytes("1e6", "--bucket").count, 1'000'000u);
 }
 
-TEST(Units, RefusesTextThatIsNoSizeAndNamesTheOption) {
+TEST(Units, RefusesTextThatIsNotASizeAndNamesTheOption) {
   for (const char* text : {"", "MB", "-1", "5 parsecs", "nan", "1e30"}) {
     try {
       parse_bytes(text, "--bucket");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/record/choices.h"
 #include "lockstep/record/machine.h"
 
 namespace lockstep::record {
@@ -20,7 +21,7 @@ struct CollectivePoint {
 /// ring all-reduce of S bytes over N workers takes 2 (N-1) alpha + 2 (N-1)/N S / beta.
 struct LinkCalibration {
   Machine machine;
-  std::string backend;  ///< "shm", "gloo", ...
+  Backend backend = Backend::kAuto;
   int workers = 2;
   int nodes = 1;
   double alpha_s = 0;         ///< latency of one of the 2 (N-1) messages

@@ -14,7 +14,8 @@ void refuse_choice(std::string_view option, std::string_view given,
 }
 
 void refuse_recorded_choice(std::string_view what, std::string_view recorded) {
-  throw Error(ErrorKind::kData, fmt::format("a record has the unknown {} '{}'", what, recorded),
+  throw Error(ErrorKind::kData,
+              fmt::format("a record contains an unknown {}: '{}'", what, recorded),
               "it was written by another version of lockstep; use that version");
 }
 

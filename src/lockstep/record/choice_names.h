@@ -8,7 +8,8 @@
 namespace lockstep::record {
 
 /// Specialised for every enum of choices.h: `kWhat` is the enum in a message ("strategy"), and each
-/// of `kEntries` has a `value` and its `name` in options, records and reports.
+/// of `kEntries` has a `value`, its `name` in options, records and reports, and where some entries
+/// cannot be chosen, whether it is `offered`.
 template <class Enum>
 struct ChoiceTable;
 
@@ -47,11 +48,24 @@ constexpr std::optional<Enum> choice_named(std::string_view name) {
   return std::nullopt;
 }
 
-/// All names, in the order of the table.
+/// Whether a user may ask for it. Entries without `offered` all are; the others are only found in
+/// records.
+template <class Entry>
+constexpr bool is_offered(const Entry& entry) {
+  if constexpr (requires { entry.offered; }) {
+    return entry.offered;
+  } else {
+    return true;
+  }
+}
+
+/// The names that a user may give, in the order of the table.
 template <Choice Enum>
 std::vector<std::string> names_of() {
   std::vector<std::string> names;
-  for (const auto& entry : ChoiceTable<Enum>::kEntries) names.emplace_back(entry.name);
+  for (const auto& entry : ChoiceTable<Enum>::kEntries) {
+    if (is_offered(entry)) names.emplace_back(entry.name);
+  }
   return names;
 }
 
@@ -59,13 +73,15 @@ std::vector<std::string> names_of() {
 [[noreturn]] void refuse_choice(std::string_view option, std::string_view given,
                                 const std::vector<std::string>& names);
 
-/// Throws kData: a record has a value that this version does not know.
+/// Throws kData: a record has a value that this version does not support.
 [[noreturn]] void refuse_recorded_choice(std::string_view what, std::string_view recorded);
 
 /// The value that a user gave to `option` by name. Throws kUsage, listing the valid names.
 template <Choice Enum>
 Enum parse_choice(std::string_view option, std::string_view given) {
-  if (const auto value = choice_named<Enum>(given)) return *value;
+  for (const auto& entry : ChoiceTable<Enum>::kEntries) {
+    if (is_offered(entry) && entry.name == given) return entry.value;
+  }
   refuse_choice(option, given, names_of<Enum>());
 }
 

@@ -103,6 +103,58 @@ constexpr const OptimizerFacts& facts_of(Optimizer optimizer) {
   return ChoiceTable<Optimizer>::kEntries[static_cast<int>(optimizer)];
 }
 
+/// One line per way for ranks to exchange data: enumerator and name.
+/// src/lockstep/comm/backends/NAME.cpp or a folder NAME defines NAME_backend(), which makes it.
+#define LOCKSTEP_BACKENDS(BACKEND)     \
+  BACKEND(kSharedMemory, shm)          \
+  BACKEND(kHierarchical, hierarchical) \
+  BACKEND(kGloo, gloo)                 \
+  BACKEND(kMpi, mpi)                   \
+  BACKEND(kNccl, nccl)
+
+#define LOCKSTEP_ENUMERATOR(value, name) value,
+enum class Backend {
+  kAuto,  ///< chosen when the ranks have met
+  kNone,  ///< one worker alone: nothing to exchange
+  kTcp,   ///< in old records only; replaced by kGloo
+  LOCKSTEP_BACKENDS(LOCKSTEP_ENUMERATOR)
+};
+#undef LOCKSTEP_ENUMERATOR
+
+struct BackendName {
+  Backend value;
+  std::string_view name;
+  bool offered = true;  ///< whether a user may ask for it
+};
+
+template <>
+struct ChoiceTable<Backend> {
+  static constexpr char kWhat[] = "back end";
+#define LOCKSTEP_NAME(value, name) {Backend::value, #name},
+  static constexpr BackendName kEntries[] = {{Backend::kAuto, "auto"},
+                                             LOCKSTEP_BACKENDS(LOCKSTEP_NAME)  //
+                                             {Backend::kNone, "none", false},
+                                             {Backend::kTcp, "tcp", false}};
+#undef LOCKSTEP_NAME
+};
+
+/// What starts the workers of a run.
+enum class Launcher {
+  kLocal,        ///< this program, on this machine
+  kMpi,          ///< mpirun
+  kSlurm,        ///< srun, or a batch job
+  kSshHostfile,  ///< ssh to the hosts of a file
+};
+
+template <>
+struct ChoiceTable<Launcher> {
+  static constexpr char kWhat[] = "launcher";
+  static constexpr ChoiceName<Launcher> kEntries[] = {{Launcher::kLocal, "local"},
+                                                      {Launcher::kMpi, "mpi"},
+                                                      {Launcher::kSlurm, "slurm"},
+                                                      {Launcher::kSshHostfile, "ssh-hostfile"}};
+};
+
 /// Names of the optimizers with or without betas: "adam, adamw, lamb".
 std::string optimizer_names(bool uses_betas);
 

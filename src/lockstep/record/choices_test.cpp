@@ -13,7 +13,8 @@ namespace {
 
 template <class Enum>
 class Choices : public ::testing::Test {};
-using Enums = ::testing::Types<Strategy, Wire, ScheduleShape, RateScaling, Optimizer>;
+using Enums =
+    ::testing::Types<Strategy, Wire, ScheduleShape, RateScaling, Optimizer, Backend, Launcher>;
 TYPED_TEST_SUITE(Choices, Enums);
 
 TYPED_TEST(Choices, NamesAreDistinctAndLeadBackToTheirValue) {
@@ -31,7 +32,7 @@ TYPED_TEST(Choices, NamesAreDistinctAndLeadBackToTheirValue) {
   EXPECT_EQ(choice_named<TypeParam>("none of them"), std::nullopt);
 }
 
-TEST(Choices, UnknownNamesAreRefusedWithTheKnownOnes) {
+TEST(Choices, UnknownNamesAreRefusedWithTheValidOnes) {
   try {
     parse_choice<Strategy>("--strategy", "ring");
     FAIL();
@@ -40,6 +41,15 @@ TEST(Choices, UnknownNamesAreRefusedWithTheKnownOnes) {
     EXPECT_STREQ(error.what(), "--strategy 'ring' is unknown");
     EXPECT_EQ(error.hint(), "give one of overlap, blocking, central, local");
   }
+}
+
+TEST(Choices, WhatOnlyRecordsNameCannotBeAskedFor) {
+  const auto offered = names_of<Backend>();
+  EXPECT_EQ(offered,
+            (std::vector<std::string>{"auto", "shm", "hierarchical", "gloo", "mpi", "nccl"}));
+  EXPECT_THROW(parse_choice<Backend>("--backend", "tcp"), Error);
+  EXPECT_EQ(recorded_choice<Backend>("tcp"), Backend::kTcp);
+  EXPECT_EQ(recorded_choice<Backend>("none"), Backend::kNone);
 }
 
 TEST(Choices, FactsOfAnOptimizerAreFoundByItsValue) {
@@ -53,17 +63,18 @@ TEST(Choices, FactsOfAnOptimizerAreFoundByItsValue) {
 }
 
 TEST(Choices, RecordsKeepTheNamesThatOlderVersionsWrote) {
-  const nlohmann::json old{{"strategy", "central"},
-                           {"wire", "bf16"},
-                           {"optimizer", "adamw"},
-                           {"schedule", "plateau"},
-                           {"lr_scale", "linear"}};
+  const nlohmann::json old{{"strategy", "central"},     {"wire", "bf16"},
+                           {"optimizer", "adamw"},      {"schedule", "plateau"},
+                           {"lr_scale", "linear"},      {"backend", "tcp"},
+                           {"launcher", "ssh-hostfile"}};
   const auto spec = old.get<RunSpec>();
   EXPECT_EQ(spec.strategy, Strategy::kCentral);
   EXPECT_EQ(spec.wire, Wire::kBrain);
   EXPECT_EQ(spec.optimizer, Optimizer::kAdamW);
   EXPECT_EQ(spec.schedule, ScheduleShape::kPlateau);
   EXPECT_EQ(spec.lr_scale, RateScaling::kLinear);
+  EXPECT_EQ(spec.backend, Backend::kTcp);
+  EXPECT_EQ(spec.launcher, Launcher::kSshHostfile);
   const nlohmann::json written = spec;
   for (const auto& [field, name] : old.items()) EXPECT_EQ(written.at(field), name);
 }
@@ -84,7 +95,7 @@ TEST(Choices, ARecordWithAnUnknownNameIsRefused) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kData);
-    EXPECT_STREQ(error.what(), "a record has the unknown optimizer 'lion'");
+    EXPECT_STREQ(error.what(), "a record contains an unknown optimizer: 'lion'");
   }
 }
 

@@ -74,6 +74,8 @@ void visit_fields(V&& field, E& event) requires std::is_same_v<std::remove_const
   field("total_s", event.total_s);
   field("peak_memory_bytes", event.peak_memory_bytes);
   field("parameters_digest", event.parameters_digest);
+  field("energy_j", event.energy_j);
+  field("energy_source", event.energy_source);
 }
 
 template <class E>
@@ -82,7 +84,7 @@ void write_fields(json& out, const E& event) {
   if constexpr (std::is_same_v<E, RunEnded>) out["status"] = status_name(event.status);
 }
 
-/// Rounded to the nanosecond: shorter text, and no clock here knows more.
+/// Rounded to the nanosecond: shorter text, and no clock here is more precise.
 double whole_nanoseconds(double seconds) {
   return std::round(seconds * 1e9) / 1e9;
 }
@@ -190,7 +192,7 @@ RunStatus status_from_name(std::string_view name) {
   for (std::size_t i = 0; i < kStatusNames.size(); ++i) {
     if (kStatusNames[i] == name) return static_cast<RunStatus>(i);
   }
-  throw Error(ErrorKind::kData, fmt::format("'{}' is not the status of a run", name));
+  throw Error(ErrorKind::kData, fmt::format("'{}' is not a run status", name));
 }
 
 std::string to_line(const Event& event) {

@@ -19,7 +19,7 @@ inline constexpr int kFormatVersion = 1;
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// What a run says about itself while it goes on: one JSON object a line, in this order: one
+/// What a run reports while it is in progress: one JSON object per line, in this order: one
 /// RunStarted, then Progress, StepBlock, UtilisationBlock, EpochResult and CheckpointWritten as
 /// they come, one RunEnded. A stream without RunEnded belongs to a run that was killed.
 struct RunStarted {
@@ -31,7 +31,7 @@ struct RunStarted {
   int first_epoch = 1;  ///< above 1 when resumed
 };
 
-/// At most a few times a second, for whoever watches.
+/// At most a few times per second, for live displays.
 struct Progress {
   int epoch = 0;
   std::int64_t step = 0;  ///< within the epoch, from 1
@@ -51,8 +51,8 @@ struct EpochResult {
   double train_s = 0;               ///< first to last training step
   double val_s = 0;
   double examples_per_s = 0;  ///< examples / train_s
-  /// Gradient noise scale at the epoch's end, in examples, and the interval that holds it with 95 %
-  /// probability; unknown with one worker.
+  /// Gradient noise scale at the epoch's end, in examples, and the interval that covers it with 95
+  /// % probability; unknown with one worker.
   double noise_scale = kUnknown;
   double noise_scale_low = kUnknown;
   double noise_scale_high = kUnknown;
@@ -76,6 +76,8 @@ struct RunEnded {
   double total_s = 0;  ///< from the worker's start of training to its end, validation included
   std::int64_t peak_memory_bytes = 0;  ///< largest resident set of any worker
   std::string parameters_digest;       ///< the same on all ranks when the run is sound
+  double energy_j = kUnknown;          ///< of all hosts, over total_s
+  std::string energy_source{};         ///< what was read; where energy is unknown, why
 };
 
 /// The error that ended a worker; every rank may send one.

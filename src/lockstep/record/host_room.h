@@ -9,7 +9,7 @@
 namespace lockstep::record {
 
 /// The most workers that the hosts of a run have room for, with the threads (or the GPU) that each
-/// worker had there, or that were run. Nothing where the run does not tell what its host has, as
+/// worker had there, or that were run. Nothing if the run does not record what its host has, as
 /// imported ones do not.
 std::optional<std::int64_t> host_room(const RunSpec& spec, const Machine& machine);
 

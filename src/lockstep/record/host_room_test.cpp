@@ -18,7 +18,7 @@ Machine cores(int count) {
   return made;
 }
 
-TEST(HostRoom, IsWhatTheCoresHoldWithTheThreadsOfEachWorker) {
+TEST(HostRoom, IsWhatFitsTheCoresWithTheThreadsOfEachWorker) {
   EXPECT_EQ(host_room(spec(1, 1), cores(8)), 8);
   EXPECT_EQ(host_room(spec(1, 3), cores(8)), 2);
 }
@@ -37,7 +37,7 @@ TEST(HostRoom, OfGpusIsTheirCount) {
   EXPECT_EQ(host_room(on_gpu, machine), 2);
 }
 
-TEST(HostRoom, IsNoLessThanWhatWasRun) {
+TEST(HostRoom, IsAtLeastWhatWasRun) {
   EXPECT_EQ(host_room(spec(16, 1), cores(8)), 16);
 }
 

@@ -15,7 +15,7 @@ struct Machine {
   int cores = 0;  ///< that this process may use
   std::int64_t memory_bytes = 0;
   std::vector<std::string> gpus;
-  std::string governor;  ///< CPU frequency governor; empty where the kernel has none
+  std::string governor;  ///< CPU frequency governor; empty if the kernel has none
   double load = 0;       ///< 1-minute load average when the run began
 };
 

@@ -26,10 +26,13 @@ struct Measurement {
   double value = 0;
   std::string unit;
 
-  // Settings of the run that code depends on; they tell configurations apart.
+  // Settings of the run that code depends on; they distinguish configurations.
   std::string strategy;                            ///< of gradient synchronisation
   std::optional<std::int64_t> threads_per_worker;  ///< of a CPU worker
   std::optional<std::int64_t> parameters;          ///< of the model
+  std::optional<std::int64_t> loader_workers;      ///< processes per worker that load data
+  std::optional<std::int64_t> flops_per_example;   ///< operations of forward and backward
+  std::string example_unit;                        ///< "images", "sequences"; empty = "examples"
   std::optional<Scaling> scaling;                  ///< as the source states it
 
   // Which run, and which part of it, the value is of.

@@ -11,8 +11,8 @@ namespace lockstep::record {
 
 enum class ColumnRole {
   kAlways,   ///< written in every table: what DESIGN and docs/formats call the table's columns
-  kSetting,  ///< written where a row has it; tells configurations apart
-  kRemark,   ///< written where a row has it; says which run, or how far a value can be used
+  kSetting,  ///< written if a row has it; distinguishes configurations
+  kRemark,   ///< written if a row has it; identifies the run, or limits the use of a value
 };
 
 /// One column of the measurements table and the field behind it.
@@ -37,12 +37,12 @@ const MeasurementColumn* find_column(std::string_view name);
 /// The text of any column of a row, of a field or a note; empty when the row has none.
 std::string column_text(const Measurement& row, const std::string& name);
 
-/// Sets a field, or a note where there is no field of that name or the text does not fit it.
+/// Sets a field, or a note if there is no field of that name or the text does not fit it.
 /// Columns that are always written keep their value then.
 void set_column(Measurement& row, const std::string& name, const std::string& text);
 
-/// What tells this row's configuration apart beyond the columns that are always written: settings
-/// with a field, and notes that are no remarks (seed, file, comment, ...). By column name.
+/// What distinguishes this row's configuration beyond the columns that are always written: settings
+/// with a field, and notes that are not remarks (seed, file, comment, ...). By column name.
 std::map<std::string, std::string> settings_of(const Measurement& row);
 
 /// Without decimals where it is whole: "32", "0.25".

@@ -45,7 +45,7 @@ TEST(MeasurementColumns, KeepsWhatDoesNotFitAFieldAsANote) {
   EXPECT_EQ(column_text(row, "epoch"), "4");
 }
 
-TEST(MeasurementColumns, SettingsAreWhatTellsConfigurationsApart) {
+TEST(MeasurementColumns, SettingsDistinguishConfigurations) {
   Measurement row;
   for (const auto& [name, text] : {std::pair{"strategy", "overlap"},
                                    {"threads_per_worker", "2"},

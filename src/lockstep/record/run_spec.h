@@ -21,10 +21,12 @@ struct DataFacts {
   std::int64_t train_examples = 0;
   std::int64_t val_examples = 0;
   std::int64_t skipped = 0;  ///< files that could not be used
+  std::string unit{};        ///< what an example is: "images", "sequences"; empty = "examples"
+  int loader_workers = -1;   ///< processes per worker that load data; -1 = unknown
 };
 
-/// All that determines what a run computes and how. Written by whoever starts the run, completed by
-/// rank 0 (data, parameters, threads), stored whole.
+/// All that determines what a run computes and how. Written by the program that starts the run,
+/// completed by rank 0 (data, parameters, threads), stored whole.
 struct RunSpec {
   std::string recipe = "fashion";
   DataFacts data;
@@ -39,9 +41,9 @@ struct RunSpec {
   std::optional<Strategy> strategy = Strategy::kOverlap;  ///< none for other programs
   std::int64_t average_every = 0;  ///< H of Strategy::kLocal, steps; 0 = once per epoch
   Wire wire = Wire::kFloat;        ///< of gradients
-  std::string backend = "auto";    ///< resolved to "shm", "gloo", ... by rank 0
-  bool sync_batch_norm = false;    ///< moments over the global batch instead of the worker's own
-  bool amp = false;                ///< forward and backward in 16 bits where that is safe; CUDA
+  std::optional<Backend> backend = Backend::kAuto;  ///< resolved by rank 0; none for other programs
+  bool sync_batch_norm = false;  ///< moments over the global batch instead of the worker's own
+  bool amp = false;              ///< forward and backward in 16 bits where that is safe; CUDA
 
   std::optional<Optimizer> optimizer;     ///< none = the recipe's own
   std::string program_optimizer;          ///< of another program, by its own name: "SGD"
@@ -61,10 +63,11 @@ struct RunSpec {
   std::uint64_t bucket_bytes = 0;   ///< 0 = measured default of the engine
   std::uint64_t seed = 1;
   bool augment = true;
-  bool oversubscribed = false;     ///< more threads than cores: timings are unreliable
-  std::int64_t parameters = 0;     ///< trainable parameters of the network
-  std::string command;             ///< the foreign command, for runs that are not ours
-  std::string launcher = "local";  ///< "local", "mpi", "slurm", "ssh-hostfile"
+  bool oversubscribed = false;   ///< more threads than cores: timings are unreliable
+  std::int64_t parameters = 0;   ///< trainable parameters of the network
+  double flops_per_example = 0;  ///< operations of forward and backward; 0 = unknown
+  std::string command;           ///< the foreign command, for runs that are not ours
+  Launcher launcher = Launcher::kLocal;
   double queue_wait_s = -1;  ///< from submission to start, apart from all other times; -1 = none
   RecipeOptions options;     ///< what only this recipe asks for
 
@@ -82,6 +85,8 @@ void visit_fields(Visitor&& field, Data& data) {
   field("train_examples", data.train_examples);
   field("val_examples", data.val_examples);
   field("skipped", data.skipped);
+  field("unit", data.unit);
+  field("loader_workers", data.loader_workers);
 }
 
 template <class Visitor, class Spec>
@@ -123,6 +128,7 @@ void visit_fields(Visitor&& field, Spec& spec) {
   field("augment", spec.augment);
   field("oversubscribed", spec.oversubscribed);
   field("parameters", spec.parameters);
+  field("flops_per_example", spec.flops_per_example);
   field("command", spec.command);
   field("launcher", spec.launcher);
   field("queue_wait_s", spec.queue_wait_s);

@@ -44,9 +44,9 @@ struct StepTimes {
   double exposed_s() const { return (*this)[Phase::kWait] + (*this)[Phase::kTransfer]; }
 };
 
-/// Splits each rank's exposed communication of one step into wait and transfer. `ranks` holds the
-/// same step on every rank; the slowest is the one whose last bucket was ready last. A rank waits
-/// from its own ready time to the slowest's, never longer than it was exposed at all.
+/// Splits each rank's exposed communication of one step into wait and transfer. `ranks` contains
+/// the same step on every rank; the slowest is the one whose last bucket was ready last. A rank
+/// waits from its own ready time to the slowest's, never longer than it was exposed at all.
 void split_exposed(std::span<StepTimes> ranks);
 
 /// A block of steps of all ranks, as rank 0 hands it on.

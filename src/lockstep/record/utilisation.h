@@ -18,7 +18,7 @@ struct Utilisation {
   std::int64_t gpu_memory_bytes = 0;                      ///< used on that GPU by anyone
 };
 
-/// What all ranks measured of themselves in an epoch, thinned to few samples a rank.
+/// What all ranks measured of themselves in an epoch, thinned to a few samples per rank.
 struct UtilisationBlock {
   std::vector<Utilisation> samples;  ///< by rank, then time
 };

@@ -24,5 +24,14 @@ inline constexpr char kRendezvous[] = "LOCKSTEP_RENDEZVOUS";
 inline constexpr char kSecret[] = "LOCKSTEP_SECRET";
 /// Text that is different in every run, mixed into the secret.
 inline constexpr char kJob[] = "LOCKSTEP_JOB";
+/// Of a command that `lockstep run` or `study` starts, and of programs that use the library.
+/// Number of ranks that such a program starts where nothing else started any.
+inline constexpr char kWorkers[] = "LOCKSTEP_WORKERS";
+/// How often it starts them again after a rank failed.
+inline constexpr char kRestarts[] = "LOCKSTEP_RESTARTS";
+/// Longest wait of a program of the library for another rank, seconds.
+inline constexpr char kTimeout[] = "LOCKSTEP_TIMEOUT";
+/// Folder in which each rank of a watched command writes its record.
+inline constexpr char kWatchFolder[] = "LOCKSTEP_WATCH_DIR";
 
 }  // namespace lockstep::record::worker_environment
