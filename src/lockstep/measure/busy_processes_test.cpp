@@ -8,7 +8,7 @@
 namespace lockstep::measure {
 namespace {
 
-TEST(BusyProcesses, ReadsTimesOfProcessesWhateverTheirNames) {
+TEST(BusyProcesses, ReadsTimesOfProcessesForAnyName) {
   const TestFolder root;
   root.file("proc/self/stat");
   root.write("proc/42/stat",

@@ -1,5 +1,5 @@
-// Stands in for NVIDIA's management library in tests: two GPUs, of which the second does not tell
-// how busy it is.
+// Replaces NVIDIA's management library in tests: two GPUs, of which the second reports neither
+// how busy it is nor a count of joules, only the power it draws.
 
 namespace {
 int devices[2];
@@ -32,6 +32,21 @@ int nvmlDeviceGetUtilizationRates(void* device, FakeUtilisation* utilisation) {
 }
 int nvmlDeviceGetMemoryInfo(void*, FakeMemory* memory) {
   *memory = {16'000'000'000, 4'000'000'000, 12'000'000'000};
+  return 0;
+}
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = 2;
+  return 0;
+}
+/// 3 J more at each look.
+int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules) {
+  static unsigned long long used = 1'000'000;
+  if (device != &devices[0]) return 3;
+  *millijoules = used += 3'000;
+  return 0;
+}
+int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) {
+  *milliwatts = 50'000;
   return 0;
 }
 }

@@ -13,13 +13,13 @@ namespace lockstep::measure {
 /// The processors as the kernel describes them.
 struct CpuFacts {
   std::string
-      vendor;  ///< "AuthenticAMD", "GenuineIntel", ...; empty where the kernel does not report it
+      vendor;  ///< "AuthenticAMD", "GenuineIntel", ...; empty if the kernel does not report it
   std::string model;
   std::vector<std::string> flags;
   bool smt = false;  ///< two hardware threads share a core
 };
 
-/// Limits that the control groups of this process set, whichever group up the tree sets the lowest.
+/// Limits that the control groups of this process set: the lowest of all groups up the tree.
 struct GroupLimits {
   std::optional<double> cores;
   std::optional<std::int64_t> memory_bytes;
@@ -29,7 +29,7 @@ struct GroupLimits {
 /// not there stays empty or zero; nothing throws.
 CpuFacts read_cpu(const std::filesystem::path& root = "/");
 GroupLimits read_group_limits(const std::filesystem::path& root = "/");
-/// CPU frequency governor of the first core; empty where the kernel has none, as in most virtual
+/// CPU frequency governor of the first core; empty if the kernel has none, as in most virtual
 /// machines.
 std::string read_governor(const std::filesystem::path& root = "/");
 std::int64_t read_memory_bytes(const std::filesystem::path& root = "/");

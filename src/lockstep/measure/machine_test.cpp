@@ -56,7 +56,7 @@ TEST_F(MachineTest, ReadsLimitsOfTheOlderControlGroups) {
   EXPECT_EQ(limits.memory_bytes, 2000000000);
 }
 
-TEST_F(MachineTest, KnowsNothingWhereTheFilesAreMissing) {
+TEST_F(MachineTest, ReportsNothingWhereTheFilesAreMissing) {
   EXPECT_EQ(read_cpu(root_).model, "");
   EXPECT_FALSE(read_group_limits(root_).cores);
   EXPECT_FALSE(read_group_limits(root_).memory_bytes);

@@ -62,7 +62,7 @@ TEST(NoiseScale, FindsTheKnownNoiseScaleOfASyntheticProblem) {
   }
 }
 
-TEST(NoiseScale, ItsIntervalHoldsTheTruthAsOftenAsItSays) {
+TEST(NoiseScale, ItsIntervalCoversTheTruthAsOftenAsStated) {
   constexpr double kTruth = 300;
   int held = 0;
   constexpr int kTrials = 200;
@@ -88,7 +88,7 @@ TEST(NoiseScale, HasNoUpperEndWhereTheGradientIsLostInNoise) {
   }
 }
 
-TEST(NoiseScale, SaysNothingOfAFewStepsOrOfOneWorker) {
+TEST(NoiseScale, ReportsNothingForAFewStepsOrForOneWorker) {
   NoiseScale noise;
   EXPECT_FALSE(noise.estimate().has_value());
   for (int step = 0; step < 100; ++step) noise.add(2, 64, 2, 64);
@@ -97,7 +97,7 @@ TEST(NoiseScale, SaysNothingOfAFewStepsOrOfOneWorker) {
   EXPECT_FALSE(noise.estimate().has_value());
 }
 
-TEST(NoiseScale, GoesOnFromItsFigures) {
+TEST(NoiseScale, ContinuesFromItsFigures) {
   Problem problem(100, 1);
   NoiseScale first;
   for (int step = 0; step < 50; ++step) problem.step(first, 4, 16);

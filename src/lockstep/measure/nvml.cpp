@@ -12,8 +12,8 @@ namespace lockstep::measure {
 struct Nvml::Library {
   using Device = void*;
   struct Utilisation {
-    unsigned gpu;     ///< per cent
-    unsigned memory;  ///< per cent of time that memory was read or written
+    unsigned gpu;     ///< percent
+    unsigned memory;  ///< percent of time that memory was read or written
   };
   struct Memory {
     unsigned long long total, free, used;
@@ -25,6 +25,10 @@ struct Nvml::Library {
   int (*device_by_index)(unsigned, Device*) = nullptr;
   int (*utilisation)(Device, Utilisation*) = nullptr;
   int (*memory)(Device, Memory*) = nullptr;
+  // Not in every version of the library.
+  int (*count)(unsigned*) = nullptr;
+  int (*energy)(Device, unsigned long long*) = nullptr;  ///< mJ
+  int (*power)(Device, unsigned*) = nullptr;             ///< mW
   bool running = false;
 
   Library() = default;
@@ -42,12 +46,18 @@ struct Nvml::Library {
   }
 
   bool start(const char* path) {
+#ifdef LOCKSTEP_STATIC
+    return false;  // a static program cannot load libraries on every glibc
+#endif
     handle = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) return false;
     const bool complete = find(initialise, "nvmlInit_v2") && find(shutdown, "nvmlShutdown") &&
                           find(device_by_index, "nvmlDeviceGetHandleByIndex_v2") &&
                           find(utilisation, "nvmlDeviceGetUtilizationRates") &&
                           find(memory, "nvmlDeviceGetMemoryInfo");
+    find(count, "nvmlDeviceGetCount_v2");
+    find(energy, "nvmlDeviceGetTotalEnergyConsumption");
+    find(power, "nvmlDeviceGetPowerUsage");
     running = complete && initialise() == 0;
     return running;
   }
@@ -73,6 +83,29 @@ std::optional<GpuUsage> Nvml::read(int index) const {
     usage.memory_bytes = static_cast<std::int64_t>(memory.used);
   }
   return usage;
+}
+
+int Nvml::gpus() const {
+  unsigned found = 0;
+  return library_->count != nullptr && library_->count(&found) == 0 ? static_cast<int>(found) : 0;
+}
+
+std::optional<double> Nvml::energy_j(int index) const {
+  Library::Device device = nullptr;
+  unsigned long long millijoules = 0;
+  const bool read = index >= 0 && library_->energy != nullptr &&
+                    library_->device_by_index(static_cast<unsigned>(index), &device) == 0 &&
+                    library_->energy(device, &millijoules) == 0;
+  return read ? std::optional(static_cast<double>(millijoules) * 1e-3) : std::nullopt;
+}
+
+std::optional<double> Nvml::power_w(int index) const {
+  Library::Device device = nullptr;
+  unsigned milliwatts = 0;
+  const bool read = index >= 0 && library_->power != nullptr &&
+                    library_->device_by_index(static_cast<unsigned>(index), &device) == 0 &&
+                    library_->power(device, &milliwatts) == 0;
+  return read ? std::optional(milliwatts * 1e-3) : std::nullopt;
 }
 
 std::optional<int> physical_gpu(int visible, const char* visible_devices) {

@@ -23,7 +23,7 @@ struct TreeUsage {
 /// are left out. `root` is the folder that has proc, for tests.
 TreeUsage read_tree_usage(pid_t ancestor, const std::filesystem::path& root = "/");
 
-/// Samples the descendants of this process from a thread of its own, as long as it lives.
+/// Samples the descendants of this process from a separate thread, as long as it exists.
 class TreeSampler {
  public:
   explicit TreeSampler(Seconds interval = Seconds(0.5));

@@ -79,7 +79,7 @@ void TraceWriter::finish() {
   out_.close();
   if (!out_) {
     throw Error(ErrorKind::kData, fmt::format("the trace {} could not be written whole", path_),
-                "check the free space of its disk");
+                "check the free disk space");
   }
 }
 

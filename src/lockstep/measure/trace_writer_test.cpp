@@ -61,7 +61,7 @@ TEST_F(TraceWriterTest, PutsPhasesOneAfterTheOtherOnEachRanksTrack) {
   EXPECT_EQ(instants, 1);
 }
 
-TEST_F(TraceWriterTest, StopsAtItsSizeLimitAndSaysSo) {
+TEST_F(TraceWriterTest, StopsAtItsSizeLimitAndReportsIt) {
   TraceWriter writer(path_, 2, 4'000);
   const auto steps = one_step_on_two_ranks();
   for (int i = 0; i < 1000; ++i) writer.write(steps, {});

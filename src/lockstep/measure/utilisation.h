@@ -20,7 +20,7 @@ struct ProcessUsage {
   std::int64_t resident_bytes = 0;
 };
 
-/// Resident bytes are 0 where /proc does not report them.
+/// Resident bytes are 0 if /proc does not report them.
 ProcessUsage read_process_usage();
 
 /// Keeps a bounded number of samples however many are added: once there are too many, neighbours
@@ -30,7 +30,7 @@ class UtilisationLog {
   explicit UtilisationLog(std::size_t most) : most_(most) {}
 
   void add(const record::Utilisation& sample);
-  /// What there is, and starts afresh.
+  /// Returns the samples and starts over.
   std::vector<record::Utilisation> take();
 
  private:
@@ -38,7 +38,7 @@ class UtilisationLog {
   std::vector<record::Utilisation> samples_;
 };
 
-/// Samples this process, and its GPU where it has one, from a thread of its own: one reading of two
+/// Samples this process, and its GPU if it has one, from a separate thread: one reading of two
 /// counters each interval, which costs a negligible part of a step.
 class UtilisationSampler {
  public:

@@ -7,7 +7,7 @@
 namespace lockstep::measure {
 namespace {
 
-TEST(ProcessUsage, GrowsWithWorkAndKnowsItsMemory) {
+TEST(ProcessUsage, GrowsWithWorkAndReportsItsMemory) {
   const ProcessUsage before = read_process_usage();
   EXPECT_GT(before.resident_bytes, 1 << 20);
   volatile double sink = 0;
