@@ -10,6 +10,7 @@
 #include "lockstep/base/clock.h"
 #include "lockstep/base/units.h"
 #include "lockstep/comm/wire/half_floats.h"
+#include "lockstep/record/choices.h"
 
 namespace lockstep::comm {
 
@@ -18,7 +19,7 @@ enum class Residence { kHost, kDevice };
 
 /// Collectives among the ranks of one run. Every rank makes the same calls in the same order with
 /// equal sizes, from one thread per rank. A call that waits for other ranks throws kPeer, naming
-/// the rank, when one of them is gone or has not arrived within the timeout; the communicator
+/// the rank, when one of them has exited or has not arrived within the timeout; the communicator
 /// cannot be used after that.
 class Communicator {
  public:
@@ -28,8 +29,7 @@ class Communicator {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  /// "shm", "gloo", ...
-  virtual std::string_view backend() const = 0;
+  virtual record::Backend backend() const = 0;
 
   /// Of the memory that allocate() returns.
   virtual Residence residence() const { return Residence::kHost; }
@@ -53,7 +53,7 @@ class Communicator {
   /// order of the additions depends on the back end.
   virtual void start_sum(std::span<float> values) = 0;
 
-  /// Advances started sums without waiting. Back ends without a thread of their own need it called
+  /// Advances started sums without waiting. Back ends without their own thread need it called
   /// from time to time during other work.
   virtual void progress() {}
 

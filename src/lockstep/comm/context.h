@@ -13,7 +13,7 @@ class Membership;
 /// What every back end starts from: which ranks a communicator joins, and how they reach each
 /// other.
 struct Context {
-  int rank = 0;  ///< of this process in the group; -1 when it is no member
+  int rank = 0;  ///< of this process in the group; -1 if it is not a member
   int size = 1;
   Seconds timeout{60};  ///< longest wait for another rank
   /// How long a wait inside a host spins before it sleeps. Zero when ranks share cores: a spinning

@@ -17,7 +17,7 @@ class Hierarchical final : public Communicator {
         kept_(std::move(across)),
         across_(local_->rank() == 0 ? kept_.get() : nullptr) {}
 
-  std::string_view backend() const override { return "hierarchical"; }
+  record::Backend backend() const override { return record::Backend::kHierarchical; }
 
   std::span<float> allocate(std::size_t count) override { return local_->allocate(count); }
 

@@ -14,7 +14,7 @@ class Single final : public Communicator {
  public:
   Single() : Communicator(0, 1) {}
 
-  std::string_view backend() const override { return "none"; }
+  record::Backend backend() const override { return record::Backend::kNone; }
 
   std::span<float> allocate(std::size_t count) override {
     auto* memory =

@@ -121,8 +121,8 @@ class Coordinator::Loop {
 
   void stop_listening() {
     if (acceptor_->refused() > 0) {
-      log_warning(fmt::format("refused {} connection(s) that did not belong to this run",
-                              acceptor_->refused()));
+      log_warning(
+          fmt::format("refused {} connection(s) from outside this run", acceptor_->refused()));
     }
     acceptor_.reset();
   }

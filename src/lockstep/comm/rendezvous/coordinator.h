@@ -7,7 +7,7 @@
 
 namespace lockstep::comm {
 
-/// Coordinates the ranks of one run from a thread of its own: authenticates them, stores the values
+/// Coordinates the ranks of one run from a separate thread: authenticates them, stores the values
 /// that they exchange (addresses), receives their heartbeats, and when one dies, hangs or fails
 /// sends the cause to all others. It listens only until all ranks have joined.
 class Coordinator {

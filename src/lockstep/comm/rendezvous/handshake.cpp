@@ -71,8 +71,8 @@ FileDescriptor connect_authenticated(const Endpoint& endpoint, const JobSecret& 
   try {
     receive_all(socket, answer, soon);
   } catch (const Error&) {
-    throw Error(ErrorKind::kPeer, "the run there has another secret or another number of ranks",
-                "set the same LOCKSTEP_SECRET and the same number of ranks everywhere");
+    throw Error(ErrorKind::kPeer, "the run there has a different secret or number of ranks",
+                "set the same LOCKSTEP_SECRET and the same number of ranks on every host");
   }
   if (!equal_in_constant_time(answer, proof_of("acceptor", secret, greeting.nonce, reply))) {
     throw Error(ErrorKind::kPeer, "the process that answered does not have the secret of this run");
@@ -121,7 +121,7 @@ void Acceptor::greet_new() {
     Greeting greeting;
     fill_random(greeting.nonce);
     pending->nonce = greeting.nonce;
-    // It fits into the empty buffer of a new connection; if not, the connection is already gone.
+    // It fits into the empty buffer of a new connection; if not, the connection is already closed.
     if (::send(socket.get(), &greeting, sizeof greeting, MSG_NOSIGNAL) != sizeof greeting) {
       ++refused_;
       continue;

@@ -28,8 +28,8 @@ FileDescriptor connect_authenticated(const Endpoint& endpoint, const JobSecret& 
                                      const Peer& self, Deadline deadline);
 
 /// Accepts the ranks of one run. Unauthenticated peers cannot delay a rank, however many connect
-/// and whatever they send: all handshakes proceed at once, none for longer than kPatience, and
-/// beyond kMostPending of them the oldest is dropped.
+/// and regardless of what they send: all handshakes proceed at once, none for longer than
+/// kPatience, and beyond kMostPending of them the oldest is dropped.
 class Acceptor {
  public:
   static constexpr std::size_t kMostPending = 128;

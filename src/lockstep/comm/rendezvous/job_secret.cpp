@@ -43,7 +43,7 @@ void make_secret(const fs::path& path) {
   fs::create_directories(path.parent_path(), ignored);
   Key key{};
   fill_random(key);
-  // A name of its own; containers may share host names and process ids.
+  // A unique name; containers may share host names and process ids.
   std::string fresh = path.string() + ".XXXXXX";
   FileDescriptor file(::mkostemp(fresh.data(), O_CLOEXEC));
   if (!file) refuse_secret(fresh, std::strerror(errno));
@@ -63,7 +63,8 @@ Key read_secret(const fs::path& path) {
   struct stat facts {};
   const bool known = ::fstat(file.get(), &facts) == 0;
   const bool whole = ::read(file.get(), key.data(), key.size()) == static_cast<ssize_t>(key.size());
-  if (known && (facts.st_mode & 077) != 0) refuse_secret(path, "others can read it (chmod 600)");
+  if (known && (facts.st_mode & 077) != 0)
+    refuse_secret(path, "other users can read it (chmod 600)");
   if (!whole) refuse_secret(path, "it is too short; delete it");
   return key;
 }

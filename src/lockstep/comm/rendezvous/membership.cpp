@@ -39,7 +39,7 @@ FileDescriptor find_coordinator(const SessionOptions& options, const MeetingPoin
         return connect_authenticated({meeting.address, port}, options.secret,
                                      {place.rank, place.size}, std::min(deadline, after(kTryTime)));
       } catch (const Error& problem) {
-        // A refused handshake, which has a hint, says more than a port where nothing answers.
+        // A refused handshake, which has a hint, is more useful than a port where nothing answers.
         if (!problem.hint().empty() || hint.empty()) {
           last = problem.what();
           hint = problem.hint();
@@ -49,11 +49,10 @@ FileDescriptor find_coordinator(const SessionOptions& options, const MeetingPoin
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, kLongestPause);
   }
-  throw Error(
-      ErrorKind::kPeer,
-      fmt::format("rank {} did not find rank 0 at {} within {}: {}", place.rank, meeting.address,
-                  format_seconds(options.timeout), last),
-      hint.empty() ? "check that rank 0 was started and that its host can be reached" : hint);
+  throw Error(ErrorKind::kPeer,
+              fmt::format("rank {} could not reach rank 0 at {} within {}: {}", place.rank,
+                          meeting.address, format_seconds(options.timeout), last),
+              hint.empty() ? "check that rank 0 was started and that its host is reachable" : hint);
 }
 
 }  // namespace
@@ -151,7 +150,7 @@ class Membership::Connection {
       const bool open = stream_.receive();
       while (auto frame = stream_.next()) handle(*frame);
       if (!open) {
-        lose("rank 0, which coordinates the run, is gone");
+        lose("rank 0, which coordinates the run, has exited");
       } else if (now() - last_heard_ > options_.silence) {
         lose(fmt::format("rank 0, which coordinates the run, hangs: no heartbeat for {}",
                          format_seconds(options_.silence)));

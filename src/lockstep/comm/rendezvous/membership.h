@@ -10,7 +10,7 @@
 
 namespace lockstep::comm {
 
-/// The connection of this rank to the coordinator of its run. A thread of its own sends heartbeats
+/// The connection of this rank to the coordinator of its run. A separate thread sends heartbeats
 /// and receives the cause when the run is lost, so a rank that computes counts as alive and one
 /// that is stopped does not.
 class Membership {

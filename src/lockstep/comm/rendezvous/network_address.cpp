@@ -56,7 +56,7 @@ std::string resolved_address(const std::string& host) {
   return numeric(found->ai_addr, found->ai_addrlen);
 }
 
-/// NodeAddr of "scontrol show node"; empty where there is no Slurm or no such node.
+/// NodeAddr of "scontrol show node"; empty if there is no Slurm or no such node.
 std::string slurm_address(const std::string& node) {
   const bool plain = std::all_of(node.begin(), node.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' || c == '_';
@@ -100,14 +100,27 @@ std::string interface_address(const std::string& interface_or_address) {
   throw Error(ErrorKind::kUsage,
               fmt::format("this host ({}) has no network interface '{}' with an address",
                           host_name(), interface_or_address),
-              fmt::format("it has {}", fmt::join(names, ", ")));
+              fmt::format("its interfaces are {}", fmt::join(names, ", ")));
+}
+
+std::string interface_with(const std::string& address) {
+  ifaddrs* list = nullptr;
+  ::getifaddrs(&list);
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, &::freeifaddrs);
+  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    const int family = one->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    const auto length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if (numeric(one->ifa_addr, static_cast<socklen_t>(length)) == address) return one->ifa_name;
+  }
+  return "";
 }
 
 std::string host_address(const std::string& host) {
   if (std::string address = resolved_address(host); !address.empty()) return address;
   if (std::string address = slurm_address(host); !address.empty()) return address;
-  throw Error(ErrorKind::kEnvironment,
-              fmt::format("host {}, where the ranks are to meet, has no address", host),
+  throw Error(ErrorKind::kEnvironment, fmt::format("the rendezvous host {} has no address", host),
               "set LOCKSTEP_RENDEZVOUS=ADDRESS:PORT on the host of rank 0");
 }
 

@@ -8,6 +8,10 @@ namespace lockstep::comm {
 /// kUsage, naming the interfaces there are, for anything else.
 std::string interface_address(const std::string& interface_or_address);
 
+/// The name of the interface that has a numeric address; empty for loopback, or where there is
+/// none.
+std::string interface_with(const std::string& address);
+
 /// A numeric address of a host. For a node of Slurm whose name does not resolve on this host, the
 /// address that Slurm has for it. Throws kEnvironment when there is none.
 std::string host_address(const std::string& host);

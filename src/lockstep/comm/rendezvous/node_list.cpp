@@ -28,7 +28,7 @@ std::uint32_t number(std::string_view digits, std::string_view all) {
   return value;
 }
 
-/// What one pair of brackets stands for: "01-03,7" gives 01, 02, 03, 7.
+/// Expands one pair of brackets: "01-03,7" gives 01, 02, 03, 7.
 std::vector<std::string> expand_ranges(std::string_view ranges, std::string_view all) {
   std::vector<std::string> parts;
   while (true) {

@@ -24,14 +24,14 @@ TEST(NodeList, ExpandsSeveralNamesAndSeveralBrackets) {
   EXPECT_EQ(expand_node_list("r[1-2]n[3,5]x"), (Hosts{"r1n3x", "r1n5x", "r2n3x", "r2n5x"}));
 }
 
-TEST(NodeList, RefusesWhatIsNoList) {
+TEST(NodeList, RefusesTextThatIsNotAList) {
   for (const char* text : {"", "a,", "node[", "node]", "node[]", "node[1-]", "node[3-1]", "node[a]",
                            "n[[1]]", "n[1", "n[0-999999999]", "n[1-99999]m[1-99999]"}) {
     EXPECT_THROW(expand_node_list(text), Error) << text;
   }
 }
 
-TEST(NodeList, NeverGivesAnEmptyNameWhateverTheText) {
+TEST(NodeList, NeverGivesAnEmptyNameForAnyText) {
   std::mt19937 random(7);
   const std::string letters = "n[]1-,09";
   for (int round = 0; round < 20'000; ++round) {

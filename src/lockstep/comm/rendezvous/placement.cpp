@@ -42,7 +42,7 @@ int need_number(const GetEnvironment& get, const char* name) {
 }
 
 /// Of "335413248.0;tcp://192.0.2.7,10.0.0.7:54905;tcp6://...": the first address, that of mpirun's
-/// host, where rank 0 runs unless a host file says otherwise.
+/// host, where rank 0 runs unless a host file specifies otherwise.
 std::string address_of_mpirun(const std::string& uri) {
   const std::size_t scheme = uri.find("tcp://");
   if (scheme == std::string::npos) return "";
@@ -160,7 +160,7 @@ void read_rendezvous(const GetEnvironment& get, Placement& place) {
 int tasks_of_node(const std::string& tasks_per_node, int node) {
   const auto fail = [&]() -> int {
     throw Error(ErrorKind::kUsage,
-                fmt::format("'{}' has no number of tasks for node {}", tasks_per_node, node),
+                fmt::format("'{}' contains no number of tasks for node {}", tasks_per_node, node),
                 "for example SLURM_STEP_TASKS_PER_NODE=2(x3),1");
   };
   const char* at = tasks_per_node.data();
@@ -190,7 +190,7 @@ Placement placement_from_environment(const GetEnvironment& get) {
   if (place.size < 1 || place.rank >= place.size || place.local_size < 1 ||
       place.local_size > place.size || place.local_rank >= place.local_size) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("rank {} of {} (local {} of {}) is impossible", place.rank, place.size,
+                fmt::format("rank {} of {} (local {} of {}) is invalid", place.rank, place.size,
                             place.local_rank, place.local_size),
                 "start workers through lockstep train, mpirun, srun or torchrun");
   }

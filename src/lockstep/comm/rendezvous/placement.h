@@ -12,6 +12,11 @@ struct Placement {
   int size = 1;
   int local_rank = 0;
   int local_size = 1;
+  /// Number of the rank's GPU among those its process sees; 0 on CPUs. Set by the worker, which can
+  /// count them.
+  int gpu = 0;
+  /// Which GPU of the host that is, as its PCI id; empty on CPUs.
+  std::string gpu_id;
   /// Number of hosts of the run where the starter provides it, else 1.
   int nodes = 1;
   /// "lockstep", "openmpi", "torchrun" or "slurm"; empty for a process started by itself.

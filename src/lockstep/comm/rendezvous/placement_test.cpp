@@ -103,7 +103,7 @@ TEST(Placement, ReadsTorchrun) {
   EXPECT_EQ(from(variables).rendezvous_port, 0);
 }
 
-TEST(Placement, TellsJobsApart) {
+TEST(Placement, DistinguishesJobs) {
   Variables other = slurm_step();
   other["SLURM_JOB_ID"] = "78";
   EXPECT_NE(from(other).job, from(slurm_step()).job);

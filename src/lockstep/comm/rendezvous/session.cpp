@@ -10,7 +10,7 @@
 namespace lockstep::comm {
 namespace {
 
-/// The same on all ranks of rank 0's host, by whatever name the host is known to them.
+/// The same on all ranks of rank 0's host, by any name of the host.
 std::string meeting_address(const Placement& place) {
   if (place.rendezvous_host.empty()) {
     throw Error(ErrorKind::kEnvironment, "the environment does not name the host of rank 0",

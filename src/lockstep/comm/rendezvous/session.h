@@ -39,7 +39,7 @@ class Session {
   std::unique_ptr<Membership> membership_;
   HostGroups hosts_;
   std::string address_;  ///< of this host on the network for gradients
-  int groups_ = 0;       ///< so far: each has a name of its own
+  int groups_ = 0;       ///< so far: each has its own name
 };
 
 }  // namespace lockstep::comm

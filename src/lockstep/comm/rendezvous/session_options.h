@@ -25,7 +25,7 @@ struct SessionOptions {
   Seconds timeout{60};    ///< longest wait for another rank
   Seconds silence{10};    ///< a rank without a heartbeat for that long has hung
   /// After that time from the moment the run is known to be lost, the process is ended with exit
-  /// code 5 if it still runs, whatever it may be blocked in. 0 = never.
+  /// code 5 if it still runs, even if it is blocked in a call. 0 = never.
   Seconds grace{0};
   bool spin = true;  ///< waits inside a host may spin: every rank has a core
   /// Rank 0 only: called once, from a thread of the coordinator, with the cause that ended the run.

@@ -80,7 +80,7 @@ Endpoint local_endpoint(const FileDescriptor& socket) {
   if (::getsockname(socket.get(), any, &length) != 0 ||
       ::getnameinfo(any, length, host, sizeof host, port, sizeof port,
                     NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    throw broken("the address of a socket cannot be read");
+    throw broken("cannot read the address of a socket");
   }
   return {host, std::atoi(port)};
 }

@@ -29,7 +29,8 @@ Endpoint local_endpoint(const FileDescriptor& socket);
 void send_all(const FileDescriptor& socket, std::span<const std::byte> bytes, Deadline deadline);
 void receive_all(const FileDescriptor& socket, std::span<std::byte> bytes, Deadline deadline);
 
-/// Sends small messages at once, and detects within about 10 s that the host of the peer is gone.
+/// Sends small messages at once, and detects within about 10 s that the host of the peer is
+/// unreachable.
 void tune(const FileDescriptor& socket);
 
 }  // namespace lockstep::comm

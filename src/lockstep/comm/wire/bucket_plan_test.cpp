@@ -34,7 +34,7 @@ TEST(BucketPlan, PutsTheTailAtTheEndOfTheLastBucket) {
   EXPECT_EQ(plan.buckets[0].end, 32u);
 }
 
-TEST(BucketPlan, CoversEveryFloatOnceWhateverTheSizes) {
+TEST(BucketPlan, CoversEveryFloatOnceForAnySizes) {
   Rng rng(3);
   for (int round = 0; round < 500; ++round) {
     std::vector<std::int64_t> sizes(rng.below(40));

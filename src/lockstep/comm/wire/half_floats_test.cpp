@@ -53,7 +53,7 @@ TEST(HalfFloats, WhatIsNotFiniteStaysSo) {
   EXPECT_EQ(through(Wire::kHalf, 1e6F), infinity);
 }
 
-TEST(HalfFloats, StayWithinTheStatedErrorWhateverTheirSize) {
+TEST(HalfFloats, StayWithinTheStatedErrorForAnySize) {
   Rng rng(2);
   for (const double size : {1e-30, 1e-12, 1e-6, 1.0, 1e5, 1e20}) {
     std::vector<float> values(1003);

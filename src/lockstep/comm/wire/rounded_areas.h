@@ -12,7 +12,7 @@ namespace lockstep::comm {
 class RoundedAreas {
  public:
   struct Split {
-    std::span<float> rounded;  ///< empty where nothing of the values is
+    std::span<float> rounded;  ///< empty if nothing of the values is
     Wire wire = Wire::kFloat;
     std::span<float> exact;
   };

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "lockstep/base/error.h"
+#include "lockstep/comm/backends/backend_entry.h"
 #include "lockstep/comm/backends/c10d/gloo_group.h"
 #include "lockstep/comm/backends/c10d/rounded_sum.h"
 #include "lockstep/comm/backends/sum_across_ranks.h"
@@ -53,7 +54,7 @@ class Gloo final : public Communicator {
     watch_.emplace(pids);
   }
 
-  std::string_view backend() const override { return "gloo"; }
+  record::Backend backend() const override { return record::Backend::kGloo; }
 
   std::span<float> allocate(std::size_t count) override {
     tensors_.push_back(torch::zeros({static_cast<std::int64_t>(count)}));
@@ -186,6 +187,13 @@ class Gloo final : public Communicator {
 
 std::unique_ptr<Communicator> make_gloo(const Context& context) {
   return std::make_unique<Gloo>(context);
+}
+
+BackendEntry gloo_backend() {
+  return {.make = [](Session& session, const std::vector<int>& ranks) {
+    const Context context = session.context(ranks);
+    return context.rank < 0 ? nullptr : make_gloo(context);
+  }};
 }
 
 }  // namespace lockstep::comm

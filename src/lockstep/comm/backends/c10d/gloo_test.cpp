@@ -146,7 +146,7 @@ class UnauthenticatedPeers {
   std::thread thread_;
 };
 
-/// Four ranks sum ones over Gloo; how many of them joined. A rank that cannot says so as kPeer.
+/// Four ranks sum ones over Gloo; how many of them joined. A rank that cannot throws kPeer.
 int joined_ranks() {
   std::atomic<int> joined{0};
   on_all_ranks(4, fresh_job(), [&](Session& session) {

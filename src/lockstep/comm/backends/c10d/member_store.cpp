@@ -5,8 +5,12 @@
 namespace lockstep::comm {
 namespace {
 
+/// How long a check waits for the coordinator's answer.
+constexpr Seconds kCheckWait{0.1};
+
 [[noreturn]] void not_implemented(const char* what) {
-  throw Error(ErrorKind::kInternal, std::string("c10d used its store for ") + what);
+  throw Error(ErrorKind::kInternal,
+              std::string("c10d called an unsupported operation of its store: ") + what);
 }
 
 }  // namespace
@@ -38,11 +42,18 @@ std::int64_t MemberStore::add(const std::string&, std::int64_t) {
 }
 
 bool MemberStore::deleteKey(const std::string&) {
-  not_implemented("deletion");
+  return false;
 }
 
-bool MemberStore::check(const std::vector<std::string>&) {
-  not_implemented("a check of keys");
+// A thread of recent LibTorch polls for a key that ranks in trouble set; an exception would end the
+// process.
+bool MemberStore::check(const std::vector<std::string>& keys) {
+  try {
+    for (const std::string& key : keys) context_.membership->get(name_of(key), kCheckWait);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 std::int64_t MemberStore::getNumKeys() {

@@ -10,7 +10,7 @@
 namespace lockstep::comm {
 
 /// The authenticated connection to the coordinator, as the store through which c10d exchanges
-/// addresses. Implements what that needs: set, get and wait.
+/// addresses. Implements what that needs: set, get, wait and check.
 class MemberStore final : public c10d::Store {
  public:
   /// Keys of different names do not collide.

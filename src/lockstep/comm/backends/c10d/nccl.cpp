@@ -1,6 +1,12 @@
 #include "lockstep/comm/backends/c10d/nccl.h"
 
+#include <fmt/format.h>
+
 #include "lockstep/base/error.h"
+#include "lockstep/comm/backends/backend_entry.h"
+#include "lockstep/comm/rendezvous/membership.h"
+#include "lockstep/comm/rendezvous/network_address.h"
+#include "lockstep/comm/rendezvous/own_gpu.h"
 
 // LibTorch defines at compile time whether it was built with NCCL; only this file checks it.
 #if defined(USE_C10D_NCCL) && defined(LOCKSTEP_HAS_CUDA)
@@ -8,8 +14,7 @@
 #include <torch/torch.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
-#include <fmt/format.h>
-
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +23,7 @@
 
 #include "lockstep/comm/backends/c10d/member_store.h"
 #include "lockstep/comm/backends/c10d/rounded_sum.h"
+#include "lockstep/comm/rendezvous/peer_watch.h"
 #else
 #define LOCKSTEP_HAS_NCCL 0
 #endif
@@ -32,22 +38,59 @@ namespace {
 constexpr int kPollsBeforeSleep = 1000;
 constexpr std::chrono::microseconds kNap{20};
 
+/// c10d has threads that end the process when a collective takes longer than its own timeout, or
+/// when they hear of trouble through the store. The coordinator of the run and await() do both,
+/// with a message that names the rank: c10d's must come later. The older names are those
+/// before 2.2.
+void leave_failures_to_us() {
+  for (const char* name :
+       {"TORCH_NCCL_ENABLE_MONITORING", "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+        "NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT"}) {
+    ::setenv(name, "0", /*overwrite=*/0);
+  }
+}
+constexpr std::chrono::hours kTimeoutOfC10d{24 * 7};
+
+/// NCCL chooses an interface by itself, which may be one that the other hosts do not reach.
+void use_interface_of(const std::string& address) {
+  const std::string name = interface_with(address);
+  if (!name.empty()) ::setenv("NCCL_SOCKET_IFNAME", ("=" + name).c_str(), /*overwrite=*/0);
+}
+
 class Nccl final : public Communicator {
  public:
   Nccl(const Context& context, int gpu)
       : Communicator(context.rank, context.size),
+        context_(context),
         device_(torch::kCUDA, static_cast<c10::DeviceIndex>(gpu)),
         timeout_(static_cast<std::int64_t>(context.timeout.count() * 1000)) {
-    // c10d would monitor the ranks through its store; the coordinator of the run does that.
-    ::setenv("TORCH_NCCL_ENABLE_MONITORING", "0", /*overwrite=*/0);
+    leave_failures_to_us();
+    use_interface_of(context.address);
     auto store = c10::make_intrusive<MemberStore>(context, "nccl/" + context.group);
     auto settings = c10d::ProcessGroupNCCL::Options::create();
-    settings->timeout = timeout_;
+    settings->timeout = kTimeoutOfC10d;
     group_ =
         c10::make_intrusive<c10d::ProcessGroupNCCL>(store, context.rank, context.size, settings);
+    wait_for_all("begins");
+    connect();
   }
 
-  std::string_view backend() const override { return "nccl"; }
+  /// A communicator that one rank tears down while another still uses it hangs or fails there.
+  ~Nccl() override {
+    if (abandoned_) {
+      group_.release();  // its destructor would wait for ranks that are gone; the process ends now
+      return;
+    }
+    try {
+      wait_for_all("ends");
+    } catch (const Error&) {
+      // A rank is gone. Whoever lost it has reported it.
+    }
+  }
+
+  void abandon() noexcept override { abandoned_ = true; }
+
+  record::Backend backend() const override { return record::Backend::kNccl; }
 
   Residence residence() const override { return Residence::kDevice; }
 
@@ -106,26 +149,80 @@ class Nccl final : public Communicator {
   }
 
  private:
+  /// Every rank has come this far. Throws kPeer, naming those that have not.
+  void wait_for_all(const char* stage) {
+    const auto key = [&](int rank) {
+      return fmt::format("nccl/{}/{}/{}", context_.group, stage, rank);
+    };
+    context_.membership->put(key(rank()), "");
+    const auto deadline = std::chrono::steady_clock::now() + timeout_;
+    std::vector<int> missing;
+    for (int other = 0; other < size(); ++other) {
+      const Seconds left = deadline - std::chrono::steady_clock::now();
+      try {
+        context_.membership->get(key(other), std::max(left, Seconds(0.01)));
+      } catch (const Error&) {
+        context_.membership->check();
+        missing.push_back(context_.world_rank(other));
+      }
+    }
+    if (missing.empty()) return;
+    throw Error(ErrorKind::kPeer,
+                fmt::format("{} did not reach NCCL within {:.0f} s", name_ranks(missing),
+                            context_.timeout.count()),
+                "see the output of those ranks; raise --timeout if they are only slow");
+  }
+
+  /// NCCL connects its ranks in the first collective, and blocks inside it without a deadline. It
+  /// is therefore made by another thread, which is left behind if it does not return.
+  void connect() {
+    struct State {
+      std::atomic<bool> done{false};
+      std::exception_ptr problem;
+    };
+    auto state = std::make_shared<State>();
+    std::thread([state, group = group_, device = device_] {
+      try {
+        std::vector<at::Tensor> one{torch::zeros({1}, torch::TensorOptions().device(device))};
+        group->allreduce(one)->wait();
+      } catch (...) {
+        state->problem = std::current_exception();
+      }
+      state->done = true;
+    }).detach();
+    translate("first all-reduce", [&] {
+      wait_until([&] { return state->done.load(); }, "first all-reduce");
+      if (state->problem) std::rethrow_exception(state->problem);
+    });
+  }
+
   at::Tensor on_device(std::span<float> values) const {
     return torch::from_blob(values.data(), {static_cast<std::int64_t>(values.size())},
                             torch::TensorOptions().device(device_));
   }
 
-  /// NCCL itself waits forever. Its wait() only makes the current stream wait, which is what later
-  /// work on the sums needs.
+  /// NCCL itself waits forever. Work that failed counts as completed: its exception is thrown. Its
+  /// wait() only makes the current stream wait, which is what later work on the sums needs.
   void await(c10d::Work& work, const char* what) const {
+    wait_until([&] { return work.isCompleted(); }, what);
+    if (const std::exception_ptr problem = work.exception()) std::rethrow_exception(problem);
+    work.wait();
+  }
+
+  template <class Done>
+  void wait_until(Done&& done, const char* what) const {
     const auto deadline = std::chrono::steady_clock::now() + timeout_;
-    for (int polls = 0; !work.isCompleted(); ++polls) {
+    for (int polls = 0; !done(); ++polls) {
       if (polls < kPollsBeforeSleep) continue;
+      if (polls % kPollsBeforeSleep == 0) context_.membership->check();
       if (std::chrono::steady_clock::now() > deadline) {
         throw Error(ErrorKind::kPeer,
-                    fmt::format("the {} over NCCL was not done after {:.0f} s", what,
+                    fmt::format("the {} over NCCL did not finish within {:.0f} s", what,
                                 std::chrono::duration<double>(timeout_).count()),
                     "another rank hangs; raise --timeout if it is only slow");
       }
       std::this_thread::sleep_for(kNap);
     }
-    work.wait();
   }
 
   template <class Call>
@@ -135,6 +232,7 @@ class Nccl final : public Communicator {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& problem) {
+      context_.membership->check();  // the cause, where the coordinator has heard of it
       const char* end = std::strchr(problem.what(), '\n');
       const std::string line = end != nullptr ? std::string(problem.what(), end) : problem.what();
       throw Error(ErrorKind::kPeer, "the " + std::string(what) + " failed: " + line,
@@ -142,8 +240,10 @@ class Nccl final : public Communicator {
     }
   }
 
+  Context context_;
   torch::Device device_;
   std::chrono::milliseconds timeout_;
+  bool abandoned_ = false;
   c10::intrusive_ptr<c10d::ProcessGroupNCCL> group_;
   std::deque<at::Tensor> areas_;
   std::deque<c10::intrusive_ptr<c10d::Work>> pending_;
@@ -171,5 +271,30 @@ std::unique_ptr<Communicator> make_nccl(const Context&, int) {
 }
 
 #endif
+
+namespace {
+
+/// What every rank reports of its GPU, through the coordinator: NCCL itself fails or hangs where
+/// two ranks share one.
+std::vector<std::string> gpus_of_ranks(Session& session) {
+  const Placement& place = session.options().place;
+  Membership& membership = session.membership();
+  membership.put(fmt::format("gpu/{}", place.rank), gpu_of_host(host_name(), place.gpu_id));
+  std::vector<std::string> gpus;
+  for (int rank = 0; rank < place.size; ++rank) {
+    gpus.push_back(membership.get(fmt::format("gpu/{}", rank), session.options().timeout));
+  }
+  return gpus;
+}
+
+}  // namespace
+
+BackendEntry nccl_backend() {
+  return {.available = &has_nccl, .make = [](Session& session, const std::vector<int>& ranks) {
+            const Context context = session.context(ranks);
+            require_distinct_gpus(gpus_of_ranks(session));
+            return context.rank < 0 ? nullptr : make_nccl(context, session.options().place.gpu);
+          }};
+}
 
 }  // namespace lockstep::comm

@@ -74,7 +74,7 @@ class Mpi final : public Communicator {
     }
   }
 
-  std::string_view backend() const override { return "mpi"; }
+  record::Backend backend() const override { return record::Backend::kMpi; }
 
   std::span<float> allocate(std::size_t count) override {
     constexpr std::size_t kLine = 64;
@@ -165,8 +165,8 @@ class Mpi final : public Communicator {
         (!whole || mpi_size == size()) && (!member || mpi_rank == context_.world_rank(rank()));
     if (!fits) {
       throw Error(ErrorKind::kUsage,
-                  fmt::format("MPI has this process as rank {} of {}, not {} of {}", mpi_rank,
-                              mpi_size, context_.world_rank(rank()), size()),
+                  fmt::format("MPI gave this process rank {} of {}, expected rank {} of {}",
+                              mpi_rank, mpi_size, context_.world_rank(rank()), size()),
                   "start the workers with mpirun or srun --mpi=pmix, or use --backend gloo");
     }
     if (whole) return;
@@ -190,7 +190,7 @@ class Mpi final : public Communicator {
         if (waited < context_.timeout) continue;
         throw Error(
             ErrorKind::kPeer,
-            fmt::format("the {} did not end within {}", what, format_seconds(context_.timeout)),
+            fmt::format("the {} did not finish within {}", what, format_seconds(context_.timeout)),
             "see the output of the other ranks; raise --timeout if they were only slow");
       }
     } catch (...) {

@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "lockstep/base/error.h"
+#include "lockstep/comm/backends/backend_entry.h"
 
 namespace lockstep::comm {
 namespace {
 
-/// Beside the program, where it is built, or in ../lib/lockstep, where it is installed;
+/// Beside the program, where it is built, or in ../lib/lockstep, if it is installed;
 /// LOCKSTEP_MPI_MODULE names another.
 void* load_module(std::string& problem) {
   namespace fs = std::filesystem;
@@ -45,13 +46,19 @@ std::unique_ptr<Communicator> make_mpi(const Context& context) {
   }
   const auto make = reinterpret_cast<MakeMpi>(::dlsym(module, kMakeMpiName));
   if (make == nullptr)
-    throw Error(ErrorKind::kEnvironment, "the MPI module belongs to another build");
+    throw Error(ErrorKind::kEnvironment, "the MPI module belongs to a different build of lockstep");
   return std::unique_ptr<Communicator>(make(context));
 }
 
 bool has_mpi() {
   std::string ignored;
   return load_module(ignored) != nullptr;
+}
+
+BackendEntry mpi_backend() {
+  return {.available = &has_mpi, .make = [](Session& session, const std::vector<int>& ranks) {
+            return make_mpi(session.context(ranks));
+          }};
 }
 
 }  // namespace lockstep::comm

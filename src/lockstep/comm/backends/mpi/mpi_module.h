@@ -7,7 +7,7 @@
 
 namespace lockstep::comm {
 
-/// MPI_Allreduce and its companions, called from a thread of their own. Sums are formed in the
+/// MPI_Allreduce and its companions, called from a separate thread. Sums are formed in the
 /// order that MPI chooses. Memory of allocate_rounded() is rounded twice, see RoundedExchange.
 ///
 /// MPI is in a module beside the program, which is loaded here and only here: programs and runs

@@ -8,6 +8,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/file_descriptor.h"
+#include "lockstep/comm/backends/backend_entry.h"
 #include "lockstep/comm/backends/shm/shared_memory.h"
 #include "lockstep/comm/rendezvous/session.h"
 
@@ -43,6 +44,16 @@ std::unique_ptr<Communicator> make_host_memory(Session& session) {
   // The file may be closed once all ranks have it open, which is when this returns.
   const FileDescriptor memory = shared_memory_of_host(context);
   return make_shared_memory(context, memory.get());
+}
+
+BackendEntry shm_backend() {
+  return {.make = [](Session& session, const std::vector<int>&) {
+    if (session.hosts().hosts() > 1) {
+      throw Error(ErrorKind::kUsage, "--backend shm joins workers of one host only",
+                  "use --backend hierarchical or gloo");
+    }
+    return make_host_memory(session);
+  }};
 }
 
 }  // namespace lockstep::comm

@@ -43,7 +43,7 @@ class SharedMemory final : public Communicator {
     watch_.emplace(pids);
   }
 
-  std::string_view backend() const override { return "shm"; }
+  record::Backend backend() const override { return record::Backend::kSharedMemory; }
 
   std::span<float> allocate(std::size_t count) override {
     return allocate_rounded(count, Wire::kFloat, count);
@@ -158,7 +158,7 @@ class SharedMemory final : public Communicator {
       if (values.data() < start || values.data() + values.size() > start + area.count) continue;
       return {&area, static_cast<std::size_t>(values.data() - start), values.size()};
     }
-    throw Error(ErrorKind::kInternal, "start_sum() of memory that allocate() did not return");
+    throw Error(ErrorKind::kInternal, "start_sum() on memory that allocate() did not return");
   }
 
   /// Adds up this rank's share of the oldest pending bucket, which all ranks have handed over.
@@ -302,13 +302,13 @@ class SharedMemory final : public Communicator {
     for (int r = 0; r < size(); ++r) {
       if (r != rank() && board_of(r).abandoned.load(std::memory_order_acquire) != 0) {
         throw Error(ErrorKind::kPeer,
-                    fmt::format("rank {} gave up before the {}", named({r})[0], what),
+                    fmt::format("rank {} stopped before the {}", named({r})[0], what),
                     "see its output for the cause");
       }
     }
   }
 
-  /// A rank that ended after its part was done is no reason to stop, so only missing ones count.
+  /// A rank that ended after its part was done does not matter, so only missing ones count.
   void check_deaths(const char* what, const std::vector<int>& late) const {
     if (!watch_) return;
     for (int r : watch_->gone()) {

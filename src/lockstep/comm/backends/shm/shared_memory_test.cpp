@@ -94,7 +94,7 @@ TEST_P(SharedMemorySum, CompletesSeveralBucketsStartedBeforeFinish) {
   });
 }
 
-TEST_P(SharedMemorySum, BroadcastsAndGathersMoreThanTheScratchHolds) {
+TEST_P(SharedMemorySum, BroadcastsAndGathersMoreThanTheScratchBuffer) {
   with_all_ranks(GetParam(), [&](Communicator& comm) {
     std::vector<std::int32_t> values(700'000, comm.rank() == 1 ? 42 : 0);
     comm.broadcast(std::as_writable_bytes(std::span(values)), 1);
@@ -228,7 +228,7 @@ TEST(SharedMemory, NamesTheRankThatWasKilledDuringAllReduce) {
   EXPECT_TRUE(WIFSIGNALED(status));
 }
 
-TEST(SharedMemory, StopsWaitingWhenAnotherRankGivesUp) {
+TEST(SharedMemory, StopsWaitingWhenAnotherRankStops) {
   Segment segment;
   std::thread other([&] {
     const auto comm = join(segment, 1, 2);
@@ -242,7 +242,7 @@ TEST(SharedMemory, StopsWaitingWhenAnotherRankGivesUp) {
     comm->finish();
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("rank 1 gave up"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("rank 1 stopped"), std::string::npos);
   }
   other.join();
 }

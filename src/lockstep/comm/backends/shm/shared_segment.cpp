@@ -24,10 +24,10 @@ std::size_t whole_pages(std::size_t bytes) {
 SharedSegment::SharedSegment(int fd, int rank, int size)
     : fd_(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), rank_(rank), size_(size) {
   if (size > kMaxLocalRanks) {
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("{} workers on one host; shared memory serves {}", size, kMaxLocalRanks),
-        "use --backend gloo");
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} workers on one host exceed the limit of shared memory, {}", size,
+                            kMaxLocalRanks),
+                "use --backend gloo");
   }
   const std::size_t board_bytes = whole_pages(sizeof(Board));
   const std::size_t scratch_bytes = kScratchBytes * static_cast<std::size_t>(size);
@@ -67,7 +67,7 @@ void SharedSegment::grow(std::size_t offset, std::size_t bytes) const {
       ::posix_fallocate(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes));
   if (problem != 0) {
     throw Error(ErrorKind::kEnvironment,
-                fmt::format("cannot get {} of shared memory: {}", format_bytes(Bytes{bytes}),
+                fmt::format("cannot allocate {} of shared memory: {}", format_bytes(Bytes{bytes}),
                             std::strerror(problem)),
                 "free memory, use fewer workers, or use --backend gloo");
   }

@@ -14,7 +14,7 @@ inline constexpr int kMaxLocalRanks = 256;
 /// Bytes of each rank's scratch area, through which broadcast and all_gather pass their data.
 inline constexpr std::size_t kScratchBytes = std::size_t{1} << 20;
 
-/// The counters of one rank. Written by that rank alone; a cache line of its own.
+/// The counters of one rank. Written by that rank alone; on a separate cache line.
 struct alignas(64) RankBoard {
   std::atomic<std::int32_t> pid{0};            ///< set on arrival
   std::atomic<std::uint64_t> sums_started{0};  ///< buckets this rank has handed over

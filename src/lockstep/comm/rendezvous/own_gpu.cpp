@@ -1,0 +1,32 @@
+#include "lockstep/comm/rendezvous/own_gpu.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "lockstep/base/error.h"
+
+namespace lockstep::comm {
+
+int own_gpu(int local_rank, int visible) {
+  return visible == 1 ? 0 : local_rank;
+}
+
+std::string gpu_of_host(const std::string& host, const std::string& pci_id) {
+  return pci_id.empty() ? "" : fmt::format("{} of {}", pci_id, host);
+}
+
+void require_distinct_gpus(const std::vector<std::string>& gpu_of_rank) {
+  std::map<std::string, std::size_t> first;
+  for (std::size_t rank = 0; rank < gpu_of_rank.size(); ++rank) {
+    const std::string& gpu = gpu_of_rank[rank];
+    if (gpu.empty()) continue;
+    const auto [entry, is_new] = first.emplace(gpu, rank);
+    if (is_new) continue;
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("ranks {} and {} share the GPU {}", entry->second, rank, gpu),
+                "start one worker per GPU, or give each task its own (srun --gpus-per-task=1)");
+  }
+}
+
+}  // namespace lockstep::comm
