@@ -19,7 +19,7 @@ struct InverseMap {
   double y0, y_col, y_row;
 };
 
-/// The image with a border of one pixel, four bytes a pixel. The border is what lies outside, so
+/// The image with a border of one pixel, four bytes per pixel. The border is what lies outside, so
 /// that sampling needs no special cases: coordinates are clamped to it.
 struct Staged {
   const std::uint8_t* pixels;
@@ -172,10 +172,10 @@ class Affine final : public Transform {
   void apply(const ImageView& image, Rng rng, float* out,
              TransformScratch& scratch) const override {
     if (image.shape != options_.input) {
-      throw Error(ErrorKind::kData,
-                  fmt::format("an image is {} x {} x {}, not {} x {} x {}", image.shape.channels,
-                              image.shape.height, image.shape.width, options_.input.channels,
-                              options_.input.height, options_.input.width));
+      throw Error(ErrorKind::kData, fmt::format("an image is {} x {} x {}, expected {} x {} x {}",
+                                                image.shape.channels, image.shape.height,
+                                                image.shape.width, options_.input.channels,
+                                                options_.input.height, options_.input.width));
     }
     const InverseMap map = draw(rng);
     const Staged staged = stage(image, options_.fill, scratch.bytes);
@@ -237,11 +237,12 @@ void check(const AffineOptions& o) {
   }
   const auto channels = static_cast<std::size_t>(o.input.channels);
   if (o.normalisation.mean.size() != channels || o.normalisation.deviation.size() != channels) {
-    fail(fmt::format("normalisation needs a mean and a deviation for each of {} channels",
+    fail(fmt::format("normalisation needs a mean and a standard deviation for each of {} channels",
                      channels));
   }
   for (float deviation : o.normalisation.deviation) {
-    if (!(deviation > 0)) fail(fmt::format("a deviation of {} cannot normalise", deviation));
+    if (!(deviation > 0))
+      fail(fmt::format("a standard deviation of {} cannot be used for normalisation", deviation));
   }
   const auto within = [&](const char* what, double value, double most) {
     if (!(value >= 0 && value <= most)) {

@@ -22,7 +22,7 @@ struct AffineOptions {
   double shift_y = 0;           ///< and of the height
   double flip_probability = 0;  ///< of mirroring left and right
   Fill fill = Fill::kEdge;
-  Normalisation normalisation{};           ///< one value a channel
+  Normalisation normalisation{};           ///< one value per channel
   PixelOrder order = PixelOrder::kPlanar;  ///< of the result
 };
 

@@ -119,11 +119,10 @@ std::optional<Batch> BatchRing::next(Seconds timeout) {
   if (taken_ == total_) return std::nullopt;
   if (taken_ == claimed_) {
     if (free_.empty()) {
-      throw Error(
-          ErrorKind::kUsage,
-          fmt::format("all {} batch buffers are in use: release a batch before asking for the "
-                      "next, or let the loader work further ahead",
-                      slots_.size()));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("all {} batch buffers are in use: release a batch before requesting "
+                              "the next, or raise the loader's prefetch depth",
+                              slots_.size()));
     }
     make(claim(), lock, consumer_scratch_);
   }

@@ -14,7 +14,7 @@
 
 namespace lockstep::data {
 
-/// The buffers of a loader and who may touch each: the part of it that outlives the loader while a
+/// The buffers of a loader and the owner of each: the part of it that outlives the loader while a
 /// consumer still keeps a batch. Micro-batches are claimed in order, each together with a free
 /// buffer, so that a later one never starves an earlier one.
 class BatchRing : public std::enable_shared_from_this<BatchRing> {

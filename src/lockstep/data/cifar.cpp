@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr ImageShape kShape{3, 32, 32};
 constexpr int kClasses = 10;
 constexpr const char* kCifarHint =
-    "name the folder of the CIFAR-10 binary version (data_batch_1.bin ... test_batch.bin) with "
+    "give the folder of CIFAR-10's binary version (data_batch_1.bin ... test_batch.bin) with "
     "--data DIR, or use --data synthetic";
 
 [[noreturn]] void fail_cifar(const std::string& path, const std::string& what) {
@@ -81,8 +81,8 @@ DataSplit load_cifar10(const std::string& folder) {
   const auto train = binary_files(folder, is_training_file);
   const auto test = binary_files(folder, is_test_file);
   if (train.empty())
-    fail_cifar(folder, "contains no training file: no data_batch_*.bin, no *train*.bin");
-  if (test.empty()) fail_cifar(folder, "contains no test file: no test_batch.bin, no *test*.bin");
+    fail_cifar(folder, "contains no training file (data_batch_*.bin or *train*.bin)");
+  if (test.empty()) fail_cifar(folder, "contains no test file (test_batch.bin or *test*.bin)");
   DatasetInfo info;
   info.name = "cifar10";
   info.path = folder;

@@ -98,10 +98,10 @@ class CropFlip final : public Transform {
   void apply(const ImageView& image, Rng rng, float* out,
              TransformScratch& scratch) const override {
     if (image.shape != options_.input || image.order != PixelOrder::kPlanar) {
-      throw Error(ErrorKind::kData,
-                  fmt::format("an image is {} x {} x {}, not {} x {} x {}", image.shape.channels,
-                              image.shape.height, image.shape.width, options_.input.channels,
-                              options_.input.height, options_.input.width));
+      throw Error(ErrorKind::kData, fmt::format("an image is {} x {} x {}, expected {} x {} x {}",
+                                                image.shape.channels, image.shape.height,
+                                                image.shape.width, options_.input.channels,
+                                                options_.input.height, options_.input.width));
     }
     const Placement at = place(rng);
     const std::size_t values = options_.input.values();
@@ -171,11 +171,12 @@ void check(const CropFlipOptions& o) {
     fail("images without pixels cannot be cropped");
   }
   if (o.normalisation.mean.size() != channels || o.normalisation.deviation.size() != channels) {
-    fail(fmt::format("normalisation needs a mean and a deviation for each of {} channels",
+    fail(fmt::format("normalisation needs a mean and a standard deviation for each of {} channels",
                      channels));
   }
   for (float deviation : o.normalisation.deviation) {
-    if (!(deviation > 0)) fail(fmt::format("a deviation of {} cannot normalise", deviation));
+    if (!(deviation > 0))
+      fail(fmt::format("a standard deviation of {} cannot be used for normalisation", deviation));
   }
   if (o.padding < 0) fail(fmt::format("padding cannot be {}", o.padding));
   if (!(o.flip_probability >= 0 && o.flip_probability <= 1)) {

@@ -10,7 +10,7 @@ struct CropFlipOptions {
   ImageShape input{};                      ///< of the stored images, which must be planar
   int padding = 0;                         ///< zero pixels around the image, before normalisation
   double flip_probability = 0;             ///< of mirroring left and right
-  Normalisation normalisation{};           ///< one value a channel
+  Normalisation normalisation{};           ///< one value per channel
   PixelOrder order = PixelOrder::kPlanar;  ///< of the result
 };
 

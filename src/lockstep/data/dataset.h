@@ -18,8 +18,8 @@ struct DatasetInfo {
   bool synthetic = false;
   ImageShape shape;  ///< of every image; zero height and width where files differ in size
   int classes = 0;   ///< 0 for a regression
-  int targets = 0;   ///< float targets an example; 0 for a classification
-  std::vector<std::string> class_names;  ///< empty where the format has none
+  int targets = 0;   ///< float targets per example; 0 for classification
+  std::vector<std::string> class_names;  ///< empty if the format has none
 };
 
 /// One example as it is stored. The views stay valid until the next fetch with the same scratch.

@@ -65,7 +65,7 @@ ImageShape check_image(std::span<const std::uint8_t> file, const DecodeLimits& l
   }
   const ImageShape shape = format == ImageFormat::kJpeg ? check_jpeg(file) : check_png(file);
   if (std::int64_t{shape.height} * shape.width > limits.pixels) {
-    throw Error(ErrorKind::kData, fmt::format("an image of {} x {} pixels is above the limit of {}",
+    throw Error(ErrorKind::kData, fmt::format("an image of {} x {} pixels exceeds the limit of {}",
                                               shape.width, shape.height, limits.pixels));
   }
   return shape;
@@ -91,7 +91,7 @@ void read_file(const std::string& path, const DecodeLimits& limits,
   if (file.fd < 0 || ::fstat(file.fd, &status) != 0) fail(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) fail("not a regular file");
   if (status.st_size > limits.file_bytes) {
-    fail(fmt::format("a file of {} bytes is beyond the limit of {}", status.st_size,
+    fail(fmt::format("a file of {} bytes exceeds the limit of {}", status.st_size,
                      limits.file_bytes));
   }
   bytes.resize(static_cast<std::size_t>(status.st_size));

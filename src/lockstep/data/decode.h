@@ -22,7 +22,7 @@ struct DecodeLimits {
   std::int64_t file_bytes = 256'000'000;
 };
 
-/// Throws kData unless this is an image that can be decoded, within the limits and not cut short.
+/// Throws kData unless this is an image that can be decoded, within the limits and not truncated.
 /// Reads the headers and the end, not the pixels. Gives its size with 3 channels.
 ImageShape check_image(std::span<const std::uint8_t> file, const DecodeLimits& limits);
 

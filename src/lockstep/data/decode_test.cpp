@@ -38,7 +38,7 @@ void expect_refused(const ByteList& file, const std::string& part) {
   EXPECT_NE(message.find(part), std::string::npos) << message;
 }
 
-TEST(DecodeJpeg, GivesThePixelsBackWhateverTheSampling) {
+TEST(DecodeJpeg, GivesThePixelsBackForAnySampling) {
   const ByteList pixels = smooth_pixels(45, 61, 3);
   for (int sampling : {TJSAMP_444, TJSAMP_422, TJSAMP_420, TJSAMP_440, TJSAMP_411}) {
     for (int flags : {0, TJFLAG_PROGRESSIVE}) {
@@ -165,17 +165,17 @@ TEST(DecodeImage, RefusesBombsBeforeAllocating) {
   file[17] = 1;
   file[18] = file[19] = 0;
   std::copy(file.begin() + 16, file.begin() + 20, file.begin() + 20);
-  expect_refused(file, "above the limit");
+  expect_refused(file, "exceeds the limit");
 
   ByteList jpeg = smooth_jpeg(16, 16);
   const ByteList marker = {0xff, 0xc0};
   const auto frame = std::search(jpeg.begin(), jpeg.end(), marker.begin(), marker.end());
   ASSERT_NE(frame, jpeg.end());
   std::fill(frame + 5, frame + 9, std::uint8_t{0xfe});  // height and width
-  expect_refused(jpeg, "above the limit");
+  expect_refused(jpeg, "exceeds the limit");
 }
 
-/// Whatever happens to a file, decoding gives pixels or a kData error: never a crash, never another
+/// However a file is damaged, decoding gives pixels or a kData error: never a crash, never another
 /// kind of error. The sanitizer builds look closer.
 TEST(DecodeImage, SurvivesAnyDamage) {
   Rng rng(11);

@@ -11,6 +11,7 @@
 
 #include "lockstep/base/csv.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/text.h"
 
 namespace lockstep::data {
 namespace {
@@ -19,14 +20,7 @@ namespace fs = std::filesystem;
 
 enum Column : std::size_t { kCentre, kLeft, kRight, kSteering, kNeeded };
 
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n\"";
-  const auto first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
-
-/// The file's name, whichever system wrote the path.
+/// The file's name, for paths of any operating system.
 std::string base_name(std::string_view path) {
   path = trim(path);
   const auto slash = path.find_last_of("/\\");
@@ -53,10 +47,9 @@ class LogReader {
   void read() {
     std::ifstream in(log_);
     if (!in || fs::is_directory(log_)) {
-      throw Error(
-          ErrorKind::kData, fmt::format("{}: cannot be read", log_),
-          "name the folder that contains driving_log.csv and IMG/ with --data DIR, or use --data "
-          "synthetic");
+      throw Error(ErrorKind::kData, fmt::format("{}: cannot be read", log_),
+                  "give the folder that contains driving_log.csv and IMG/ with --data DIR, or use "
+                  "--data synthetic");
     }
     std::vector<std::string> fields;
     std::size_t lines = 0;
@@ -72,14 +65,15 @@ class LogReader {
   void row(const std::vector<std::string>& fields, std::size_t line) {
     ++report.rows;
     if (fields.size() < kNeeded) {
-      return skip(line, fmt::format("has {} columns, not {}", fields.size(), std::size_t{kNeeded}));
+      return skip(line,
+                  fmt::format("has {} columns, expected {}", fields.size(), std::size_t{kNeeded}));
     }
     const auto steering = parse_number(fields[kSteering]);
     if (!steering)
       return skip(line, fmt::format("'{}' is not a steering angle", trim(fields[kSteering])));
     const std::string name = base_name(fields[kCentre]);
     const auto centre = find_image(name);
-    if (!centre) return skip(line, fmt::format("there is no image '{}'", name));
+    if (!centre) return skip(line, fmt::format("image '{}' does not exist", name));
     const std::string reason = reason_to_skip(*centre, options_.files.limits);
     if (!reason.empty()) return skip(line, fmt::format("{}: {}", *centre, reason));
     if (stable_fraction(name) < options_.validation) {
@@ -125,7 +119,7 @@ class LogReader {
     const std::string where = fmt::format("{}:{}", log_, line);
     if (options_.files.strict) {
       throw Error(ErrorKind::kData, fmt::format("{}: {}", where, reason),
-                  "without --strict such rows are skipped");
+                  "omit --strict to skip such rows");
     }
     report.files.skipped.push_back({where, reason});
   }
@@ -140,7 +134,7 @@ class LogReader {
 DrivingLog load_driving_log(const std::string& folder, const DrivingLogOptions& options) {
   if (!(options.validation >= 0 && options.validation < 1)) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("a validation part of {} is not in [0, 1)", options.validation));
+                fmt::format("a validation fraction of {} is not in [0, 1)", options.validation));
   }
   LogReader reader(folder, options);
   reader.read();

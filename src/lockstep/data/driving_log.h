@@ -33,9 +33,9 @@ struct DrivingLog {
 
 /// Reads driving_log.csv of the Udacity simulator below `folder`: centre, left and right image,
 /// then the steering angle in [-1, 1]; a header is optional and further columns are ignored. The
-/// images are found by name in IMG/ or next to the log, whichever folder of whichever machine the
-/// log names. Rows that cannot be used (no centre image, no number) are skipped and reported; with
-/// `strict` the first is an error with its line.
+/// images are found by name in IMG/ or next to the log, regardless of the folder and machine that
+/// the log names. Rows that cannot be used (no centre image, no number) are skipped and reported;
+/// with `strict` the first is an error with its line.
 DrivingLog load_driving_log(const std::string& folder, const DrivingLogOptions& options);
 
 }  // namespace lockstep::data

@@ -35,7 +35,7 @@ DrivingLogOptions plain_options() {
   return options;
 }
 
-TEST(DrivingLog, FindsImagesWhateverFolderTheLogNames) {
+TEST(DrivingLog, FindsImagesForAnyFolderInTheLog) {
   TestFolder folder;
   folder.write("IMG/center_1.jpg", smooth_jpeg(160, 320));
   folder.write("IMG/center_2.jpg", smooth_jpeg(160, 320));
@@ -81,7 +81,7 @@ TEST(DrivingLog, TurnsSideCamerasAndMirrorImagesIntoExamples) {
   }
 }
 
-TEST(DrivingLog, HoldsBackWholeFrames) {
+TEST(DrivingLog, HoldsOutWholeFrames) {
   TestFolder folder;
   std::string log;
   for (int i = 0; i < 60; ++i) {
@@ -114,9 +114,9 @@ TEST(DrivingLog, SkipsRowsItCannotUseWithTheirLine) {
   std::string all;
   for (const auto& skipped : data.report.files.skipped)
     all += skipped.path + ": " + skipped.reason + "\n";
-  for (const char* part :
-       {"driving_log.csv:2: there is no image 'center_9.jpg'", ":3: 'abc' is not a steering angle",
-        ":4: has 2 columns", ":6: ", "center_2.jpg: not an image", ":7: 'nan'"}) {
+  for (const char* part : {"driving_log.csv:2: image 'center_9.jpg' does not exist",
+                           ":3: 'abc' is not a steering angle", ":4: has 2 columns",
+                           ":6: ", "center_2.jpg: not an image", ":7: 'nan'"}) {
     EXPECT_NE(all.find(part), std::string::npos) << part << " in\n" << all;
   }
   auto strict = plain_options();
@@ -132,9 +132,8 @@ TEST(DrivingLog, ReportsAMissingOrUselessLog) {
             }).find("driving_log.csv: cannot be read"),
             std::string::npos);
   folder.write("driving_log.csv", row("1", "0.1"));
-  EXPECT_NE(
-      data_error([&] { load_driving_log(folder.path(), {}); }).find("no image that can be used"),
-      std::string::npos);
+  EXPECT_NE(data_error([&] { load_driving_log(folder.path(), {}); }).find("no usable image"),
+            std::string::npos);
 }
 
 }  // namespace

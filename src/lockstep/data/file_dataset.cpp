@@ -31,8 +31,7 @@ void check(const FileOptions& o) {
   }
   if (!(o.crop.top >= 0 && o.crop.bottom >= 0 && o.crop.top + o.crop.bottom < 1)) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("cutting {} off the top and {} off the bottom leaves "
-                            "nothing of an image",
+                fmt::format("cropping {} rows at the top and {} at the bottom leaves no image",
                             o.crop.top, o.crop.bottom));
   }
 }
@@ -48,8 +47,8 @@ FileDataset::FileDataset(DatasetInfo info, std::vector<FileEntry> entries,
       cache_left_(options.cache_bytes) {
   check(options);
   if (entries_.empty()) {
-    throw Error(ErrorKind::kData, fmt::format("{}: contains no image that can be used", info_.path),
-                "JPEG and PNG files are read; --data synthetic needs none");
+    throw Error(ErrorKind::kData, fmt::format("{}: contains no usable image", info_.path),
+                "JPEG and PNG files are supported; --data synthetic needs no files");
   }
   info_.shape = {3, options.height, options.width};
 }
@@ -76,7 +75,7 @@ Example FileDataset::fetch(std::int64_t index, FetchScratch& scratch) const {
     }
   }
   throw Error(ErrorKind::kData,
-              fmt::format("{} (and no sound image among the next {})", last, kMostSubstitutes));
+              fmt::format("{} (and no readable image among the next {})", last, kMostSubstitutes));
 }
 
 void FileDataset::load(const FileEntry& entry, FetchScratch& scratch) const {
@@ -128,7 +127,7 @@ std::string reason_to_skip(const std::string& path, const DecodeLimits& limits) 
   try {
     const MappedFile file(path);
     if (static_cast<std::int64_t>(file.bytes().size()) > limits.file_bytes) {
-      return fmt::format("a file of {} bytes is beyond the limit of {}", file.bytes().size(),
+      return fmt::format("a file of {} bytes exceeds the limit of {}", file.bytes().size(),
                          limits.file_bytes);
     }
     check_image(file.bytes(), limits);

@@ -56,7 +56,7 @@ class FileDataset final : public Dataset {
   DatasetInfo info_;
   std::vector<FileEntry> entries_;
   FileOptions options_;
-  // A pointer is set once, by whichever thread decoded the image first.
+  // A pointer is set once, by the thread that decoded the image first.
   mutable std::vector<std::atomic<const std::uint8_t*>> cache_;
   mutable std::atomic<std::int64_t> cache_left_;
   mutable std::mutex damage_mutex_;

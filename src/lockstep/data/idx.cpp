@@ -18,7 +18,7 @@ constexpr std::uint32_t kImagesMagic = 0x00000803;  // unsigned bytes, three dim
 constexpr std::uint32_t kLabelsMagic = 0x00000801;  // unsigned bytes, one dimension
 constexpr std::uint32_t kLargestIdxSide = 16'384;
 constexpr const char* kIdxHint =
-    "for Fashion-MNIST install the Debian package dataset-fashion-mnist; otherwise name the folder "
+    "for Fashion-MNIST install the Debian package dataset-fashion-mnist; otherwise give the folder "
     "with --data DIR, or use --data synthetic";
 
 [[noreturn]] void fail_idx(const std::string& path, const std::string& what) {
@@ -45,8 +45,8 @@ void expect_magic(InflatingFile& file, std::uint32_t expected, const char* what)
 std::vector<std::uint8_t> read_rest(InflatingFile& file, std::uint64_t size, const char* what) {
   if (size > file.size_limit()) {
     fail_idx(file.path(),
-             fmt::format("its header states {} bytes of {} from byte {}, more than the file "
-                         "can contain: it is truncated, or the header is damaged",
+             fmt::format("its header declares {} bytes of {} from byte {}, more than the file "
+                         "contains: the file is truncated or the header is damaged",
                          size, what, file.offset()));
   }
   std::vector<std::uint8_t> bytes(size);
@@ -97,7 +97,7 @@ std::string find_file(const std::string& folder, const std::string& stem) {
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) return path;
   if (std::filesystem::exists(path + ".gz", ignored)) return path + ".gz";
-  fail_idx(path, "there is no such file, nor one with .gz");
+  fail_idx(path, "no such file, with or without .gz");
 }
 
 std::shared_ptr<const Dataset> read_part(const std::string& folder, const std::string& part,

@@ -91,7 +91,7 @@ TEST_F(IdxDataset, ReadsPlainFiles) {
   EXPECT_EQ(facts.val_examples, 6);
 }
 
-TEST_F(IdxDataset, ReadsGzipWhateverTheName) {
+TEST_F(IdxDataset, ReadsGzipForAnyName) {
   replace("train-images-idx3-ubyte", gzip(images_file(12, 4, 5)));
   std::filesystem::remove(folder_.file("train-labels-idx1-ubyte"));
   folder_.write("train-labels-idx1-ubyte.gz", gzip(labels_file(12)));
@@ -138,7 +138,7 @@ TEST_F(IdxDataset, ReportsTruncationWithOffset) {
 TEST_F(IdxDataset, ReportsTruncatedAndDamagedGzip) {
   ByteList bytes = gzip(images_file(12, 4, 5));
   replace("train-images-idx3-ubyte", ByteList(bytes.begin(), bytes.end() - 12));
-  expect_error("cut short at byte");
+  expect_error("truncated at byte");
   bytes[bytes.size() - 6] ^= 0x55;  // inside the checksum
   replace("train-images-idx3-ubyte", bytes);
   expect_error("damaged at byte");
@@ -154,7 +154,7 @@ TEST_F(IdxDataset, ReportsTrailingGarbage) {
   ByteList bytes = images_file(12, 4, 5);
   bytes.push_back(0);
   replace("train-images-idx3-ubyte", bytes);
-  expect_error("has bytes after its end at byte 256");
+  expect_error("has trailing bytes from byte 256");
   bytes = gzip(images_file(12, 4, 5));
   bytes.push_back(0);
   replace("train-images-idx3-ubyte", bytes);
@@ -187,7 +187,7 @@ TEST_F(IdxDataset, RefusesImpossibleSizesWithoutAllocatingThem) {
   ByteList bytes = images_file(1, 1, 1);
   for (std::size_t i = 4; i < 8; ++i) bytes[i] = 0xff;
   replace("train-images-idx3-ubyte", bytes);
-  expect_error("more than the file can contain");
+  expect_error("more than the file contains");
   for (std::size_t i = 8; i < 12; ++i) bytes[i] = 0xff;
   replace("train-images-idx3-ubyte", bytes);
   expect_error("the image size at byte 8");

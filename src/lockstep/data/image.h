@@ -23,7 +23,7 @@ enum class PixelOrder {
   kInterleaved,  ///< row, column, channel (HWC, what channels_last means)
 };
 
-/// Pixels owned by someone else.
+/// Pixels owned by the caller.
 struct ImageView {
   const std::uint8_t* pixels = nullptr;
   ImageShape shape;

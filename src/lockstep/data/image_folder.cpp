@@ -76,7 +76,7 @@ class Scan {
       if (reason.empty()) {
         entries.push_back({path.string(), label});
       } else if (options_.files.strict) {
-        fail_folder(path.string(), reason, "without --strict such files are skipped");
+        fail_folder(path.string(), reason, "omit --strict to skip such files");
       } else {
         report.skipped.push_back({path.string(), reason});
       }
@@ -121,7 +121,7 @@ std::string validation_folder(const std::vector<std::string>& names) {
 void expect_known_classes(const fs::path& folder, const std::vector<std::string>& known) {
   for (const std::string& name : folders_in(folder)) {
     if (!std::binary_search(known.begin(), known.end(), name)) {
-      fail_folder((folder / name).string(), "is a class that the training images do not have");
+      fail_folder((folder / name).string(), "is a class without training images");
     }
   }
 }
@@ -151,7 +151,7 @@ std::string FolderReport::summary(std::size_t names) const {
 ImageFolder load_image_folder(const std::string& folder, const ImageFolderOptions& options) {
   if (!(options.validation >= 0 && options.validation < 1)) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("a validation part of {} is not in [0, 1)", options.validation));
+                fmt::format("a validation fraction of {} is not in [0, 1)", options.validation));
   }
   const fs::path root(folder);
   Scan scan(root, options);

@@ -9,7 +9,7 @@ namespace lockstep::data {
 
 struct ImageFolderOptions {
   FileOptions files{};
-  /// Fraction held back for validation if there is no folder for it. Decided by a hash of each
+  /// Fraction held out for validation if there is no folder for it. Decided by a hash of each
   /// file's path inside the folder: the same on every rank, in every run, and stable when files are
   /// added.
   double validation = 0.2;

@@ -145,7 +145,7 @@ TEST(ImageFolder, KeepsDecodedImagesWithinTheBudget) {
     EXPECT_EQ(ByteList(view.pixels, view.pixels + view.shape.values()),
               before[static_cast<std::size_t>(i)]);
   }
-  // The third was beyond the budget and is gone; the first stands in.
+  // The third was beyond the budget and was removed; the first replaces it.
   EXPECT_NE(data.split.train->fetch(2, scratch).image.pixels, nullptr);
   EXPECT_EQ(data.split.train->damaged().size(), 2U);
 }
@@ -199,13 +199,13 @@ TEST(ImageFolder, ReportsFoldersThatCannotServe) {
             std::string::npos);
   EXPECT_NE(data_error([&] {
               load_image_folder(folder.path(), small_options());
-            }).find("no image that can be used"),
+            }).find("no usable image"),
             std::string::npos);
   write_class(folder, "train/a", 1);
   write_class(folder, "val/b", 1);
   EXPECT_NE(data_error([&] {
               load_image_folder(folder.path(), small_options());
-            }).find("the training images do not have"),
+            }).find("is a class without training images"),
             std::string::npos);
 }
 

@@ -71,7 +71,7 @@ struct InflatingFile::State {
         next_member();
       } else if (status == Z_BUF_ERROR ||
                  (status == Z_OK && consumed == file.bytes().size() && stream.avail_out > 0)) {
-        fail(fmt::format("the gzip stream is cut short at byte {} of the file", consumed));
+        fail(fmt::format("the gzip stream is truncated at byte {} of the file", consumed));
       } else if (status != Z_OK) {
         fail(fmt::format("the gzip stream is damaged at byte {} of the file ({})", consumed,
                          stream.msg ? stream.msg : "zlib error"));
@@ -101,7 +101,7 @@ InflatingFile::InflatingFile(const std::string& path, const std::string& hint)
   }
   constexpr int kGzipWindow = 16 + MAX_WBITS;
   if (state_->gzip && inflateInit2(&state_->stream, kGzipWindow) != Z_OK) {
-    throw Error(ErrorKind::kEnvironment, "zlib cannot be set up: out of memory");
+    throw Error(ErrorKind::kEnvironment, "zlib cannot be initialised: out of memory");
   }
 }
 
@@ -119,7 +119,7 @@ void InflatingFile::expect_end() {
   std::uint8_t extra = 0;
   const std::uint64_t end = state_->offset;
   if (state_->take(&extra, 1) > 0) {
-    state_->fail(fmt::format("has bytes after its end at byte {}", end));
+    state_->fail(fmt::format("has trailing bytes from byte {}", end));
   }
 }
 

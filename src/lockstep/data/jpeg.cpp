@@ -86,7 +86,7 @@ void expect_end_of_image(std::span<const std::uint8_t> file, std::size_t scan) {
   for (std::size_t at = file.size(); at >= scan + 2; --at) {
     if (file[at - 2] == 0xff && file[at - 1] == kEndOfImage) return;
   }
-  fail_jpeg(fmt::format("it is cut short at byte {}", file.size()));
+  fail_jpeg(fmt::format("it is truncated at byte {}", file.size()));
 }
 
 struct Destroy {
@@ -97,7 +97,7 @@ using Decoder = std::unique_ptr<void, Destroy>;
 Decoder make_decoder() {
   Decoder decoder(tjInitDecompress());
   if (!decoder)
-    throw Error(ErrorKind::kEnvironment, "libjpeg-turbo cannot be set up: out of memory");
+    throw Error(ErrorKind::kEnvironment, "libjpeg-turbo cannot be initialised: out of memory");
   return decoder;
 }
 

@@ -9,7 +9,7 @@
 
 namespace lockstep::data {
 
-/// Size with 3 channels. Throws kData for a file that is no JPEG, or whose last scan is cut short.
+/// Size with 3 channels. Throws kData if the file is not a JPEG or its last scan is truncated.
 ImageShape check_jpeg(std::span<const std::uint8_t> file);
 
 /// Interleaved RGB into `pixels`; see decode_image().

@@ -44,12 +44,12 @@ Loader::Loader(std::shared_ptr<const Dataset> dataset, std::shared_ptr<const Tra
                const SamplerOptions& sampler, const LoaderOptions& options) {
   if (options.threads < 0 || options.ahead < 1) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("a loader cannot work with {} threads, {} batches ahead",
+                fmt::format("a loader cannot run with {} threads and {} batches ahead",
                             options.threads, options.ahead));
   }
   if (sampler.examples > dataset->size()) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("a sampler of {} examples does not fit a dataset of {}",
+                fmt::format("a sampler of {} examples does not match a dataset of {}",
                             sampler.examples, dataset->size()));
   }
   ring_ = std::make_shared<BatchRing>(std::move(dataset), std::move(transform), sampler, options);

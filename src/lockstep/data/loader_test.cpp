@@ -48,7 +48,7 @@ std::vector<Copy> epoch_of(Loader& loader, int epoch, std::int64_t first_step = 
   return all;
 }
 
-TEST(Loader, GivesTheSameBatchesWhateverTheThreadsAndBuffers) {
+TEST(Loader, GivesTheSameBatchesForAnyThreadsAndBuffers) {
   const SamplerOptions sampler{.examples = 103, .batch = 8, .accumulate = 2};
   Loader plain(small_data(), small_transform(), sampler, {.threads = 0, .ahead = 1});
   const auto first = epoch_of(plain, 1), second = epoch_of(plain, 2);
@@ -120,7 +120,7 @@ TEST(Loader, UsesTheSameFewBuffersAgain) {
   EXPECT_LE(buffers.size(), 4U);
 }
 
-TEST(Loader, RefusesWhenTheConsumerHoldsEveryBuffer) {
+TEST(Loader, RefusesWhenTheConsumerKeepsEveryBuffer) {
   for (int threads : {0, 2}) {
     Loader loader(small_data(), small_transform(), {.examples = 103, .batch = 4},
                   {.threads = threads, .ahead = 2});
@@ -152,7 +152,7 @@ TEST(Loader, StopsAtOnceInTheMiddleOfAnEpoch) {
   }
 }
 
-/// Gives its examples from a small set, but fails at one, or waits at one until it may go on.
+/// Gives its examples from a small set, but fails at one, or waits at one until it may continue.
 class AwkwardDataset final : public Dataset {
  public:
   const DatasetInfo& info() const override { return data_->info(); }
@@ -210,7 +210,7 @@ TEST(Loader, SurfacesAFailureAtItsStepAndKeepsTheStepsBefore) {
   }
 }
 
-TEST(Loader, TimesOutAndThenGoesOn) {
+TEST(Loader, TimesOutAndThenContinues) {
   auto data = std::make_shared<AwkwardDataset>();
   data->waits_at = 0;
   Loader loader(data, small_transform(), {.examples = 103, .batch = 4, .shuffle = false},

@@ -13,7 +13,7 @@ MemoryDataset::MemoryDataset(DatasetInfo info, std::vector<const std::uint8_t*> 
       labels_(std::move(labels)),
       storage_(std::move(storage)) {
   if (images_.size() != labels_.size()) {
-    throw Error(ErrorKind::kInternal, "a dataset has as many labels as images");
+    throw Error(ErrorKind::kInternal, "a dataset needs one label per image");
   }
 }
 

@@ -34,7 +34,7 @@ void expect_all_chunks(std::span<const std::uint8_t> file) {
     if (std::memcmp(file.data() + at + 4, "IEND", 4) == 0) return;
     at += kChunkFrame + length;
   }
-  fail_png(fmt::format("it is cut short at byte {}, inside the chunk at byte {}", file.size(), at));
+  fail_png(fmt::format("it is truncated at byte {}, inside the chunk at byte {}", file.size(), at));
 }
 
 /// Where libpng reads from and what it complained about.
@@ -118,7 +118,8 @@ ImageShape decode_png(std::span<const std::uint8_t> file, std::vector<std::uint8
   Reader reader;
   reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &source, on_error, on_warning);
   if (reader.png) reader.info = png_create_info_struct(reader.png);
-  if (!reader.info) throw Error(ErrorKind::kEnvironment, "libpng cannot be set up: out of memory");
+  if (!reader.info)
+    throw Error(ErrorKind::kEnvironment, "libpng cannot be initialised: out of memory");
   if (!read_png_header(reader, source)) fail_png(source.message);
 
   const ImageShape shape{3, static_cast<int>(png_get_image_height(reader.png, reader.info)),

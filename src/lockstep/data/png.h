@@ -8,7 +8,7 @@
 
 namespace lockstep::data {
 
-/// Size with 3 channels. Throws kData for a file that is no PNG, or is cut short.
+/// Size with 3 channels. Throws kData if the file is not a PNG or is truncated.
 ImageShape check_png(std::span<const std::uint8_t> file);
 
 /// Interleaved RGB into `pixels`; see decode_image(). check_png() first.

@@ -15,7 +15,7 @@ struct Box {
   double right = 0;
 };
 
-/// Rows of bytes that belong to someone else; `channels` bytes a pixel.
+/// Rows of bytes owned by the caller; `channels` bytes per pixel.
 struct ByteImage {
   const std::uint8_t* bytes = nullptr;
   std::size_t stride = 0;  ///< bytes from row to row

@@ -31,11 +31,11 @@ void check(const SamplerOptions& o) {
   if (o.batch < 1 || o.accumulate < 1 || o.world < 1 || o.rank < 0 || o.rank >= o.world) {
     throw Error(
         ErrorKind::kUsage,
-        fmt::format("a sampler cannot deal batches of {} with {} micro-steps to rank {} of {}",
+        fmt::format("a sampler cannot use batches of {} with {} micro-steps on rank {} of {}",
                     o.batch, o.accumulate, o.rank, o.world));
   }
   if (o.examples < 1 || o.examples > kMost) {
-    throw Error(ErrorKind::kUsage, fmt::format("a sampler cannot deal {} examples", o.examples));
+    throw Error(ErrorKind::kUsage, fmt::format("a sampler cannot use {} examples", o.examples));
   }
 }
 

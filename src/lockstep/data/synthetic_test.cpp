@@ -42,7 +42,7 @@ TEST(Synthetic, GivesTheSameBytesForTheSameSeedAndOthersForOthers) {
 
 /// The class means of the training set must classify the validation set: the plainest learner there
 /// is. Chance is 1/5.
-TEST(Synthetic, CanBeLearnedFromTrainingAndHoldsForValidation) {
+TEST(Synthetic, CanBeLearnedFromTrainingAndGeneralisesToValidation) {
   const auto split = make_synthetic(kSmall);
   const std::size_t values = kSmall.shape.values();
   std::vector<std::vector<double>> means(5, std::vector<double>(values));

@@ -11,7 +11,7 @@ namespace lockstep::data {
 
 void write_png(const std::string& path, const ImageView& image) {
   if (image.shape.channels != 3 || image.order != PixelOrder::kInterleaved) {
-    throw Error(ErrorKind::kInternal, "only interleaved RGB is written as PNG");
+    throw Error(ErrorKind::kInternal, "only interleaved RGB can be written as PNG");
   }
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
@@ -24,7 +24,7 @@ void write_png(const std::string& path, const ImageView& image) {
   if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return;
   std::remove(temporary.c_str());
   throw Error(ErrorKind::kData, fmt::format("{}: cannot be written: {}", path, png.message),
-              "check the folder's rights and the free space of its disk");
+              "check the folder's permissions and the free disk space");
 }
 
 }  // namespace lockstep::data

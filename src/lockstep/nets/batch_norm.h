@@ -16,7 +16,7 @@ torch::Tensor batch_norm_relu(torch::nn::BatchNorm2dImpl& norm, const torch::Ten
 /// norm(input) alone, on the same terms.
 torch::Tensor batch_norm(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& input);
 
-/// layers(x), with batch norms that stand directly in the sequence on the same terms.
+/// layers(x), with batch norms directly in the sequence treated the same way.
 torch::Tensor run_layers(torch::nn::SequentialImpl& layers, torch::Tensor x);
 
 }  // namespace lockstep::nets

@@ -50,7 +50,7 @@ nn::BatchNorm2d copy_of(const nn::BatchNorm2d& norm, torch::Dtype type) {
   return copy;
 }
 
-/// Float sums over thousands of values against double ones: some 1e-6 of the largest value.
+/// Float sums over thousands of values against double ones: about 1e-6 of the largest value.
 void expect_close(const Tensor& got, const Tensor& reference) {
   ASSERT_EQ(got.sizes(), reference.sizes());
   const double difference = (got.to(torch::kDouble) - reference).abs().max().item<double>();
@@ -101,7 +101,7 @@ TEST_P(BatchNormCases, EvaluationUsesTheRunningAverages) {
   EXPECT_EQ(norm->num_batches_tracked.item<std::int64_t>(), 0);
 }
 
-// 12 channels and a single value a channel are ATen's to handle.
+// 12 channels and a single value per channel are handled by ATen.
 INSTANTIATE_TEST_SUITE_P(
     Cases, BatchNormCases,
     ::testing::Values(NormCase{4, 64, 8, false, true}, NormCase{4, 64, 8, true, true},

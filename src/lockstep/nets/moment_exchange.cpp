@@ -11,7 +11,8 @@ thread_local MomentExchange* current = nullptr;
 }  // namespace
 
 SyncBatchNormScope::SyncBatchNormScope(MomentExchange& exchange) {
-  if (current != nullptr) throw Error(ErrorKind::kInternal, "scopes of synchronous norms nest");
+  if (current != nullptr)
+    throw Error(ErrorKind::kInternal, "scopes of synchronous batch norm must not be nested");
   current = &exchange;
 }
 

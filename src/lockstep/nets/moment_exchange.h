@@ -15,7 +15,7 @@ class MomentExchange {
 
 /// While it lives, batch norms of this thread that train take their moments over all ranks: mean
 /// and variance in forward, and the two sums of their gradient in backward, which may run after
-/// this object is gone but not after the exchange is. Scopes do not nest.
+/// this object is destroyed but not after the exchange is. Scopes do not nest.
 class SyncBatchNormScope {
  public:
   explicit SyncBatchNormScope(MomentExchange& exchange);

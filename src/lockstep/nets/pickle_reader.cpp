@@ -25,7 +25,8 @@ torch::Dtype type_of_storage(const std::string& name) {
       {"torch.ByteStorage", torch::kByte},   {"torch.BoolStorage", torch::kBool}};
   const auto found = kTypes.find(name);
   if (found == kTypes.end()) {
-    throw Error(ErrorKind::kData, fmt::format("it contains a tensor of an unknown kind, {}", name));
+    throw Error(ErrorKind::kData,
+                fmt::format("it contains a tensor of the unsupported type {}", name));
   }
   return found->second;
 }
@@ -51,7 +52,7 @@ class Machine {
   }
 
   std::span<const std::uint8_t> take(std::size_t count) {
-    if (count > bytes_.size() - at_) fail("it ends too early");
+    if (count > bytes_.size() - at_) fail("it ends prematurely");
     const auto part = bytes_.subspan(at_, count);
     at_ += count;
     return part;
@@ -139,7 +140,7 @@ class Machine {
   void remember(std::uint64_t index) { memo_[index] = top(); }
   void recall(std::uint64_t index) {
     const auto found = memo_.find(index);
-    if (found == memo_.end()) fail("a back reference leads nowhere");
+    if (found == memo_.end()) fail("a back reference is invalid");
     push(found->second);
   }
 
@@ -151,7 +152,7 @@ class Machine {
   template <class T>
   const T& as(const PickledValue& value) const {
     const auto* wanted = std::get_if<T>(&value);
-    if (!wanted) fail("a value is of the wrong kind");
+    if (!wanted) fail("a value has the wrong type");
     return *wanted;
   }
 
@@ -192,11 +193,11 @@ class Machine {
     const auto elements = static_cast<std::int64_t>(size / torch::elementSize(type));
     std::int64_t last = offset;
     for (std::size_t i = 0; i < shape.size() && last < elements; ++i) {
-      // Either factor beyond the memory is enough to know, and the product could overflow.
+      // Either factor beyond the memory is enough, and the product could overflow.
       const bool far = shape[i] > 1 && (strides[i] > elements || shape[i] > elements);
       last = far ? elements : last + (shape[i] - 1) * strides[i];
     }
-    if (last >= elements) fail("a tensor is larger than its memory");
+    if (last >= elements) fail("a tensor is larger than its storage");
     auto* memory = static_cast<char*>(data.get()) +
                    static_cast<std::size_t>(offset) * torch::elementSize(type);
     return torch::from_blob(memory, shape, strides, type).clone();
@@ -326,7 +327,7 @@ class Machine {
         recall(number(4));
         return;
       default:
-        fail(fmt::format("the code 0x{:02x} is unknown", code));
+        fail(fmt::format("unknown opcode 0x{:02x}", code));
     }
   }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/memory_errors.h"
 #include "lockstep/nets/state_file.h"
 
 namespace lockstep::nets {
@@ -78,8 +79,8 @@ ScriptNetwork::ScriptNetwork(const std::string& path)
   for (const auto& item : named_parameters()) {
     if (item.value().scalar_type() == torch::kFloat) continue;
     throw Error(ErrorKind::kData,
-                fmt::format("{}: the parameter '{}' is of type {}, not of 32-bit floats", path,
-                            item.key(), c10::toString(item.value().scalar_type())),
+                fmt::format("{}: the parameter '{}' has type {}; only 32-bit floats are supported",
+                            path, item.key(), c10::toString(item.value().scalar_type())),
                 "convert the module with .float() before saving it");
   }
 }
@@ -93,13 +94,14 @@ torch::Tensor ScriptNetwork::forward(const torch::Tensor& images) {
     const auto* torch_problem = dynamic_cast<const c10::Error*>(&problem);
     const std::string text =
         torch_problem ? torch_problem->what_without_backtrace() : problem.what();
+    if (reports_lack_of_memory(text)) throw;  // the batch is too large, the module is not at fault
     throw Error(ErrorKind::kData,
-                fmt::format("{}: fails on images of {}: {}", path_, c10::str(images.sizes()),
+                fmt::format("{}: fails on images of shape {}: {}", path_, c10::str(images.sizes()),
                             last_line(text)),
-                "give it images of the channels it was made for, of the size that --image-size "
-                "says");
+                "use images with the channels that the module expects, and set their size with "
+                "--image-size");
   }
-  throw Error(ErrorKind::kData, fmt::format("{}: returns something other than one tensor", path_),
+  throw Error(ErrorKind::kData, fmt::format("{}: does not return a single tensor", path_),
               "script a module whose forward(images) returns scores or predictions");
 }
 
@@ -132,7 +134,7 @@ void ScriptNetwork::save(const std::string& path) const {
   std::error_code ignored;
   std::filesystem::remove(temporary, ignored);
   throw Error(ErrorKind::kData, fmt::format("cannot write the module to {}", path),
-              "check the folder's rights and the free space of its disk");
+              "check the folder's permissions and the free disk space");
 }
 
 }  // namespace lockstep::nets

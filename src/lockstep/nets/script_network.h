@@ -15,8 +15,8 @@ namespace lockstep::nets {
 /// and change roundings, and a run that is resumed would then not end with the same bits.
 class ScriptNetwork final : public Network {
  public:
-  /// Throws kData for a file that is no TorchScript module, has no parameters, or whose parameters
-  /// are not 32-bit floats.
+  /// Throws kData for a file that is not a TorchScript module, has no parameters, or whose
+  /// parameters are not 32-bit floats.
   explicit ScriptNetwork(const std::string& path);
 
   /// Throws kData when the module does not take images of this shape or does not return one tensor.

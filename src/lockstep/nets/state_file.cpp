@@ -26,15 +26,15 @@ void require_archive(const std::string& path) {
   std::error_code ignored;
   std::ifstream in(path, std::ios::binary);
   if (!in || !std::filesystem::is_regular_file(path, ignored)) {
-    fail(path, "cannot be read", "check the name and the file's rights");
+    fail(path, "cannot be read", "check the path and the file's permissions");
   }
   char start[4] = {};
   in.read(start, sizeof start);
   if (std::string_view(start, 4) == std::string_view("PK\3\4", 4)) return;
   if (static_cast<unsigned char>(start[0]) == 0x80) {
-    fail(path, "is in the format from before PyTorch 1.6", "load it in Python and save it again");
+    fail(path, "is in the format used before PyTorch 1.6", "load it in Python and save it again");
   }
-  fail(path, "is not a file of torch.save or torch.jit.save");
+  fail(path, "is not a file written by torch.save or torch.jit.save");
 }
 
 /// Opens the archive and hands it to `use`; what LibTorch throws becomes an Error.
@@ -48,9 +48,9 @@ auto with_archive(const std::string& path, Use&& use) {
     fail(path, error.what(), error.hint().empty() ? kHowToSave : error.hint());
   } catch (const c10::Error& problem) {
     fail(path, fmt::format("is damaged: {}", problem.what_without_backtrace()),
-         "fetch the file again");
+         "download the file again");
   } catch (const std::exception& problem) {
-    fail(path, fmt::format("is damaged: {}", problem.what()), "fetch the file again");
+    fail(path, fmt::format("is damaged: {}", problem.what()), "download the file again");
   }
 }
 
@@ -123,7 +123,7 @@ void copy_state(const State& state, const std::string& prefix, torch::nn::Module
     });
     if (from == state.end()) fail(path, fmt::format("has no '{}{}'", prefix, name));
     if (from->tensor.sizes() != to.sizes()) {
-      fail(path, fmt::format("'{}' has the shape {}, not {}", from->name,
+      fail(path, fmt::format("'{}' has shape {}, expected {}", from->name,
                              c10::str(from->tensor.sizes()), c10::str(to.sizes())));
     }
     to.copy_(from->tensor);
@@ -135,7 +135,7 @@ void copy_state(const State& state, const std::string& prefix, torch::nn::Module
       std::count_if(state.begin(), state.end(),
                     [&](const StateEntry& entry) { return entry.name.starts_with(prefix); }));
   if (there != copied) {
-    fail(path, fmt::format("has {} tensors '{}*' where {} were expected", there, prefix, copied));
+    fail(path, fmt::format("has {} tensors '{}*', expected {}", there, prefix, copied));
   }
 }
 

@@ -62,11 +62,11 @@ TEST(StateFile, ReadsViewsTypesScalarsAndEmptyTensors) {
   EXPECT_EQ(state.at("empty").sizes(), (std::vector<std::int64_t>{0, 3}));
 }
 
-TEST(StateFile, TellsTorchScriptFromStates) {
+TEST(StateFile, DistinguishesTorchScriptFromStateDicts) {
   EXPECT_EQ(kind_of_model_file(model("small_net.pt")), ModelFileKind::kTorchScript);
 }
 
-TEST(StateFile, SaysWhatIsWrongWithOtherFiles) {
+TEST(StateFile, ReportsWhatIsWrongWithOtherFiles) {
   const auto read = [](const std::string& path) {
     return error_of([&] { read_state_file(path); });
   };
@@ -75,7 +75,7 @@ TEST(StateFile, SaysWhatIsWrongWithOtherFiles) {
   EXPECT_NE(read(model("no_tensors.pt")).find("no dictionary of tensors"), std::string::npos);
   EXPECT_NE(read(model("missing.pt")).find("cannot be read"), std::string::npos);
   EXPECT_NE(read(LOCKSTEP_GOLDEN).find("cannot be read"), std::string::npos);
-  EXPECT_NE(read(LOCKSTEP_GOLDEN "/resnet18_cifar.txt").find("is not a file of torch.save"),
+  EXPECT_NE(read(LOCKSTEP_GOLDEN "/resnet18_cifar.txt").find("is not a file written by torch.save"),
             std::string::npos);
 }
 
@@ -106,7 +106,7 @@ TEST_F(DamagedStateFile, IsRefusedWhereverItIsCut) {
   for (std::size_t size = 0; size < bytes_.size(); size += 7) read(bytes_.substr(0, size));
 }
 
-TEST_F(DamagedStateFile, IsRefusedOrReadWhateverByteIsWrong) {
+TEST_F(DamagedStateFile, IsRefusedOrReadForAnyWrongByte) {
   Rng rng(5);
   for (int trial = 0; trial < 400; ++trial) {
     std::string bytes = bytes_;
@@ -124,13 +124,13 @@ TEST(CopyState, NamesTheFirstDifference) {
   EXPECT_EQ(same->parameters()[0][2][1].item<float>(), 5.5F);
   torch::nn::Sequential wider(torch::nn::Linear(2, 4), torch::nn::BatchNorm1d(4));
   EXPECT_EQ(error_of([&] { copy_state(state, "", *wider, "f.pt"); }),
-            "f.pt: '0.weight' has the shape [3, 2], not [4, 2]");
+            "f.pt: '0.weight' has shape [3, 2], expected [4, 2]");
   torch::nn::Sequential longer(torch::nn::Linear(2, 3), torch::nn::BatchNorm1d(3),
                                torch::nn::Linear(3, 1));
   EXPECT_EQ(error_of([&] { copy_state(state, "", *longer, "f.pt"); }), "f.pt: has no '2.weight'");
   torch::nn::Sequential shorter(torch::nn::Linear(2, 3));
   EXPECT_EQ(error_of([&] { copy_state(state, "", *shorter, "f.pt"); }),
-            "f.pt: has 7 tensors '*' where 2 were expected");
+            "f.pt: has 7 tensors '*', expected 2");
 }
 
 }  // namespace

@@ -50,7 +50,12 @@ struct SyncBatchNorm : torch::autograd::Function<SyncBatchNorm> {
     // Those of the parameters stay the rank's own: all gradients of parameters are summed later.
     const auto grad_weight = (products * inverse).to(torch::kFloat);
     const auto grad_bias = sums.to(torch::kFloat);
+    // Ranks exchange sums through the host; on a CPU these are the same tensors.
+    sums = sums.cpu();
+    products = products.cpu();
     combine_gradient_sums(*exchange, doubles(sums), doubles(products));
+    sums = sums.to(input.device());
+    products = products.to(input.device());
     const auto mean_grad = (sums / count).to(torch::kFloat);
     const auto slope = (products / count * inverse * inverse).to(torch::kFloat);
     const auto grad_input =
@@ -79,7 +84,7 @@ std::int64_t combine_moments(MomentExchange& exchange, std::int64_t rows, std::s
   exchange.sum(values);
   const double total = values.back();
   if (total < 2) {
-    throw Error(ErrorKind::kData, "a batch norm needs more than one value a channel to train",
+    throw Error(ErrorKind::kData, "batch norm needs more than one value per channel in training",
                 "use a larger batch");
   }
   for (std::size_t c = 0; c < channels; ++c) {
@@ -109,13 +114,16 @@ torch::Tensor sync_batch_norm(torch::nn::BatchNorm2dImpl& norm, const torch::Ten
     const auto values = input.detach().to(torch::kDouble);
     const auto dimensions = reduced_dimensions(input);
     const auto own_mean = values.mean(dimensions);
-    mean = own_mean.to(torch::kFloat).contiguous();
+    mean = own_mean.to(torch::kFloat).contiguous().cpu();
     variance = (values - along_channels(own_mean, values))
                    .square()
                    .mean(dimensions)
                    .to(torch::kFloat)
-                   .contiguous();
+                   .contiguous()
+                   .cpu();
     rows = combine_moments(exchange, rows, floats(mean), floats(variance));
+    mean = mean.to(input.device());
+    variance = variance.to(input.device());
     update_running_averages(norm, mean, variance, rows);
   }
   const auto inverse = torch::rsqrt(variance + norm.options.eps());

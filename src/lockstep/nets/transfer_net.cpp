@@ -59,9 +59,10 @@ TransferNet::TransferNet(const std::string& backbone, BackboneMode mode, int cla
     const State state = read_state_file(backbone);
     const auto kind = recognise(state);
     if (kind.empty()) {
-      throw Error(ErrorKind::kData,
-                  fmt::format("{}: has the weights of neither VGG16 nor MobileNetV2", backbone),
-                  "save the network as TorchScript: torch.jit.script(model).save(FILE)");
+      throw Error(
+          ErrorKind::kData,
+          fmt::format("{}: contains the weights of neither VGG16 nor MobileNetV2", backbone),
+          "save the network as TorchScript: torch.jit.script(model).save(FILE)");
     }
     add_features(kind);
     copy_state(state, kPrefix, *features_, backbone);
@@ -89,10 +90,9 @@ torch::Tensor TransferNet::features_of(const torch::Tensor& images) {
   auto features = script_ ? script_->forward(images) : features_->forward(images);
   if (features.dim() == 4) features = features.mean({2, 3});
   if (features.dim() == 2) return features;
-  throw Error(
-      ErrorKind::kData,
-      fmt::format("the backbone returns features of the shape {}", c10::str(features.sizes())),
-      "it must return N x D or N x C x H x W");
+  throw Error(ErrorKind::kData,
+              fmt::format("the backbone returns features of shape {}", c10::str(features.sizes())),
+              "it must return N x D or N x C x H x W");
 }
 
 torch::Tensor TransferNet::forward(const torch::Tensor& images) {

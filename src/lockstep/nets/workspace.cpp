@@ -9,7 +9,7 @@ namespace lockstep::nets {
 float* KernelWorkspace::floats(std::size_t count) {
   if (count > count_) {
     // On huge pages where the system gives them: the kernels walk 36 matrices at once, more than
-    // the TLB holds small pages for.
+    // the TLB has entries for with small pages.
     constexpr std::size_t kHugePage = std::size_t{2} << 20;
     const std::size_t bytes = (count * sizeof(float) + kHugePage - 1) / kHugePage * kHugePage;
     memory_.reset();

@@ -63,7 +63,7 @@ void for_each_element(const NormShape& shape, int threads, Visit visit) {
   }
 }
 
-/// 0 where `output` <= 0, else `value`: NaNs must pass, or a broken run would look sound.
+/// 0 if `output` <= 0, else `value`: NaNs must pass, or a broken run would look sound.
 [[gnu::always_inline]] inline Floats unless_zero(Floats output, Floats value) {
   return output <= 0 ? Floats{} : value;
 }

@@ -30,7 +30,7 @@ struct NormOutput {
 void scale_shift(const NormShape& shape, const float* input, const float* scale, const float* shift,
                  const NormOutput& then, float* output, int threads);
 
-/// The first half of the gradient: with g = grad but 0 where output <= 0 (all of grad if `output`
+/// The first half of the gradient: with g = grad but 0 if output <= 0 (all of grad if `output`
 /// is null), sum_grad = sum of g and sum_product = sum of g (input - mean), per channel. Writes g
 /// to `masked` if that is given.
 void norm_grad_sums(const NormShape& shape, const float* grad, const float* output,

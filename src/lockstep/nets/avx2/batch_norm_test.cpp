@@ -33,7 +33,7 @@ class BatchNormKernels : public ::testing::TestWithParam<NormShape> {
   }
 };
 
-TEST_P(BatchNormKernels, MomentsHoldWhereTheMeanIsLargeAgainstTheDeviation) {
+TEST_P(BatchNormKernels, MomentsAreExactWhereTheMeanIsLargeAgainstTheDeviation) {
   const auto input = shifted_noise(size, 1, 100);
   std::vector<float> mean(channels), variance(channels);
   channel_moments(shape, input.data(), mean.data(), variance.data(), workspace.data(), 1);

@@ -2,7 +2,7 @@
 
 namespace lockstep::nets::avx2 {
 
-// In a file of its own: it must run on a CPU that lacks what the others are compiled for.
+// In a separate file: it must run on a CPU that lacks what the others are compiled for.
 bool cpu_supported() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");

@@ -29,7 +29,7 @@ constexpr char kClaimFile[] = "/writer";
 
 [[noreturn]] void fail(const std::string& path, const char* doing) {
   throw Error(ErrorKind::kData, fmt::format("cannot {} {}: {}", doing, path, std::strerror(errno)),
-              "check the folder's rights and the free space of its disk");
+              "check the folder's permissions and the free disk space");
 }
 
 /// Puts `bytes` at `path` so that at any moment the path has either the old content or all of the
@@ -125,7 +125,7 @@ Checkpoint read_checkpoint(const std::string& folder, const std::string& manifes
   const int version = manifest.at("v").get<int>();
   if (version > kManifestVersion) {
     throw Error(ErrorKind::kData, manifest_path + " was written by a newer lockstep",
-                "resume with that version");
+                "use that version to resume");
   }
   const std::string path = folder + "/" + manifest.at("file").get<std::string>();
   const std::vector<char> bytes = read_file(path);
@@ -176,7 +176,7 @@ CheckpointFolder::CheckpointFolder(std::string path) : path_(std::move(path)) {
   fs::create_directories(path_, problem);
   if (problem || ::access(path_.c_str(), W_OK | X_OK) != 0) {
     throw Error(ErrorKind::kData, fmt::format("cannot write checkpoints to {}", path_),
-                "give --checkpoint a folder that you may write to");
+                "give --checkpoint a writable folder");
   }
 }
 
@@ -190,9 +190,8 @@ void CheckpointFolder::check_claim() const {
   if (claim_.empty()) return;
   const std::vector<char> writer = read_file(path_ + kClaimFile);
   if (std::string_view(writer.data(), writer.size()) == claim_) return;
-  throw Error(ErrorKind::kData,
-              fmt::format("another run has begun to write its checkpoints to {}", path_),
-              "give each run a --checkpoint folder of its own");
+  throw Error(ErrorKind::kData, fmt::format("another run writes its checkpoints to {}", path_),
+              "give each run its own --checkpoint folder");
 }
 
 std::string CheckpointFolder::write(const Checkpoint& checkpoint) {
@@ -219,7 +218,7 @@ std::optional<Checkpoint> CheckpointFolder::read_newest(
       auto checkpoint = read_checkpoint(path_, manifest.string());
       if (fits(checkpoint)) return checkpoint;
     } catch (const std::exception& problem) {
-      log_warning(fmt::format("passing over a checkpoint: {}", problem.what()));
+      log_warning(fmt::format("skipping a checkpoint: {}", problem.what()));
     }
   }
   return std::nullopt;
@@ -242,8 +241,8 @@ void CheckpointFolder::remove_old() const {
 
 void copy_tensors(const std::vector<NamedTensor>& from, const std::vector<NamedTensor>& to) {
   const auto differ = [](const std::string& what) {
-    throw Error(ErrorKind::kData, "the checkpoint is of another network: " + what,
-                "resume with the recipe it was made with, or give another --checkpoint folder");
+    throw Error(ErrorKind::kData, "the checkpoint belongs to another network: " + what,
+                "resume with the recipe that wrote it, or give another --checkpoint folder");
   };
   if (from.size() != to.size()) {
     differ(fmt::format("{} tensors instead of {}", from.size(), to.size()));
@@ -254,7 +253,7 @@ void copy_tensors(const std::vector<NamedTensor>& from, const std::vector<NamedT
                                     [&](const NamedTensor& entry) { return entry.name == name; });
     if (found == from.end()) differ(fmt::format("it has no '{}'", name));
     if (found->tensor.sizes() != tensor.sizes())
-      differ(fmt::format("'{}' has another shape", name));
+      differ(fmt::format("'{}' has a different shape", name));
     tensor.copy_(found->tensor);
   }
 }

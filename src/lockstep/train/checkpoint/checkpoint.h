@@ -21,7 +21,7 @@ struct NamedTensor {
 
 /// Where in a run a checkpoint was taken, and what the epoch had summed up until then.
 struct Position {
-  int epoch = 1;           ///< the epoch to go on with, from 1
+  int epoch = 1;           ///< the epoch to continue with, from 1
   std::int64_t step = 0;   ///< steps of that epoch already done
   std::int64_t total = 0;  ///< steps of the run already done
   double loss_sum = 0;
@@ -53,14 +53,14 @@ struct Checkpoint {
 /// `model`, `optimizer`) and a manifest with its size and digest, which is put in place last: a
 /// checkpoint without a matching manifest is ignored, so a write that a power failure interrupted
 /// leaves nothing behind. The newest two are kept, and the newest that was
-/// taken between two epochs, from which a run can go on with another global batch.
+/// taken between two epochs, from which a run can continue with another global batch.
 class CheckpointFolder {
  public:
   /// Makes the folder. Throws kData when it cannot be written to.
   explicit CheckpointFolder(std::string path);
 
   /// From now on only this object writes here: a rank that was stopped or disconnected, and comes
-  /// back while the run goes on without it, no longer can.
+  /// back while the run continues without it, no longer can.
   void claim();
 
   /// Returns the path of the file. Blocks until it is on disk. Throws kData on a full disk, or when

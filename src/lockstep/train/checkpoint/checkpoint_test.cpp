@@ -102,7 +102,7 @@ TEST_F(CheckpointFolderTest, FindsNothingInAnEmptyFolderAndMakesAMissingOne) {
   EXPECT_TRUE(fs::is_directory(path_ + "/new/one"));
 }
 
-TEST_F(CheckpointFolderTest, RefusesAPathThatIsNoFolder) {
+TEST_F(CheckpointFolderTest, RefusesAPathThatIsNotAFolder) {
   std::ofstream(path_ + "/file") << "x";
   try {
     CheckpointFolder folder(path_ + "/file/below");
@@ -127,7 +127,7 @@ TEST(CopyTensors, NamesTheFirstDifferenceOfAnotherNetwork) {
   EXPECT_NE(problem({{"a", torch::ones({2})}}).find("1 tensors instead of 2"), std::string::npos);
   EXPECT_NE(problem({{"a", torch::ones({2})}, {"c", torch::ones({3})}}).find("no 'b'"),
             std::string::npos);
-  EXPECT_NE(problem({{"a", torch::ones({4})}, {"b", torch::ones({3})}}).find("another shape"),
+  EXPECT_NE(problem({{"a", torch::ones({4})}, {"b", torch::ones({3})}}).find("a different shape"),
             std::string::npos);
 }
 

@@ -11,8 +11,8 @@
 
 namespace lockstep::train {
 
-/// Writes checkpoints while training goes on: what is handed over is copied, which takes as long as
-/// copying memory takes; the rest happens on a thread. Training never waits for the disk: where
+/// Writes checkpoints while training continues: what is handed over is copied, which takes as long
+/// as copying memory takes; the rest happens on a thread. Training never waits for the disk: where
 /// that is slower than checkpoints come, those that still wait for it are given up for newer ones,
 /// one taken between two epochs only for another such. So at most three copies exist at a time.
 class CheckpointWriter {

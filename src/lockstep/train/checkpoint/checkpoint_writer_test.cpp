@@ -18,7 +18,7 @@ Checkpoint at(int epoch, std::int64_t step, std::int64_t total) {
   return checkpoint;
 }
 
-TEST(CheckpointWriter, GivesUpWhatWaitsForASlowDiskButNotTheEndOfAnEpoch) {
+TEST(CheckpointWriter, DropsWhatWaitsForASlowDiskButNotTheEndOfAnEpoch) {
   std::latch begun(1);
   std::latch disk_is_free(1);
   std::vector<std::int64_t> on_disk;
@@ -58,7 +58,7 @@ TEST(CheckpointWriter, CopiesWhatIsHandedOver) {
   EXPECT_EQ(seen, 7);
 }
 
-TEST(CheckpointWriter, TellsOfAFailureAtTheNextCheckpoint) {
+TEST(CheckpointWriter, ReportsAFailureAtTheNextCheckpoint) {
   CheckpointWriter writer(
       [](const Checkpoint&) -> std::string { throw Error(ErrorKind::kData, "the disk is full"); });
   writer.write(at(1, 1, 1));

@@ -187,7 +187,7 @@ TEST_P(AnyOptimizer, LeavesTheGapsBetweenTensorsAtZero) {
   }
 }
 
-TEST_P(AnyOptimizer, GoesOnBitForBitFromItsState) {
+TEST_P(AnyOptimizer, ContinuesBitForBitFromItsState) {
   Rng rng(5);
   auto parameters = random_values(rng, 1);
   Optimizer whole = on_host(), resumed = on_host();
@@ -206,7 +206,7 @@ TEST_P(AnyOptimizer, GoesOnBitForBitFromItsState) {
   EXPECT_TRUE(torch::equal(copy, parameters));
 }
 
-TEST_P(AnyOptimizer, StandsStillWhereAllIsZero) {
+TEST_P(AnyOptimizer, DoesNotMoveWhereAllIsZero) {
   for (Optimizer optimizer : {on_host(), in_tensors()}) {
     auto parameters = torch::zeros({kCount});
     optimizer.step(parameters, torch::zeros({kCount}), 1);

@@ -28,7 +28,7 @@ class Plateau {
  public:
   Plateau(double gamma, int patience) : gamma_(gamma), patience_(patience) {}
 
-  /// After each epoch. A loss that is not finite is no progress.
+  /// After each epoch. A loss that is not finite does not count as progress.
   void observe(double validation_loss);
   double factor() const { return factor_; }
 

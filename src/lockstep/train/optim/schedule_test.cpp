@@ -73,7 +73,7 @@ TEST(Plateau, TakesAChangeInTheLastDigitsForNoProgress) {
   EXPECT_EQ(plateau.factor(), 0.1);
 }
 
-TEST(Plateau, GoesOnFromItsFiguresAsIfNothingHadHappened) {
+TEST(Plateau, ContinuesFromItsFiguresAsIfNothingHadHappened) {
   const double losses[] = {2, 1.5, 1.6, 1.7, 1.4, 1.5, 1.5, 1.5, 1.5, 1.5};
   for (std::size_t cut = 0; cut < std::size(losses); ++cut) {
     Plateau whole(0.5, 1), first(0.5, 1), second(0.5, 1);

@@ -50,8 +50,8 @@ GanTask::GanTask(std::uint64_t seed, std::string samples)
   std::error_code problem;
   std::filesystem::create_directories(samples_, problem);
   if (problem) {
-    throw Error(ErrorKind::kData, fmt::format("cannot make the folder {}", samples_),
-                "give --samples a folder that you may write to");
+    throw Error(ErrorKind::kData, fmt::format("cannot create the folder {}", samples_),
+                "give --samples a writable folder");
   }
 }
 
@@ -62,7 +62,7 @@ torch::Tensor GanTask::loss(std::size_t player, const Minibatch& batch, double& 
 torch::Tensor GanTask::discriminator_loss(const Minibatch& batch, double& correct) {
   const auto vectors = latent(seed_ ^ kTrainingStream, static_cast<std::uint64_t>(batch.step),
                               batch.first, batch.count);
-  // Kept with its graph: the generator's turn goes on from here.
+  // Kept with its graph: the generator's turn continues from here.
   const auto made = generator_->forward(vectors.to(batch.images.device()));
   made_.resize(std::max<std::size_t>(made_.size(), static_cast<std::size_t>(batch.micro) + 1));
   made_[static_cast<std::size_t>(batch.micro)] = made;
@@ -109,7 +109,7 @@ void GanTask::finish_epoch(int epoch) {
   const std::string path = fmt::format("{}/epoch-{:03}.png", samples_, epoch);
   data::write_png(
       path, {sheet.data_ptr<std::uint8_t>(), {3, side, side}, data::PixelOrder::kInterleaved});
-  log_info(fmt::format("samples of epoch {} in {}", epoch, path));
+  log_info(fmt::format("samples of epoch {} written to {}", epoch, path));
 }
 
 }  // namespace lockstep::train

@@ -76,15 +76,15 @@ data::DataSplit load_images(const record::RunSpec& spec, data::ImageShape shape,
 int class_count(const record::RecipeOptions& options, const data::DatasetInfo& info) {
   if (info.classes < 2) {
     throw Error(ErrorKind::kData,
-                fmt::format("{}: has {}; at least two folders are needed", info.path,
+                fmt::format("{}: contains {}; at least two class folders are needed", info.path,
                             info.classes == 1 ? "one class" : "no classes"),
-                "put the images of each class into a folder of its own");
+                "put the images of each class into its own folder");
   }
   if (options.classes.empty() || options.classes == "auto") return info.classes;
   if (options.classes == std::to_string(info.classes)) return info.classes;
   throw Error(ErrorKind::kUsage,
               fmt::format("--classes {}, but {} has {}", options.classes, info.path, info.classes),
-              "give --classes auto to take those that are there");
+              "give --classes auto to use the folders found");
 }
 
 std::shared_ptr<const data::Transform> image_transform(const record::RecipeOptions& options,

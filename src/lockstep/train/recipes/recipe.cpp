@@ -9,7 +9,7 @@
 
 namespace lockstep::train {
 
-// Each in a file of its own.
+// Each in its own file.
 Recipe fashion_recipe();
 Recipe cifar_resnet18_recipe();
 Recipe gan_recipe();
@@ -30,7 +30,7 @@ const Recipe& recipe_named(const std::string& name) {
     if (recipe.name == name) return recipe;
     names.push_back(recipe.name);
   }
-  throw Error(ErrorKind::kUsage, fmt::format("there is no recipe '{}'", name),
+  throw Error(ErrorKind::kUsage, fmt::format("unknown recipe '{}'", name),
               fmt::format("choose one of: {}", fmt::join(names, ", ")));
 }
 

@@ -34,6 +34,10 @@ struct Recipe {
   /// Fields of record::RecipeOptions that it uses; others are refused.
   std::vector<std::string> options;
 
+  /// Chooses what a user left open among the recipe's own options; returns a sentence about it for
+  /// the log. Throws kUsage for options that do not go together. May be empty.
+  std::function<std::string(record::RecipeOptions& options)> complete_options;
+
   // The spec is complete except for what is measured: source of the data ("" = its usual place),
   // options, seed.
   std::function<data::DataSplit(const record::RunSpec& spec)> load_data;

@@ -81,11 +81,10 @@ data::DataSplit load_script(const record::RunSpec& spec) {
       require_loss(spec, Loss::kCrossEntropy, "classes, not targets");
       return data::load_idx_dataset(spec.data.path, fs::path(spec.data.path).filename().string());
     case Source::kImageFolder:
-      require_loss(spec, Loss::kCrossEntropy,
-                   "images in folders, which are classes and no targets");
+      require_loss(spec, Loss::kCrossEntropy, "images in class folders, not targets");
       return load_images(spec, image_shape(options, {3, 224, 224}), true, validation_part(options));
   }
-  throw Error(ErrorKind::kInternal, "a source of data that is none");
+  throw Error(ErrorKind::kInternal, "unknown data source");
 }
 
 /// The usual ones for the data at hand; docs/guide/recipes.md lists them.
@@ -118,7 +117,7 @@ std::unique_ptr<Task> make_script_task(const record::RunSpec& spec, const data::
   if (!options.save.empty()) {
     task->set_after_epoch([network, path = options.save](int) {
       network->save(path);
-      log_info(fmt::format("the trained module is in {}", path));
+      log_info(fmt::format("trained module written to {}", path));
     });
   }
   return task;

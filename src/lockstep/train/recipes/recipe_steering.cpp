@@ -29,7 +29,7 @@ data::DataSplit load_steering(const record::RunSpec& spec) {
   log.split.report = log.report.files.summary();
   if (log.report.missing_side_images > 0) {
     log.split.report +=
-        fmt::format("{}{} left and right images are named in the log and not there",
+        fmt::format("{}{} left and right images named in the log do not exist",
                     log.split.report.empty() ? "" : "; ", log.report.missing_side_images);
   }
   return log.split;

@@ -26,14 +26,21 @@ data::DataSplit load_transfer(const record::RunSpec& spec) {
   return load_images(spec, shape, true, validation_part(spec.options));
 }
 
+/// Without weights to start from, the recipe can still be tried and timed.
+std::string choose_backbone(record::RecipeOptions& options) {
+  if (!options.backbone.empty()) return "";
+  if (options.fine_tune || options.backbone_rate > 0) {
+    throw Error(ErrorKind::kUsage, "--fine-tune and --backbone-rate need trained weights",
+                "name a file with --backbone, or leave them out to train from scratch");
+  }
+  options.backbone = "mobilenet_v2";
+  return "no --backbone: mobilenet_v2 is trained from scratch, which takes far more data and "
+         "epochs "
+         "than a trained backbone (docs/guide/recipes.md has two lines of Python that write one)";
+}
+
 std::unique_ptr<Task> make_transfer_task(const record::RunSpec& spec, const data::DataSplit& data) {
   const auto& options = spec.options;
-  if (options.backbone.empty()) {
-    throw Error(ErrorKind::kUsage, "the recipe transfer needs a --backbone",
-                "in Python, torch.save(torchvision.models.mobilenet_v2(weights='DEFAULT')"
-                ".state_dict(), 'mobilenet_v2.pt') writes one; --backbone mobilenet_v2 trains one "
-                "from nothing");
-  }
   auto mode = options.fine_tune ? nets::BackboneMode::kFineTuned : nets::BackboneMode::kFrozen;
   if (nets::is_backbone_name(options.backbone)) mode = nets::BackboneMode::kFromNothing;
   const auto& info = data.train->info();
@@ -60,6 +67,7 @@ Recipe transfer_recipe() {
   recipe.options = {"validation", "strict",   "image_size", "classes",
                     "rotate",     "zoom",     "shift_x",    "shift_y",
                     "flip",       "backbone", "fine_tune",  "backbone_rate"};
+  recipe.complete_options = choose_backbone;
   recipe.load_data = load_transfer;
   recipe.make_transform = [](const record::RunSpec& spec, const data::DataSplit& data,
                              bool augment) {

@@ -9,7 +9,7 @@ namespace lockstep::train {
 Loss loss_from_name(std::string_view name) {
   if (name == "cross_entropy") return Loss::kCrossEntropy;
   if (name == "mse") return Loss::kMse;
-  throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a loss", name),
+  throw Error(ErrorKind::kUsage, fmt::format("unknown loss '{}'", name),
               "choose cross_entropy or mse");
 }
 
@@ -23,7 +23,7 @@ torch::Tensor SupervisedTask::loss(std::size_t, const Minibatch& batch, double& 
       throw Error(ErrorKind::kData,
                   fmt::format("the network returns {} values for {} targets", outputs.numel(),
                               batch.targets.numel()),
-                  "it must return one prediction for each target of each image");
+                  "it must return one prediction per target and image");
     }
     return torch::mse_loss(outputs.view(batch.targets.sizes()), batch.targets);
   }
@@ -31,7 +31,7 @@ torch::Tensor SupervisedTask::loss(std::size_t, const Minibatch& batch, double& 
     throw Error(ErrorKind::kData,
                 fmt::format("the network returns {} for {} images of {} classes",
                             c10::str(outputs.sizes()), batch.count, classes_),
-                "it must return a row of scores for each image, one for each class");
+                "it must return one row of scores per image, with one score per class");
   }
   correct += static_cast<double>(count_correct(outputs, batch.labels));
   return torch::nn::functional::cross_entropy(outputs, batch.labels);

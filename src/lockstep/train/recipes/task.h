@@ -35,11 +35,11 @@ class Task {
   virtual const std::vector<Player>& players() const = 0;
 
   /// The player's mean loss over the micro-batch, ready for backward; correct answers are added to
-  /// `correct`. For all players but the first, the batch's tensors are gone and only its numbers
-  /// are there.
+  /// `correct`. For all players but the first, the batch's tensors are released and only its
+  /// numbers are there.
   virtual torch::Tensor loss(std::size_t player, const Minibatch& batch, double& correct) = 0;
 
-  /// The learning rate of a parameter as a fraction of the run's. Those with a rate of their own
+  /// The learning rate of a parameter as a fraction of the run's. Those with their own rate
   /// must come in one piece at the beginning of the network.
   virtual double rate_of(const std::string& parameter) const { return 1; }
 

@@ -1,33 +1,29 @@
 #include "lockstep/train/sync/device.h"
 
-#include <ATen/autocast_mode.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <map>
+#include <thread>
 #include <vector>
 
 #include "lockstep/base/error.h"
+#include "lockstep/train/sync/torch_version.h"
 
-// A LibTorch without CUDA has neither the headers nor the functions: a definition of the build
-// distinguishes them.
-#ifdef LOCKSTEP_HAS_CUDA
-#include <ATen/cuda/CUDAContext.h>
-#include <ATen/cuda/CUDAEvent.h>
-#include <c10/cuda/CUDAGuard.h>
-#include <c10/cuda/CUDAStream.h>
-#endif
-
+// Streams and events are those of LibTorch's interface for all devices, so that nothing here needs
+// the headers of CUDA: what this LibTorch supports is found at run time.
 namespace lockstep::train {
-
-#ifdef LOCKSTEP_HAS_CUDA
-
 namespace {
 
-constexpr bool kBuiltWithCuda = true;
+/// Bytes of "0000:3B:00.0" and its end.
+constexpr int kPciBytes = 16;
 
-/// Of this thread; NCCL and LibTorch ask for it.
-void make_current(torch::Device device) {
-  c10::cuda::set_device(device.index());
+c10::impl::VirtualGuardImpl runtime() {
+  return c10::impl::VirtualGuardImpl(torch::kCUDA);
 }
 
 }  // namespace
@@ -38,15 +34,14 @@ struct Device::Staging {
   static constexpr std::size_t kBuffers = 3;
   struct Buffer {
     torch::Tensor pinned;
-    at::cuda::CUDAEvent copied;
+    c10::Event copied{torch::kCUDA};
   };
   struct Ring {
     std::vector<Buffer> buffers;
     std::size_t next = 0;
   };
 
-  explicit Staging(torch::Device device)
-      : stream(c10::cuda::getStreamFromPool(false, device.index())) {}
+  explicit Staging(torch::Device device) : stream(runtime().getStreamFromGlobalPool(device)) {}
 
   Buffer& buffer_for(const torch::Tensor& host) {
     const auto key = std::make_pair(host.numel(), static_cast<int>(host.scalar_type()));
@@ -58,11 +53,11 @@ struct Device::Staging {
       return ring.buffers.back();
     }
     Buffer& buffer = ring.buffers[ring.next++ % kBuffers];
-    buffer.copied.synchronize();
+    wait_for(buffer.copied);
     return buffer;
   }
 
-  c10::cuda::CUDAStream stream;
+  c10::Stream stream;
   std::map<std::pair<std::int64_t, int>, Ring> rings;
 };
 
@@ -73,41 +68,26 @@ torch::Tensor Device::take(const torch::Tensor& host) {
   pinned.copy_(host);
   torch::Tensor arrived;
   {
-    const c10::cuda::CUDAStreamGuard on_copy_stream(staging_->stream);
+    const c10::StreamGuard on_copy_stream(staging_->stream);
     arrived = pinned.to(device_, /*non_blocking=*/true);
     buffer.copied.record(staging_->stream);
   }
-  const auto computing = c10::cuda::getCurrentCUDAStream(device_.index());
+  const c10::Stream computing = runtime().getStream(device_);
   buffer.copied.block(computing);
   arrived.record_stream(computing);
   return arrived;
 }
 
 void Device::wait() const {
-  if (!is_cpu()) c10::cuda::getCurrentCUDAStream(device_.index()).synchronize();
+  if (!is_cpu()) runtime().getStream(device_).synchronize();
 }
 
-#else
-
-namespace {
-
-constexpr bool kBuiltWithCuda = false;
-
-void make_current(torch::Device) {}
-
-}  // namespace
-
-struct Device::Staging {
-  explicit Staging(torch::Device) {}
-};
-
-torch::Tensor Device::take(const torch::Tensor& host) {
-  return host.to(device_);
+std::string Device::pci_id_of(int gpu) {
+  using Function = int(char*, int, int);
+  auto* const get = reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, "cudaDeviceGetPCIBusId"));
+  char text[kPciBytes] = {};
+  return get != nullptr && get(text, kPciBytes, gpu) == 0 ? text : "";
 }
-
-void Device::wait() const {}
-
-#endif
 
 Device::Device(torch::Device device, bool amp) : device_(device), amp_(amp) {
   if (!is_cpu()) staging_ = std::make_unique<Staging>(device);
@@ -117,41 +97,42 @@ Device::~Device() = default;
 Device::Device(Device&&) noexcept = default;
 Device& Device::operator=(Device&&) noexcept = default;
 
-Device Device::open(const std::string& name, int local_rank, bool amp) {
+int Device::visible_gpus() {
+  return at::detail::getCUDAHooks().hasCUDA() ? static_cast<int>(torch::cuda::device_count()) : 0;
+}
+
+Device Device::open(const std::string& name, int gpu, bool amp) {
   if (name == "cpu") return {torch::Device(torch::kCPU), false};
   if (name != "cuda") {
-    throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a device", name), "choose cpu or cuda");
+    throw Error(ErrorKind::kUsage, fmt::format("unknown device '{}'", name), "choose cpu or cuda");
   }
-  if (!kBuiltWithCuda || !torch::cuda::is_available()) {
-    throw Error(
-        ErrorKind::kEnvironment,
-        kBuiltWithCuda ? "--device cuda, but CUDA finds no GPU on this host"
-                       : "--device cuda, but this lockstep was built without CUDA",
-        "train with --device cpu, or build against a LibTorch with CUDA on a host with a GPU");
+  if (!at::detail::getCUDAHooks().hasCUDA()) {
+    throw Error(ErrorKind::kEnvironment, "--device cuda, but this LibTorch was built without CUDA",
+                "train with --device cpu, or build against a LibTorch with CUDA");
   }
-  const auto gpus = static_cast<int>(torch::cuda::device_count());
-  if (local_rank >= gpus) {
+  const int gpus = visible_gpus();
+  if (gpus == 0) {
+    throw Error(ErrorKind::kEnvironment, "--device cuda, but CUDA finds no GPU on this host",
+                "check nvidia-smi and CUDA_VISIBLE_DEVICES, or train with --device cpu");
+  }
+  if (gpu >= gpus) {
     throw Error(ErrorKind::kEnvironment,
-                fmt::format("worker {} of this host needs a GPU of its own, but the host has {}",
-                            local_rank, gpus),
+                fmt::format("worker {} on this host needs its own GPU, but only {} {} visible", gpu,
+                            gpus, gpus == 1 ? "is" : "are"),
                 fmt::format("use --workers {}", gpus));
   }
-  const torch::Device device(torch::kCUDA, static_cast<c10::DeviceIndex>(local_rank));
-  make_current(device);
+  const torch::Device device(torch::kCUDA, static_cast<c10::DeviceIndex>(gpu));
+  runtime().setDevice(device);
   return {device, amp};
 }
 
 // bfloat16 has the range of a float, so that no loss has to be scaled.
 Device::MixedPrecision::MixedPrecision(const Device& device) : on_(device.amp_) {
-  if (!on_) return;
-  at::autocast::set_autocast_gpu_dtype(at::kBFloat16);
-  at::autocast::set_enabled(true);
+  if (on_) begin_autocast_bf16();
 }
 
 Device::MixedPrecision::~MixedPrecision() {
-  if (!on_) return;
-  at::autocast::set_enabled(false);
-  at::autocast::clear_cache();
+  if (on_) end_autocast();
 }
 
 }  // namespace lockstep::train

@@ -12,9 +12,14 @@ namespace lockstep::train {
 /// rules and in comm/backends/c10d/nccl.cpp.
 class Device {
  public:
-  /// "cpu" or "cuda"; then the GPU with the number of the rank on its host. Throws kEnvironment
-  /// when there is no such GPU, or this LibTorch was built without CUDA.
-  static Device open(const std::string& name, int local_rank, bool amp);
+  /// "cpu" or "cuda"; then the GPU of that number among those this process sees. Throws
+  /// kEnvironment when there is no such GPU, or this LibTorch was built without CUDA.
+  static Device open(const std::string& name, int gpu, bool amp);
+  /// How many GPUs CUDA shows to this process; 0 without CUDA.
+  static int visible_gpus();
+  /// Which GPU of the host a visible one is, like "0000:3B:00.0"; empty where the CUDA runtime does
+  /// not report it.
+  static std::string pci_id_of(int gpu);
   ~Device();
   Device(Device&&) noexcept;
   Device& operator=(Device&&) noexcept;
@@ -23,7 +28,7 @@ class Device {
   bool is_cpu() const { return device_.is_cpu(); }
 
   /// The tensor on the device: itself on a CPU. On a GPU it is copied through pinned host memory on
-  /// a stream of its own, and the computing stream waits for it, not this thread. The memory of
+  /// a separate stream, and the computing stream waits for it, not this thread. The memory of
   /// `host` may be reused at once.
   torch::Tensor take(const torch::Tensor& host);
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "lockstep/base/error.h"
 #include "lockstep/train/optim/sum_of_squares.h"
 #include "lockstep/train/sync/flat_parameters.h"
 
@@ -36,6 +38,8 @@ GradientSync::GradientSync(std::vector<torch::Tensor> parameters, comm::BucketPl
       clock_(clock),
       shared_(
           communicator.allocate_rounded(plan_.total, options.wire, plan_.total - plan_.tail_begin)),
+      accumulators_(parameters_.size()),
+      hook_keys_(parameters_.size()),
       arrivals_(parameters_.size()),
       bucket_open_(plan_.buckets.size()) {
   const torch::Device device = common_device(parameters_);
@@ -48,13 +52,54 @@ GradientSync::GradientSync(std::vector<torch::Tensor> parameters, comm::BucketPl
     tail_.resize(plan_.total - plan_.tail_begin);
     squares_on_device_ = torch::zeros({}, where);
   }
+  make_slots();
+  hook_up();
+}
+
+/// What gives a parameter new memory, torch::load() for example, gives it a new accumulator without
+/// our hook.
+void GradientSync::hook_up() {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    auto accumulator = torch::autograd::impl::grad_accumulator(parameters_[i]);
+    if (accumulator == accumulators_[i]) continue;
+    if (accumulators_[i]) accumulators_[i]->del_post_hook(hook_keys_[i]);
+    hook_keys_[i] = accumulator->add_post_hook(std::make_unique<Hook>(*this, i));
+    accumulators_[i] = std::move(accumulator);
+  }
+}
+
+void GradientSync::skip(std::span<const std::size_t> parameters) {
+  for (const std::size_t i : parameters) {
+    skipped_[i] = true;
+    zero_missing(i);
+    --bucket_open_[plan_.bucket_of[i]];
+  }
+}
+
+void GradientSync::make_slots() {
+  slots_.clear();
+  auto* const begin = static_cast<float*>(flat_.data_ptr());
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const auto& parameter = parameters_[i];
-    slots_.push_back(flat_.as_strided(parameter.sizes(), parameter.strides(),
-                                      static_cast<std::int64_t>(plan_.offset_of[i])));
-    accumulators_.push_back(torch::autograd::impl::grad_accumulator(parameter));
-    hook_keys_.push_back(accumulators_.back()->add_post_hook(std::make_unique<Hook>(*this, i)));
+    // Not as_strided(): optimizers detach gradients in place, which autograd's views refuse.
+    slots_.push_back(torch::from_blob(begin + plan_.offset_of[i], parameter.sizes(),
+                                      parameter.strides(), flat_.options()));
   }
+}
+
+void GradientSync::relayout(comm::BucketPlan plan) {
+  const auto before = flat_.clone();
+  const std::vector<std::size_t> offsets = std::exchange(plan_, std::move(plan)).offset_of;
+  make_slots();
+  const auto* const begin = static_cast<const float*>(flat_.data_ptr());
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    auto& grad = parameters_[i].mutable_grad();
+    const bool is_view = grad.defined() && grad.data_ptr() == begin + offsets[i];
+    slots_[i].copy_(before.as_strided(slots_[i].sizes(), slots_[i].strides(),
+                                      static_cast<std::int64_t>(offsets[i])));
+    if (is_view) grad = slots_[i];
+  }
+  bucket_open_.resize(plan_.buckets.size());
 }
 
 GradientSync::~GradientSync() {
@@ -64,8 +109,11 @@ GradientSync::~GradientSync() {
 }
 
 void GradientSync::begin_step(int micro_steps) {
+  hook_up();
   micro_steps_ = micro_steps;
   std::fill(arrivals_.begin(), arrivals_.end(), 0);
+  arrival_order_.clear();
+  skipped_.assign(parameters_.size(), false);
   for (std::size_t b = 0; b < plan_.buckets.size(); ++b) {
     bucket_open_[b] = plan_.buckets[b].parameters.size();
   }
@@ -82,7 +130,30 @@ std::span<float> GradientSync::tail() {
 }
 
 void GradientSync::take(std::size_t parameter) {
-  if (!active_) return;
+  if (!active_) {
+    if (!options_.on_stray || !options_.on_stray()) return;
+    begin_step();
+  }
+  if (skipped_[parameter]) {
+    throw Error(
+        ErrorKind::kUsage,
+        "a parameter that was not used in the first step got a gradient, although the graph "
+        "was declared static",
+        "switch static_graph off");
+  }
+  if (arrival_order_.empty() && options_.on_backward) options_.on_backward();
+  if (options_.views) {
+    make_view(parameter);
+  } else {
+    move_out(parameter);
+  }
+  if (arrivals_[parameter] == 0) arrival_order_.push_back(parameter);
+  if (++arrivals_[parameter] < micro_steps_) return;
+  --bucket_open_[plan_.bucket_of[parameter]];
+  if (options_.strategy == Strategy::kOverlap) start_full_buckets();
+}
+
+void GradientSync::move_out(std::size_t parameter) {
   auto& grad = parameters_[parameter].mutable_grad();
   auto& slot = slots_[parameter];
   if (arrivals_[parameter] > 0) {
@@ -97,9 +168,34 @@ void GradientSync::take(std::size_t parameter) {
   // Autograd then hands over its next gradient instead of adding to this one, and the memory is
   // free for the rest of backward.
   grad.reset();
-  if (++arrivals_[parameter] < micro_steps_) return;
-  --bucket_open_[plan_.bucket_of[parameter]];
-  if (options_.strategy == Strategy::kOverlap) start_full_buckets();
+}
+
+/// Autograd adds to a gradient that is a view already; any other is moved into its slot.
+void GradientSync::make_view(std::size_t parameter) {
+  const torch::NoGradGuard no_grad;
+  auto& grad = parameters_[parameter].mutable_grad();
+  auto& slot = slots_[parameter];
+  if (grad.data_ptr() == slot.data_ptr()) {
+    if (options_.scale != 1) slot.mul_(options_.scale);
+    return;
+  }
+  if (options_.scale != 1) {
+    at::mul_out(slot, grad, torch::scalar_tensor(options_.scale, slot.options()));
+  } else {
+    slot.copy_(grad);
+  }
+  grad = slot;
+}
+
+/// What is summed of a parameter that backward did not reach: nothing, or what it had before.
+void GradientSync::zero_missing(std::size_t parameter) {
+  const torch::NoGradGuard no_grad;
+  auto& slot = slots_[parameter];
+  if (!options_.views || !parameters_[parameter].grad().defined()) {
+    slot.zero_();
+  } else {
+    make_view(parameter);
+  }
 }
 
 void GradientSync::start_full_buckets() {
@@ -107,7 +203,11 @@ void GradientSync::start_full_buckets() {
     const auto& bucket = plan_.buckets[next_bucket_++];
     handed_over_.push_back(clock_.monotonic());
     if (options_.strategy == Strategy::kLocal) continue;
-    if (options_.norm_slot && communicator_.size() > 1) add_squares(bucket);
+    if (options_.before_sum) {
+      auto gradients = part(bucket.begin, std::min(bucket.end, plan_.tail_begin));
+      options_.before_sum(gradients);
+    }
+    if (options_.norm_slot && norm_wanted_ && communicator_.size() > 1) add_squares(bucket);
     if (bucket.end == plan_.total) write_tail();
     if (options_.strategy != Strategy::kCentral) start_sum(bucket);
   }
@@ -126,6 +226,7 @@ void GradientSync::add_squares(const comm::BucketPlan::Bucket& bucket) {
 /// Adds the tail of the host to the last bucket. Squares that are still being computed on a
 /// device do so there: nobody waits for them.
 void GradientSync::write_tail() {
+  if (options_.fill_tail) options_.fill_tail(tail());
   const bool with_norm = options_.norm_slot && communicator_.size() > 1;
   if (!on_device_) {
     if (with_norm) tail()[*options_.norm_slot] = static_cast<float>(norm_weight_ * squares_);
@@ -160,10 +261,9 @@ torch::Tensor GradientSync::shared_part(std::size_t begin, std::size_t end) cons
 
 void GradientSync::hand_over_rest() {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (arrivals_[i] >= micro_steps_) continue;
+    if (arrivals_[i] >= micro_steps_ || skipped_[i]) continue;
     // Backward did not reach this parameter, in this step or in some of its micro-steps.
-    if (arrivals_[i] == 0) slots_[i].zero_();
-    arrivals_[i] = micro_steps_;
+    if (arrivals_[i] == 0) zero_missing(i);
     --bucket_open_[plan_.bucket_of[i]];
   }
   active_ = false;

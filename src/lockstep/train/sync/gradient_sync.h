@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +27,21 @@ struct SyncOptions {
   /// Gather gradients as if the host could not reach into their device; for tests where there is
   /// no GPU.
   bool as_on_device = false;
+
+  /// Gradients stay with their parameters, as views of the flat buffer, so that any optimizer finds
+  /// the sums there. Off: they are moved out, and parameters are left without.
+  bool views = false;
+  /// Each gradient is multiplied by this before it is summed.
+  double scale = 1;
+  /// Called with the tail right before it is handed over, when arrived() is final for this step.
+  std::function<void(std::span<float>)> fill_tail{};
+  /// Called at the first gradient of each backward pass of a step.
+  std::function<void()> on_backward{};
+  /// Called for a gradient outside of any step; true = a step begins with it. Without it, such
+  /// gradients are left alone.
+  std::function<bool()> on_stray{};
+  /// Called with each bucket of gradients before it is summed; may change it in place.
+  std::function<void(torch::Tensor&)> before_sum{};
 };
 
 /// Sums the gradients of all ranks while backward runs.
@@ -57,12 +73,35 @@ class GradientSync {
   /// `micro_steps` backward passes will add up before anything is handed over.
   void begin_step(int micro_steps = 1);
 
+  /// Backward will not reach these parameters in this step: buckets do not wait for them. After
+  /// begin_step(). A gradient of one of them throws kUsage.
+  void skip(std::span<const std::size_t> parameters);
+
   /// The squared norm of the rank's own gradients is put into the tail times this; before the last
   /// bucket is handed over. The default is 1.
   void weigh_norm(double weight) { norm_weight_ = weight; }
 
   /// Floats summed over ranks together with the gradients; zero at begin_step().
   std::span<float> tail();
+
+  /// Whether a step has begun and not ended.
+  bool active() const { return active_; }
+
+  /// Whether backward has reached the parameter in this step.
+  bool arrived(std::size_t parameter) const { return arrivals_[parameter] > 0; }
+
+  /// The parameters in the order in which their gradients arrived in this step, first to last.
+  std::span<const std::size_t> arrival_order() const { return arrival_order_; }
+
+  /// The part of the flat buffer that is the parameter's gradient.
+  const torch::Tensor& slot(std::size_t parameter) const { return slots_[parameter]; }
+
+  /// Lays out the flat buffer by `plan`, of the same parameters and length; gradients that are
+  /// views of it keep their values. Between steps only.
+  void relayout(comm::BucketPlan plan);
+
+  /// Whether the squared norm is computed; on unless switched off.
+  void measure_norm(bool wanted) { norm_wanted_ = wanted; }
 
   /// Hands over what backward left out and all that kBlocking postponed. Does not block. From
   /// here on communication is exposed.
@@ -82,6 +121,11 @@ class GradientSync {
   class Hook;
 
   void take(std::size_t parameter);
+  void move_out(std::size_t parameter);
+  void make_view(std::size_t parameter);
+  void zero_missing(std::size_t parameter);
+  void make_slots();
+  void hook_up();
   void start_full_buckets();
   void add_squares(const comm::BucketPlan::Bucket& bucket);
   void write_tail();
@@ -109,6 +153,9 @@ class GradientSync {
   std::vector<std::uintptr_t> hook_keys_;
 
   int micro_steps_ = 1;
+  std::vector<std::size_t> arrival_order_;
+  std::vector<bool> skipped_;
+  bool norm_wanted_ = true;
   std::vector<int> arrivals_;             ///< gradients taken this step, by parameter
   std::vector<std::size_t> bucket_open_;  ///< gradients still awaited, by bucket
   std::size_t next_bucket_ = 0;

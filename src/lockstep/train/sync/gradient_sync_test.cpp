@@ -145,7 +145,7 @@ TEST(GradientSync, GivesZeroToParametersThatBackwardDoesNotReach) {
   EXPECT_EQ(sync.handed_over().size(), 2u);
 }
 
-TEST(GradientSync, LeavesGradientsAloneOnceItIsGone) {
+TEST(GradientSync, LeavesGradientsAloneOnceItIsDestroyed) {
   auto parameter = torch::ones({2}).requires_grad_();
   {
     const auto communicator = comm::make_single();

@@ -8,7 +8,7 @@
 namespace lockstep::train {
 
 /// What ranks exchange in every step besides gradients. It travels in the tail of the last bucket
-/// and is summed with it, so it costs no message of its own, and all ranks read the same.
+/// and is summed with it, so it costs no extra message, and all ranks read the same.
 class StepStatus {
  public:
   static constexpr std::size_t kFloats = 6;

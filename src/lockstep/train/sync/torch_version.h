@@ -1,9 +1,17 @@
 #pragma once
 
+#include <ATen/autocast_mode.h>
+#include <c10/core/Event.h>
 #include <torch/csrc/autograd/variable.h>
 #include <torch/torch.h>
+#include <torch/version.h>
 
+#include <thread>
 #include <utility>
+
+#define LOCKSTEP_TORCH_AT_LEAST(major, minor) \
+  (TORCH_VERSION_MAJOR > (major) ||           \
+   (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
 
 namespace lockstep::train {
 
@@ -13,5 +21,34 @@ namespace lockstep::train {
 /// of LibTorch's own in recent versions.
 using GradientAccumulator =
     decltype(torch::autograd::impl::grad_accumulator(std::declval<const torch::Tensor&>()));
+
+/// Blocks until the device has reached the event.
+inline void wait_for(const c10::Event& event) {
+#if LOCKSTEP_TORCH_AT_LEAST(2, 4)
+  event.synchronize();
+#else
+  while (!event.query()) std::this_thread::yield();
+#endif
+}
+
+/// From here on, operations of GPUs for which 16 bits are enough run in bfloat16.
+inline void begin_autocast_bf16() {
+#if LOCKSTEP_TORCH_AT_LEAST(2, 4)
+  at::autocast::set_autocast_dtype(at::kCUDA, at::kBFloat16);
+  at::autocast::set_autocast_enabled(at::kCUDA, true);
+#else
+  at::autocast::set_autocast_gpu_dtype(at::kBFloat16);
+  at::autocast::set_enabled(true);
+#endif
+}
+
+inline void end_autocast() {
+#if LOCKSTEP_TORCH_AT_LEAST(2, 4)
+  at::autocast::set_autocast_enabled(at::kCUDA, false);
+#else
+  at::autocast::set_enabled(false);
+#endif
+  at::autocast::clear_cache();
+}
 
 }  // namespace lockstep::train

@@ -58,7 +58,7 @@ double Learner::loss_factor(std::int64_t examples, std::int64_t global) const {
 
 void Learner::sum() {
   sync_->finish();
-  // A smaller last step is split unevenly between ranks, for which the two equations do not hold.
+  // A smaller last step is split unevenly between ranks, for which the two equations are not valid.
   const bool even = share_.global == full_batch_ && communicator_.size() > 1;
   if (strategy_ == Strategy::kLocal || !even || !sharing_->updates()) return;
   const double ranks = communicator_.size(), batch = static_cast<double>(full_batch_);

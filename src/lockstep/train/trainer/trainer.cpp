@@ -19,22 +19,26 @@ using record::Phase;
 
 Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
                  comm::Communicator& communicator, const Clock& clock, EventSink emit,
-                 const std::atomic<bool>& stop, int local_rank)
+                 const std::atomic<bool>& stop, int gpu)
     : request_(std::move(request)),
       recipe_(recipe_named(request_.spec.recipe)),
       communicator_(communicator),
       clock_(clock),
       emit_(std::move(emit)),
       stop_(stop),
-      device_(Device::open(request_.spec.device, local_rank, request_.spec.amp)),
+      device_(Device::open(request_.spec.device, gpu, request_.spec.amp)),
       recorder_(clock, communicator.rank()) {
   auto& spec = request_.spec;
   require_known_options(recipe_, spec.options);
+  if (recipe_.complete_options) {
+    const std::string chosen = recipe_.complete_options(spec.options);
+    if (!chosen.empty() && communicator_.rank() == 0) log_info(chosen);
+  }
   if (spec.sync_batch_norm && !recipe_.sync_batch_norm) {
     throw Error(
         ErrorKind::kUsage,
         fmt::format(
-            "--sync-bn has no effect with the recipe {}, whose batch norms run inside its module",
+            "--sync-bn has no effect with the recipe {}, whose batch norms are inside the module",
             recipe_.name),
         "drop --sync-bn");
   }
@@ -46,7 +50,7 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
   task_ = recipe_.make_task(spec, data_);
   for (const Player& player : task_->players()) player.network->to(device_.torch());
   if (!device_.is_cpu()) {
-    gpu_ = measure::physical_gpu(local_rank, std::getenv("CUDA_VISIBLE_DEVICES"));
+    gpu_ = measure::physical_gpu(gpu, std::getenv("CUDA_VISIBLE_DEVICES"));
   }
   resolve_spec();
 
@@ -285,7 +289,7 @@ void Trainer::check_loss(int epoch, std::int64_t step) {
     throw Error(ErrorKind::kData,
                 fmt::format("the loss is not a finite number at step {} of epoch {} on {}",
                             step + 1, epoch, where),
-                "lower --lr, look at the data, or ignore it with --keep-going");
+                "lower --lr, check the data, or ignore it with --keep-going");
   }
 }
 
@@ -293,9 +297,11 @@ void Trainer::check_ranks(int epoch, std::int64_t step) {
   const auto digests = communicator_.gather_all(parameters_digest());
   for (std::size_t rank = 1; rank < digests.size(); ++rank) {
     if (digests[rank] == digests[0]) continue;
-    throw Error(ErrorKind::kInternal,
-                fmt::format("after step {} of epoch {} rank {} has other parameters than rank 0",
-                            step + 1, epoch, rank));
+    throw Error(
+        ErrorKind::kInternal,
+        fmt::format(
+            "after step {} of epoch {} the parameters of rank {} differ from those of rank 0",
+            step + 1, epoch, rank));
   }
 }
 

@@ -35,12 +35,12 @@ inline constexpr std::uint64_t kDefaultBucketBytes = 4'000'000;
 class Trainer {
  public:
   /// `started` has what the program determined (machine, build); the trainer completes the spec in
-  /// it. `local_rank` chooses the GPU. Only rank 0 calls `emit`. `stop` may be set from a signal
-  /// handler at any time. Collective; blocks while data is read and ranks agree. Throws kData for
-  /// bad data or an unfit checkpoint.
+  /// it. `gpu` is the number of the rank's GPU among those it sees. Only rank 0 calls `emit`.
+  /// `stop` may be set from a signal handler at any time. Collective; blocks while data is read and
+  /// ranks agree. Throws kData for bad data or an unfit checkpoint.
   Trainer(record::TrainRequest request, record::RunStarted started,
           comm::Communicator& communicator, const Clock& clock, EventSink emit,
-          const std::atomic<bool>& stop, int local_rank = 0);
+          const std::atomic<bool>& stop, int gpu = 0);
 
   /// Trains; emits RunStarted first and RunEnded last. Returns normally when done or stopped.
   /// Throws kPeer when another rank is lost and kData when a loss is not finite.

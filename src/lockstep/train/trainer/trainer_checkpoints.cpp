@@ -15,8 +15,7 @@ constexpr char kLossSum[] = "loss_sum_of_player_";
 
 void Trainer::resume() {
   if (!checkpoints_) {
-    throw Error(ErrorKind::kUsage, "--resume needs the folder of the checkpoints",
-                "add --checkpoint DIR");
+    throw Error(ErrorKind::kUsage, "--resume needs a checkpoint folder", "add --checkpoint DIR");
   }
   // Every rank reads the same file, so none has to send its content.
   // In the middle of an epoch the order of examples depends on the global batch; between two it
@@ -37,24 +36,26 @@ void Trainer::resume() {
   if (identity.recipe != spec.recipe || identity.parameters != spec.parameters) {
     throw Error(
         ErrorKind::kData,
-        fmt::format("the checkpoint in {} is of recipe {} with {} parameters, not of {} with {}",
-                    request_.checkpoint_dir, identity.recipe, identity.parameters, spec.recipe,
-                    spec.parameters),
+        fmt::format(
+            "the checkpoint in {} belongs to recipe {} with {} parameters, not to {} with {}",
+            request_.checkpoint_dir, identity.recipe, identity.parameters, spec.recipe,
+            spec.parameters),
         "resume with that recipe, or give another --checkpoint folder");
   }
   if (identity.seed != spec.seed ||
       (checkpoint->position.step > 0 && identity.global_batch != spec.global_batch())) {
     throw Error(
         ErrorKind::kData,
-        fmt::format("the checkpoint in {} was made with seed {} and global batch {}, not {} and {}",
-                    request_.checkpoint_dir, identity.seed, identity.global_batch, spec.seed,
-                    spec.global_batch()),
-        "in the middle of an epoch both must stay the same");
+        fmt::format(
+            "the checkpoint in {} was written with seed {} and global batch {}, not {} and {}",
+            request_.checkpoint_dir, identity.seed, identity.global_batch, spec.seed,
+            spec.global_batch()),
+        "to resume within an epoch, both must be the same");
   }
   if (const auto optimizer = record::name_of(identity.optimizer);
       identity.optimizer != spec.optimizer) {
     throw Error(ErrorKind::kData,
-                fmt::format("the checkpoint in {} has the state of the optimizer {}, not of {}",
+                fmt::format("the checkpoint in {} contains the state of optimizer {}, not of {}",
                             request_.checkpoint_dir, optimizer, record::name_of(spec.optimizer)),
                 fmt::format("resume with --optimizer {}", optimizer));
   }
@@ -71,7 +72,7 @@ void Trainer::resume() {
   if (plateau_) plateau_->restore(checkpoint->figures);
 }
 
-/// The single numbers that a resumed run goes on with.
+/// The single numbers that a resumed run continues with.
 std::map<std::string, double> Trainer::figures() const {
   std::map<std::string, double> figures;
   for (const auto& learner : learners_) figures.merge(learner->figures());

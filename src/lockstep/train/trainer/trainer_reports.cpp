@@ -8,7 +8,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/train/trainer/trainer.h"
 
-// What a run reports while it goes on.
+// What a run reports while it is in progress.
 namespace lockstep::train {
 namespace {
 
