@@ -1,0 +1,220 @@
+// Steps of the library against other ways to train the same network, in alternation in one process
+// per rank: bench_library lenet|resnet18 [rounds] [batch per rank]. Start it with
+// LOCKSTEP_WORKERS=N.
+//   plain     forward, backward, torch::optim::SGD; nothing is exchanged (one rank only)
+//   blocking  the same, then one all-reduce of Gloo per parameter and a division, as the C++
+//   example of
+//             the PyTorch project does it
+//   engine    GradientSync and the fused optimizer, as lockstep train uses them
+//   sharded   DataParallel with a sharded Adam, beside DataParallel with torch::optim::Adam
+#include <fcntl.h>
+#include <lockstep/lockstep.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+
+#include "lockstep/comm/backends/shm/shared_memory.h"
+#include "lockstep/nets/resnet18_cifar.h"
+#include "lockstep/train/optim/optimizer.h"
+#include "lockstep/train/sync/flat_parameters.h"
+#include "lockstep/train/sync/gradient_sync.h"
+
+using namespace lockstep;
+
+namespace {
+
+/// The network of the PyTorch project's example.
+struct LeNet final : nets::Network {
+  LeNet() {
+    for (auto& [name, module] : {std::pair{"conv1", conv1}, {"conv2", conv2}})
+      register_module(name, module);
+    for (auto& [name, module] : {std::pair{"fc1", fc1}, {"fc2", fc2}})
+      register_module(name, module);
+  }
+  torch::Tensor forward(const torch::Tensor& images) override {
+    auto x = torch::relu(torch::max_pool2d(conv1(images), 2));
+    x = torch::relu(torch::max_pool2d(conv2(x), 2)).view({-1, 320});
+    return fc2(torch::relu(fc1(x)));
+  }
+  torch::nn::Conv2d conv1{torch::nn::Conv2dOptions(1, 10, 5)},
+      conv2{torch::nn::Conv2dOptions(10, 20, 5)};
+  torch::nn::Linear fc1{320, 50}, fc2{50, 10};
+};
+
+struct Batch {
+  torch::Tensor images, labels;
+};
+
+/// One way to make a step.
+struct Way {
+  std::string name;
+  std::function<void(const Batch&)> step;
+  std::vector<double> seconds{};
+};
+
+using MakeNet = std::function<std::shared_ptr<nets::Network>()>;
+
+torch::Tensor loss_of(const torch::Tensor& output, const Batch& batch) {
+  return torch::cross_entropy_loss(output, batch.labels);
+}
+
+const auto kSgd = torch::optim::SGDOptions(0.01).momentum(0.9);
+
+Way plain(const MakeNet& make) {
+  auto net = make();
+  auto optimizer = std::make_shared<torch::optim::SGD>(net->parameters(), kSgd);
+  return {"plain", [=](const Batch& batch) {
+            optimizer->zero_grad();
+            loss_of(net->forward(batch.images), batch).backward();
+            optimizer->step();
+          }};
+}
+
+Way with_library(const MakeNet& make, Job& job) {
+  auto net = make();
+  auto ddp = std::make_shared<DataParallel<nets::Network>>(net, job);
+  auto optimizer = std::make_shared<torch::optim::SGD>(net->parameters(), kSgd);
+  return {"library", [=](const Batch& batch) {
+            optimizer->zero_grad();
+            loss_of((*ddp)(batch.images), batch).backward();
+            optimizer->step();
+          }};
+}
+
+Way adam(const MakeNet& make, Job& job, bool sharded) {
+  auto net = make();
+  auto ddp = std::make_shared<DataParallel<nets::Network>>(net, job);
+  const torch::optim::AdamOptions options(1e-4);
+  auto whole = sharded ? nullptr : std::make_shared<torch::optim::Adam>(net->parameters(), options);
+  auto shards = sharded ? std::make_shared<ShardedOptimizer>(
+                              shard<torch::optim::Adam>(job, net->parameters(), options))
+                        : nullptr;
+  return {sharded ? "adam, sharded" : "adam", [=](const Batch& batch) {
+            if (whole)
+              whole->zero_grad();
+            else
+              shards->zero_grad();
+            loss_of((*ddp)(batch.images), batch).backward();
+            if (whole)
+              whole->step();
+            else
+              shards->step();
+          }};
+}
+
+Way blocking(const MakeNet& make, Job& job, const std::string& file) {
+  auto net = make();
+  auto optimizer = std::make_shared<torch::optim::SGD>(net->parameters(), kSgd);
+  auto store = c10::make_intrusive<c10d::FileStore>(file, job.size());
+  auto settings = c10d::ProcessGroupGloo::Options::create();
+  settings->devices = {c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")};
+  auto group = c10::make_intrusive<c10d::ProcessGroupGloo>(store, job.rank(), job.size(), settings);
+  const int ranks = job.size();
+  return {"blocking", [=](const Batch& batch) {
+            optimizer->zero_grad();
+            loss_of(net->forward(batch.images), batch).backward();
+            std::vector<c10::intrusive_ptr<c10d::Work>> works;
+            for (auto& parameter : net->parameters()) {
+              std::vector<torch::Tensor> one{parameter.grad()};
+              works.push_back(group->allreduce(one));
+            }
+            for (auto& work : works) work->wait();
+            for (auto& parameter : net->parameters()) parameter.mutable_grad().div_(ranks);
+            optimizer->step();
+          }};
+}
+
+Way engine(const MakeNet& make, Job& job) {
+  struct Parts {
+    std::shared_ptr<nets::Network> net;
+    std::unique_ptr<comm::Communicator> communicator;
+    SystemClock clock;
+    std::optional<train::FlatParameters> flat;
+    std::optional<train::GradientSync> sync;
+    std::optional<train::Optimizer> optimizer;
+  };
+  auto parts = std::make_shared<Parts>();
+  parts->net = make();
+  const int made = ::memfd_create("bench", 0);
+  const std::string path =
+      job.broadcast("/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(made));
+  const int memory = job.is_main() ? made : ::open(path.c_str(), O_RDWR);
+  parts->communicator = comm::make_shared_memory({.rank = job.rank(), .size = job.size()}, memory);
+  const auto parameters = train::trainable_parameters(*parts->net);
+  const auto plan = comm::plan_buckets(train::element_counts(parameters), Bytes{4 << 20});
+  parts->flat.emplace(parameters, plan);
+  parts->sync.emplace(parameters, plan, *parts->communicator, train::SyncOptions{}, parts->clock);
+  parts->optimizer.emplace(
+      train::OptimizerOptions{.momentum = 0.9},
+      train::ParameterLayout{.groups = {{0, plan.tail_begin}}, .count = plan.tail_begin},
+      torch::kCPU);
+  const int ranks = job.size();
+  const auto count = static_cast<std::int64_t>(plan.tail_begin);
+  return {"engine", [=](const Batch& batch) {
+            parts->sync->begin_step();
+            (loss_of(parts->net->forward(batch.images), batch) / ranks).backward();
+            parts->sync->finish();
+            parts->optimizer->step(parts->flat->flat(), parts->sync->flat().narrow(0, 0, count),
+                                   0.01);
+          }};
+}
+
+double timed(Job& job, Way& way, const Batch& batch, int steps) {
+  job.barrier();
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < steps; ++i) way.step(batch);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  const auto all = job.gather(took.count() / steps);
+  return *std::max_element(all.begin(), all.end());
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  auto job = lockstep::join(argc, argv);
+  const std::string what = argc > 1 ? argv[1] : "lenet";
+  const bool resnet = what == "resnet18";
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : 9;
+  const int size = argc > 3 ? std::atoi(argv[3]) : resnet ? 8 : 32;
+  const int steps = resnet ? 2 : 40;
+  const MakeNet make = [&]() -> std::shared_ptr<nets::Network> {
+    torch::manual_seed(1);
+    if (resnet) return std::make_shared<nets::ResNet18Cifar>();
+    return std::make_shared<LeNet>();
+  };
+  const Batch batch{resnet ? torch::randn({size, 3, 32, 32}) : torch::randn({size, 1, 28, 28}),
+                    torch::randint(10, {size})};
+  const std::string file = job.broadcast("/tmp/bench-library-" + std::to_string(::getpid()));
+  std::vector<Way> ways{with_library(make, job), engine(make, job), adam(make, job, false),
+                        adam(make, job, true)};
+  if (job.size() > 1) ways.push_back(blocking(make, job, file));
+  if (job.size() == 1) ways.push_back(plain(make));
+  for (Way& way : ways) timed(job, way, batch, 2);
+  for (int round = 0; round < rounds; ++round) {
+    for (Way& way : ways) way.seconds.push_back(timed(job, way, batch, steps));
+  }
+  job.print(what + ", " + std::to_string(job.size()) + " ranks, batch " + std::to_string(size) +
+            " per rank, " + std::to_string(rounds) +
+            " rounds; ratio of times to library in the same round: median (min..max)");
+  for (const Way& way : ways) {
+    std::vector<double> ratios;
+    for (int r = 0; r < rounds; ++r) ratios.push_back(way.seconds[r] / ways[0].seconds[r]);
+    char line[160];
+    std::snprintf(line, sizeof line, "%-14s %9.3f ms  %.3f (%.3f..%.3f)", way.name.c_str(),
+                  1e3 * median(way.seconds), median(ratios),
+                  *std::min_element(ratios.begin(), ratios.end()),
+                  *std::max_element(ratios.begin(), ratios.end()));
+    job.print(line);
+  }
+  if (job.is_main()) ::unlink(file.c_str());
+}

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lockstep/job.h"
+#include "lockstep/sharded_optimizer.h"
+
+namespace lockstep {
+
+/// One file with all that a job needs to go on, the same for any number of ranks: a run that N
+/// ranks saved can be resumed by M.
+///
+///   lockstep::Checkpoint checkpoint(job);
+///   checkpoint.add("net", net).add("optimizer", optimizer).add("epoch", epoch);
+///   checkpoint.load("run.pt");                     // false where there is no such file
+///   for (; epoch < epochs; ++epoch) { ...; checkpoint.save("run.pt"); }
+///
+/// What is added must outlive this object, and is added in the same order on all ranks.
+class Checkpoint {
+ public:
+  explicit Checkpoint(const Job& job) : job_(job) {}
+
+  Checkpoint& add(const std::string& name, const std::shared_ptr<torch::nn::Module>& module);
+  template <class Contained>
+  Checkpoint& add(const std::string& name, const torch::nn::ModuleHolder<Contained>& module) {
+    return add(name, std::shared_ptr<torch::nn::Module>(module.ptr()));
+  }
+  Checkpoint& add(const std::string& name, torch::optim::Optimizer& optimizer);
+  Checkpoint& add(const std::string& name, ShardedOptimizer& optimizer);
+  Checkpoint& add(const std::string& name, Sampler& sampler);
+  Checkpoint& add(const std::string& name, std::int64_t& number);
+  Checkpoint& add(const std::string& name, int& number);
+  Checkpoint& add(const std::string& name, double& number);
+
+  /// Rank 0 writes the file, aside and then renamed, so that `path` is never half written. Returns
+  /// when it is on disk. Collective. Throws kData on all ranks when it cannot be written.
+  void save(const std::string& path);
+
+  /// Rank 0 reads the file and all ranks get its values. False when there is none. Collective.
+  /// Throws kData on all ranks when it cannot be read or has other contents.
+  bool load(const std::string& path);
+
+ private:
+  struct Entry {
+    std::string name;
+    std::function<void(torch::serialize::OutputArchive&)> save;  ///< called on rank 0 alone
+    std::function<void(torch::serialize::InputArchive&)> load;
+    std::function<void()> prepare;  ///< collective, before save; may be empty
+  };
+  template <class Number>
+  Checkpoint& add_number(const std::string& name, Number& number);
+
+  Job job_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,183 @@
+#include "lockstep/checkpoint.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "lockstep/base/file_descriptor.h"
+#include "lockstep/library/job_state.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kWriteHint =
+    "save into a folder that you may write to, with room for the file";
+
+[[noreturn]] void cannot_write(const std::string& path) {
+  throw Error(ErrorKind::kData, fmt::format("cannot write {}: {}", path, std::strerror(errno)),
+              kWriteHint);
+}
+
+void sync_path(const std::string& path, int flags) {
+  const FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC));
+  if (!file || ::fsync(file.get()) != 0) cannot_write(path);
+}
+
+/// Aside first, so that a write that is interrupted leaves the file before it.
+void write_file(const std::string& path, torch::serialize::OutputArchive& archive) {
+  const std::string aside = path + ".part";
+  const fs::path folder = fs::path(path).parent_path();
+  std::error_code ignored;
+  if (!folder.empty()) fs::create_directories(folder, ignored);
+  {
+    std::ofstream out(aside, std::ios::binary | std::ios::trunc);
+    if (!out) cannot_write(path);
+    archive.save_to(out);
+    if (!out.flush()) cannot_write(path);
+  }
+  sync_path(aside, O_RDONLY);
+  if (std::rename(aside.c_str(), path.c_str()) != 0) cannot_write(path);
+  sync_path(folder.empty() ? "." : folder.string(), O_RDONLY | O_DIRECTORY);
+}
+
+/// What rank 0 found, for all ranks: empty text and no error where there is no file.
+struct ReadFile {
+  std::string bytes;
+  std::string problem;
+};
+
+ReadFile read_file(const std::string& path) {
+  ReadFile file;
+  std::error_code problem;
+  if (!fs::exists(path, problem)) return file;
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  file.bytes = text.str();
+  if (!in || file.bytes.empty()) file.problem = "cannot read " + path;
+  return file;
+}
+
+}  // namespace
+
+template <class Number>
+Checkpoint& Checkpoint::add_number(const std::string& name, Number& number) {
+  entries_.push_back({name,
+                      [&number](torch::serialize::OutputArchive& archive) {
+                        archive.write("value",
+                                      torch::tensor(static_cast<double>(number), torch::kDouble));
+                      },
+                      [&number](torch::serialize::InputArchive& archive) {
+                        torch::Tensor value;
+                        archive.read("value", value);
+                        number = static_cast<Number>(value.item<double>());
+                      },
+                      {}});
+  return *this;
+}
+
+Checkpoint& Checkpoint::add(const std::string& name, std::int64_t& number) {
+  return add_number(name, number);
+}
+Checkpoint& Checkpoint::add(const std::string& name, int& number) {
+  return add_number(name, number);
+}
+Checkpoint& Checkpoint::add(const std::string& name, double& number) {
+  return add_number(name, number);
+}
+
+Checkpoint& Checkpoint::add(const std::string& name,
+                            const std::shared_ptr<torch::nn::Module>& module) {
+  entries_.push_back({name,
+                      [module](torch::serialize::OutputArchive& archive) { module->save(archive); },
+                      [module](torch::serialize::InputArchive& archive) { module->load(archive); },
+                      {}});
+  return *this;
+}
+
+Checkpoint& Checkpoint::add(const std::string& name, torch::optim::Optimizer& optimizer) {
+  entries_.push_back(
+      {name,
+       [&optimizer](torch::serialize::OutputArchive& archive) { optimizer.save(archive); },
+       [&optimizer](torch::serialize::InputArchive& archive) { optimizer.load(archive); },
+       {}});
+  return *this;
+}
+
+Checkpoint& Checkpoint::add(const std::string& name, ShardedOptimizer& optimizer) {
+  entries_.push_back(
+      {name, [&optimizer](torch::serialize::OutputArchive& archive) { optimizer.save(archive); },
+       [&optimizer](torch::serialize::InputArchive& archive) { optimizer.load(archive); },
+       [&optimizer] { optimizer.gather(); }});
+  return *this;
+}
+
+Checkpoint& Checkpoint::add(const std::string& name, Sampler& sampler) {
+  entries_.push_back(
+      {name,
+       [&sampler](torch::serialize::OutputArchive& archive) { sampler.save(archive); },
+       [&sampler](torch::serialize::InputArchive& archive) { sampler.load(archive); },
+       {}});
+  return *this;
+}
+
+void Checkpoint::save(const std::string& path) {
+  for (const Entry& entry : entries_) {
+    if (entry.prepare) entry.prepare();
+  }
+  std::string problem;
+  if (job_.is_main()) {
+    try {
+      torch::serialize::OutputArchive archive;
+      for (const Entry& entry : entries_) {
+        torch::serialize::OutputArchive part(archive.compilation_unit());
+        entry.save(part);
+        archive.write(entry.name, part);
+      }
+      write_file(path, archive);
+    } catch (const std::exception& error) {
+      problem = error.what();
+    }
+  }
+  problem = job_.broadcast(problem);
+  if (!problem.empty()) job_.state().fail(Error(ErrorKind::kData, problem, kWriteHint));
+}
+
+bool Checkpoint::load(const std::string& path) {
+  ReadFile file;
+  if (job_.is_main()) file = read_file(path);
+  const std::string problem = job_.broadcast(file.problem);
+  if (!problem.empty())
+    job_.state().fail(Error(ErrorKind::kData, problem, "check its permissions"));
+  const std::string bytes = job_.broadcast(file.bytes);
+  if (bytes.empty()) return false;
+  std::string at = "the file";
+  try {
+    std::istringstream in(bytes);
+    torch::serialize::InputArchive archive;
+    archive.load_from(in);
+    for (const Entry& entry : entries_) {
+      at = "'" + entry.name + "'";
+      torch::serialize::InputArchive part;
+      archive.read(entry.name, part);
+      entry.load(part);
+    }
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    job_.state().fail(Error(ErrorKind::kData,
+                            fmt::format("{} is not a checkpoint of this program: {}: {}", path, at,
+                                        text.substr(0, text.find('\n'))),
+                            "move it away to begin from the start"));
+  }
+  return true;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,77 @@
+#include "program_runs.h"
+
+namespace lockstep {
+namespace {
+
+/// One clear error on every rank, within the timeout.
+class FailureTest : public ProgramRuns {
+ protected:
+  static launch::CapturedOutput fail(const std::string& how, int ranks = 3) {
+    return run(ranks, {"wrong=" + how}, {"LOCKSTEP_TIMEOUT=4"});
+  }
+
+  static void expect_error(const launch::CapturedOutput& captured, int code,
+                           const std::string& text, std::size_t times) {
+    EXPECT_EQ(captured.status.code, code) << captured.errors;
+    EXPECT_EQ(count(captured.errors, text), times) << captured.errors;
+  }
+};
+
+TEST_F(FailureTest, NamesARankThatWasKilled) {
+  const auto captured = fail("die");
+  expect_error(captured, 5, " died", 2);
+  EXPECT_EQ(count(captured.errors, "rank 1 on "), 2U) << captured.errors;
+  EXPECT_NE(captured.errors.find("error: rank 1 was killed by signal 9"), std::string::npos);
+}
+
+TEST_F(FailureTest, GivesAllRanksTheExceptionOfOne) {
+  expect_error(fail("throw"), 5, "the data of rank 1 is bad", 3);
+}
+
+TEST_F(FailureTest, NamesARankThatHangs) {
+  const auto captured = fail("hang");
+  expect_error(captured, 5, "rank 1 did not reach", 3);
+}
+
+TEST_F(FailureTest, NamesARankThatLeftBeforeTheOthers) {
+  const auto captured = fail("exit");
+  EXPECT_EQ(captured.status.code, 5) << captured.errors;
+  EXPECT_GE(count(captured.errors, "rank 1"), 2U) << captured.errors;
+}
+
+TEST_F(FailureTest, NamesTheParameterThatDiffersBetweenRanks) {
+  expect_error(
+      fail("shapes"), 2,
+      "differs between ranks: rank 1 has three.weight [4, 16] Float, rank 0 has three.weight "
+      "[3, 16] Float",
+      3);
+}
+
+TEST_F(FailureTest, DetectsABackwardThatOneRankLeftOut) {
+  expect_error(fail("forward-only"), 2, "ranks are at different steps", 3);
+}
+
+TEST_F(FailureTest, RefusesASecondBackward) {
+  expect_error(fail("twice"), 2, "a second time", 3);
+}
+
+TEST_F(FailureTest, RefusesReplacedParameters) {
+  expect_error(fail("replaced"), 2, "was replaced after it was wrapped", 3);
+}
+
+TEST_F(FailureTest, StartsAllRanksAgain) {
+  const auto captured = run(2, {"wrong=die"}, {"LOCKSTEP_TIMEOUT=4", "LOCKSTEP_RESTARTS=1"});
+  EXPECT_EQ(captured.status.code, 5);
+  EXPECT_EQ(count(captured.errors, "starting all 2 ranks again (1 of 1)"), 1U) << captured.errors;
+}
+
+TEST_F(FailureTest, RefusesANumberOfRanksThatIsNone) {
+  const auto captured = run(0, {});
+  EXPECT_EQ(captured.status.code, 2);
+  EXPECT_NE(captured.errors.find("LOCKSTEP_WORKERS='0' is not a number of ranks"),
+            std::string::npos)
+      << captured.errors;
+}
+
+}  // namespace
+}  // namespace lockstep
