@@ -1,7 +1,8 @@
-"""Figures of links.sh and steps.sh from the records and tables that lockstep writes.
+"""Figures of links.sh, steps.sh and simulated_steps.sh from the records and tables that lockstep writes.
 
 usage: figures.py step RECORD | busbw BACKEND RATE TABLE | last_run RUNS | predict RECIPE PREDICTION MEASURED_STEP
-                | pairs GLOO_TABLE HIERARCHICAL_TABLE
+                | pairs GLOO_TABLE HIERARCHICAL_TABLE | simulated NAME SIMULATION MEASURED_STEP
+                | racks CALIBRATION_INSIDE CALIBRATION_ACROSS
 """
 import json
 import statistics
@@ -47,6 +48,50 @@ def last_run(table):
     print(max(row["id"] for row in rows_of(table)))
 
 
+def simulated(name, simulation, measured):
+    with open(simulation) as file:
+        point = json.load(file)["points"][0]
+    value, low, high = (point["step_time_s"][key] for key in ("value", "low", "high"))
+    measured = float(measured)
+    print(f"{name}: simulated {value * 1e3:.1f} ms ({low * 1e3:.1f} to {high * 1e3:.1f}) = compute "
+          f"{point['compute_s'] * 1e3:.1f} + wait {point['wait_s'] * 1e3:.1f} + transfer {point['transfer_s'] * 1e3:.1f}; "
+          f"measured {measured * 1e3:.1f} ms ({(value / measured - 1) * 100:+.1f} %)")
+
+
+def fitted(table):
+    """Latency and bandwidth of two hosts, t = 2 alpha + S / beta, by least squares of relative errors."""
+    aa = ab = bb = a1 = b1 = 0
+    for row in rows_of(table):
+        seconds = row["time_us"] * 1e-6
+        a, b = 2 / seconds, row["bytes"] / seconds
+        aa, ab, bb, a1, b1 = aa + a * a, ab + a * b, bb + b * b, a1 + a, b1 + b
+    determinant = aa * bb - ab * ab
+    alpha = max((a1 * bb - b1 * ab) / determinant, 0)
+    return {"alpha_s": alpha, "bytes_per_s": 1 / ((b1 - alpha * ab) / bb)}
+
+
+def racks(inside_rack, between_racks):
+    """Two racks of two hosts as a platform of SimGrid, from calibrations of two hosts inside a rack and across."""
+    host, across = fitted(inside_rack), fitted(between_racks)
+    print("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+          "<platform version=\"4.1\">\n<zone id=\"racks\" routing=\"Full\">")
+    for i in range(4):
+        print(f'<host id="node-{i}" speed="1Gf"/>')
+        print(f'<link id="link-{i}" bandwidth="{host["bytes_per_s"]}Bps" latency="{host["alpha_s"] / 2}s" '
+              'sharing_policy="SPLITDUPLEX"/>')
+    print(f'<link id="between-racks" bandwidth="{across["bytes_per_s"]}Bps" '
+          f'latency="{max(across["alpha_s"] - host["alpha_s"], 0)}s" sharing_policy="SPLITDUPLEX"/>')
+    for a in range(4):
+        for b in range(4):
+            if a == b:
+                continue
+            direction = "UP" if a < 2 else "DOWN"
+            middle = f'<link_ctn id="between-racks" direction="{direction}"/>' if (a < 2) != (b < 2) else ""
+            print(f'<route src="node-{a}" dst="node-{b}" symmetrical="NO"><link_ctn id="link-{a}" direction="UP"/>'
+                  f'{middle}<link_ctn id="link-{b}" direction="DOWN"/></route>')
+    print("</zone>\n</platform>")
+
+
 def predict(recipe, prediction, measured):
     with open(prediction) as file:
         told = json.load(file)
@@ -65,4 +110,5 @@ def pairs(gloo, hierarchical):
               f"{flat['time_us'] / inside['time_us']:5.2f} x")
 
 
-{"step": step, "busbw": busbw, "last_run": last_run, "predict": predict, "pairs": pairs}[sys.argv[1]](*sys.argv[2:])
+{"step": step, "busbw": busbw, "last_run": last_run, "predict": predict, "pairs": pairs, "simulated": simulated,
+ "racks": racks}[sys.argv[1]](*sys.argv[2:])

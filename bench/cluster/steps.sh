@@ -15,18 +15,18 @@ train() {
     fail "training on $hosts hosts: $(tail -n 3 "steps-$hosts.err")"
 }
 
-# predicted_and_measured STEPS RECIPE...: all hosts share the cores of this machine, which the product cannot know: it
-# is told how many times over they are used.
+# predicted_and_measured STEPS RECIPE...: all hosts share the cores of this machine, which --machines 1 states.
 predicted_and_measured() {
+  local name="$2, ${*: -2}" measured
   train 1 40 "${@:2}"
   "$lockstep" --store bench.db --json runs > runs.json
   "$lockstep" --store bench.db --json predict --phases "$("$python" "$bench/figures.py" last_run runs.json)" \
-    --workers 4 --nodes 4 --contention "$contention" > prediction.json || fail "prediction"
+    --workers 4 --nodes 4 --machines 1 > prediction.json || fail "prediction"
   train 4 "$@"
-  "$python" "$bench/figures.py" predict "$2" prediction.json "$("$python" "$bench/figures.py" step steps-4.jsonl)"
+  measured=$("$python" "$bench/figures.py" step steps-4.jsonl)
+  "$python" "$bench/figures.py" predict "$name, from phases" prediction.json "$measured"
 }
 
-contention=$("$python" -c "print(max(1, 4 / $(nproc)))")
 for rate in "${rates[@]}"; do
   hosts_up 4 "$rate"
   export hosts_name hosts_folder
@@ -35,7 +35,9 @@ for rate in "${rates[@]}"; do
     rm -f bench.db*
     collectives 2 gloo hosts-2.txt 17MB > two.json
     predicted_and_measured 60 fashion --batch 4
-    predicted_and_measured 12 cifar-resnet18 --data synthetic --batch 1
+    predicted_and_measured 60 fashion --batch 128
+    predicted_and_measured 12 cifar-resnet18 --data synthetic --batch 4
+    predicted_and_measured 6 cifar-resnet18 --data synthetic --batch 128
   done
   hosts_down
 done

@@ -1,0 +1,173 @@
+#include "flows.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <set>
+#include <simgrid/s4u.hpp>
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/rng.h"
+
+namespace lockstep::sim {
+namespace {
+
+namespace sg = simgrid::s4u;
+using simulate::Cluster;
+using simulate::Flow;
+using simulate::Round;
+
+using Hosts = std::vector<sg::Host*>;
+
+std::size_t host_of(const Cluster& cluster, std::int64_t rank) {
+  return static_cast<std::size_t>(cluster.host_of(rank));
+}
+
+bool crosses(const Cluster& cluster, const Flow& flow) {
+  return cluster.host_of(flow.from) != cluster.host_of(flow.to);
+}
+
+std::vector<sg::Link*> route(const sg::Host* from, const sg::Host* to) {
+  std::vector<sg::Link*> links;
+  double latency = 0;
+  from->route_to(to, links, &latency);
+  return links;
+}
+
+/// Traffic of others: each host sends to another one all the time, at a share of the speed of its
+/// link, and what these flows take on their routes is gone for everyone else. A tenth of each link
+/// is always left.
+void take_background(const Cluster& cluster, const Hosts& hosts) {
+  if (cluster.background <= 0 || hosts.size() < 2) return;
+  const auto count = static_cast<std::uint32_t>(hosts.size());
+  const auto order = random_permutation(count, Rng(cluster.seed, 0xbac6));
+  std::map<sg::Link*, double> taken;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto links = route(hosts[order[i]], hosts[order[(i + 1) % count]]);
+    const double rate = cluster.background * links.front()->get_bandwidth();
+    for (sg::Link* link : links) taken[link] += rate;
+  }
+  for (const auto& [link, rate] : taken) {
+    const double whole = link->get_bandwidth();
+    link->set_bandwidth(std::max(whole - rate, 0.1 * whole));
+  }
+}
+
+/// What a link is to the user. SimGrid numbers the nodes of a fat tree; its other names are plain.
+std::string link_name(const Cluster& cluster, const Flow& flow, const std::vector<sg::Link*>& route,
+                      std::size_t at) {
+  if (cluster.topology.kind != simulate::TopologyKind::kFatTree) return route[at]->get_name();
+  const bool up = at < route.size() / 2;
+  const std::int64_t host = cluster.host_of(up ? flow.from : flow.to);
+  if (at == 0 || at + 1 == route.size()) {
+    return fmt::format("host {}, {}", host, up ? "sending" : "receiving");
+  }
+  return fmt::format("{} of switch {}", up ? "uplink" : "downlink",
+                     host / cluster.topology.hosts_per_switch);
+}
+
+/// Seconds for which each link would be busy with what it carries.
+struct LinkLoad {
+  double busy_s = 0;
+  std::string name{};
+};
+using Load = std::map<const sg::Link*, LinkLoad>;
+
+double network_round_s(const Round& round, const Cluster& cluster, const Hosts& hosts) {
+  const double begin = sg::Engine::get_clock();
+  std::vector<sg::CommPtr> flows;
+  for (const Flow& flow : round.flows) {
+    if (!crosses(cluster, flow)) continue;
+    flows.push_back(sg::Comm::sendto_async(hosts[host_of(cluster, flow.from)],
+                                           hosts[host_of(cluster, flow.to)],
+                                           static_cast<std::uint64_t>(flow.bytes)));
+  }
+  for (const sg::CommPtr& flow : flows) flow->wait();
+  return sg::Engine::get_clock() - begin;
+}
+
+void add_load(Load& load, const Round& round, const Cluster& cluster, const Hosts& hosts) {
+  for (const Flow& flow : round.flows) {
+    if (!crosses(cluster, flow)) continue;
+    const auto links = route(hosts[host_of(cluster, flow.from)], hosts[host_of(cluster, flow.to)]);
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      LinkLoad& one = load[links[i]];
+      one.busy_s += static_cast<double>(round.repeat) * flow.bytes / links[i]->get_bandwidth();
+      if (one.name.empty()) one.name = link_name(cluster, flow, links, i);
+    }
+  }
+}
+
+/// What to say about the route that is looked up.
+std::string missing_route;
+
+/// SimGrid 3.32 follows a null pointer where a zone has no route between two of its hosts.
+extern "C" void report_missing_route(int) {
+  [[maybe_unused]] const auto written =
+      ::write(STDERR_FILENO, missing_route.data(), missing_route.size());
+  ::_exit(exit_code(ErrorKind::kData));
+}
+
+}  // namespace
+
+void check_routes(const simulate::NetworkRequest& request, const Hosts& hosts) {
+  const Cluster& cluster = request.cluster;
+  if (cluster.topology.kind != simulate::TopologyKind::kPlatform) return;
+  const auto former = std::signal(SIGSEGV, report_missing_route);
+  std::set<std::pair<std::size_t, std::size_t>> seen;
+  for (const Round& round : simulate::all_reduce_schedule(request.algorithm, 1e6, cluster)) {
+    for (const Flow& flow : round.flows) {
+      const auto pair = std::pair(host_of(cluster, flow.from), host_of(cluster, flow.to));
+      if (!crosses(cluster, flow) || !seen.insert(pair).second) continue;
+      const Error problem(
+          ErrorKind::kData,
+          fmt::format("{}: no route from host '{}' to host '{}'", cluster.topology.path,
+                      hosts[pair.first]->get_name(), hosts[pair.second]->get_name()),
+          "connect the hosts in the platform file");
+      missing_route = format_error(problem);
+      try {
+        if (!route(hosts[pair.first], hosts[pair.second]).empty()) continue;
+      } catch (const std::exception&) {
+        // SimGrid's own words name its sources, not the file.
+      }
+      throw problem;
+    }
+  }
+  std::signal(SIGSEGV, former);
+}
+
+std::vector<simulate::NetworkTime> time_rounds(const simulate::NetworkRequest& request,
+                                               const Hosts& hosts, const Progress& progress) {
+  const Cluster& cluster = request.cluster;
+  std::vector<simulate::NetworkTime> times;
+  take_background(cluster, hosts);
+  for (const double bytes : request.bytes) {
+    simulate::NetworkTime time{bytes, 0, {}, 0};
+    Load load;
+    const auto schedule = simulate::all_reduce_schedule(request.algorithm, bytes, cluster);
+    for (std::size_t i = 0; i < schedule.size(); ++i) {
+      const Round& round = schedule[i];
+      const double once = std::max(network_round_s(round, cluster, hosts),
+                                   simulate::inside_round_s(round, cluster));
+      time.seconds += static_cast<double>(round.repeat) * once + simulate::fill_s(round, cluster);
+      add_load(load, round, cluster, hosts);
+      progress(times.size() * schedule.size() + i + 1, request.bytes.size() * schedule.size());
+    }
+    for (const auto& [link, one] : load) {
+      const double share = one.busy_s / time.seconds;
+      // Of links as busy as each other the first by name, so that the answer is always the same.
+      const bool busier = share > time.busiest_share * (1 + 1e-9);
+      const bool as_busy = share > time.busiest_share * (1 - 1e-9);
+      if (!busier && !(as_busy && one.name < time.busiest_link)) continue;
+      time.busiest_share = share;
+      time.busiest_link = one.name;
+    }
+    times.push_back(time);
+  }
+  return times;
+}
+
+}  // namespace lockstep::sim

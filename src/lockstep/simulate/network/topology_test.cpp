@@ -1,0 +1,35 @@
+#include "lockstep/simulate/network/topology.h"
+
+#include <gtest/gtest.h>
+
+#include "lockstep/base/error.h"
+
+namespace lockstep::simulate {
+namespace {
+
+TEST(Topology, IsReadFromItsName) {
+  EXPECT_EQ(parse_topology("star").kind, TopologyKind::kStar);
+  EXPECT_EQ(parse_topology("fat-tree").levels, 2);
+  EXPECT_EQ(parse_topology("fat-tree:3").levels, 3);
+  EXPECT_EQ(parse_topology("torus:4x4x2").dimensions, (std::vector<std::int64_t>{4, 4, 2}));
+  EXPECT_EQ(parse_topology("a/b.xml").path, "a/b.xml");
+  for (const char* name : {"star", "fat-tree:3", "torus", "torus:4x4x2", "dragonfly", "a/b.xml"}) {
+    EXPECT_EQ(topology_name(parse_topology(name)), name);
+  }
+}
+
+TEST(Topology, RefusesWhatItDoesNotKnow) {
+  for (const char* name : {"", "ring", "fat-tree:", "fat-tree:9", "torus:4x", "torus:0x4",
+                           "torus:axb", "star:2", "dragonfly:3"}) {
+    EXPECT_THROW(parse_topology(name), Error) << name;
+  }
+}
+
+TEST(Topology, TorusWithoutDimensionsIsNearACube) {
+  EXPECT_EQ(torus_dimensions(parse_topology("torus"), 64), (std::vector<std::int64_t>{4, 4, 4}));
+  EXPECT_EQ(torus_dimensions(parse_topology("torus"), 7), (std::vector<std::int64_t>{1, 1, 7}));
+  EXPECT_THROW(torus_dimensions(parse_topology("torus:2x2"), 5), Error);
+}
+
+}  // namespace
+}  // namespace lockstep::simulate

@@ -1,0 +1,358 @@
+#include "lockstep/simulate/settings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "lockstep/base/error.h"
+#include "lockstep/base/quantities.h"
+#include "lockstep/base/units.h"
+
+namespace lockstep::simulate {
+namespace {
+
+/// What a stated latency and bandwidth are taken to be off by, as `lockstep predict` has it.
+constexpr double kStatedLinkSpread = 0.3;
+/// Backward takes about twice as long as forward.
+constexpr double kBackwardShare = 2.0 / 3;
+constexpr std::int64_t kMostWorkers = 1'000'000;
+
+constexpr std::array<SettingInfo, 26> kSettings{{
+    {"compute", "", "Forward and backward of one worker: 120ms"},
+    {"backward", "", "The part of --compute that is backward (default: two thirds)"},
+    {"other", "", "Optimizer and the rest of a step: 5ms"},
+    {"input", "", "Waiting for the loader in each step: 2ms"},
+    {"batch", "", "Batch per worker, for examples/s"},
+    {"gradients", "", "Size of all gradients in 32 bits: 100MB"},
+    {"bucket", "", "Gradients summed at a time, in 32 bits (default: the run's, else 25MB)"},
+    {"jitter", "", "Relative spread of a worker's compute time: 3%, or none (default: the run's)"},
+    {"per-host", "1", "Workers on each host"},
+    {"inside", "", "Link of each worker inside its host (default: calibrated, else 300GB/s,2us)"},
+    {"link", "",
+     "Link of each host to the network (default: calibrated, else 200Gbit,2us; latency default "
+     "2us)"},
+    {"nics", "1", "Links that each host has, used together"},
+    {"link-spread", "", "Relative doubt about the links (default: the calibration's, else 30%)"},
+    {"topology", "star", "star, fat-tree:LEVELS, torus[:4x4x4], dragonfly or a SimGrid .xml file"},
+    {"hosts-per-switch", "", "Hosts at each lowest switch (default: 16; of a dragonfly 4)"},
+    {"uplinks", "", "Uplinks of each switch of a fat tree (default: as many as hosts)"},
+    {"background", "0%", "Share of each host's link that other traffic wants to use: 30%"},
+    {"algorithm", "auto", "auto, ring, tree, halving-doubling, hierarchical or central"},
+    {"wire", "", "fp32 or fp16: size of gradients on the wire (default: the run's, else fp32)"},
+    {"overlap", "", "yes or no: exchange while backward runs (default: the run's, else yes)"},
+    {"accumulate", "", "Micro-steps per exchange (default: the run's, else 1)"},
+    {"local-sgd", "1", "Average parameters every so many steps instead of gradients in each"},
+    {"slow-rank", "", "One worker computes so many times as long: 1.5"},
+    {"mixed", "", "Workers of another speed, as share:speed: 25%:0.5 (several: 25%:0.5+10%:0.8)"},
+    {"seed", "1", "Of random draws"},
+    {"shape", "", "Bucket ready times: even, or layers where the network is known (default)"},
+}};
+
+std::string value_of(const Settings& settings, std::string_view name) {
+  const auto found = settings.find(std::string(name));
+  if (found != settings.end() && !found->second.empty()) return found->second;
+  const auto info = std::find_if(kSettings.begin(), kSettings.end(),
+                                 [&](const SettingInfo& one) { return one.name == name; });
+  return std::string(info->fallback);
+}
+
+[[noreturn]] void refuse(std::string_view name, const std::string& text, const char* what,
+                         const std::string& hint) {
+  throw Error(ErrorKind::kUsage, fmt::format("--{} '{}' is not {}", name, text, what), hint);
+}
+
+double number(const std::string& text, std::string_view name, double least, double most,
+              const char* example) {
+  char* end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  const std::string rest(end);
+  if (rest == "%") value /= 100;
+  if (end == text.c_str() || (!rest.empty() && rest != "%") || !(value >= least) ||
+      !(value <= most)) {
+    refuse(name, text, fmt::format("a number from {:g} to {:g}", least, most).c_str(),
+           fmt::format("for example --{} {}", name, example));
+  }
+  return value;
+}
+
+double numeric(const Settings& settings, std::string_view name, double fallback, double least,
+               double most, const char* example) {
+  const std::string text = value_of(settings, name);
+  return text.empty() ? fallback : number(text, name, least, most, example);
+}
+
+double whole(const Settings& settings, std::string_view name, double fallback, double most) {
+  const double value = numeric(settings, name, fallback, 1, most, "8");
+  if (value != std::floor(value)) {
+    refuse(name, value_of(settings, name), "a whole number", fmt::format("--{} 8", name));
+  }
+  return value;
+}
+
+double seconds(const Settings& settings, std::string_view name, double fallback) {
+  const std::string text = value_of(settings, name);
+  if (text.empty()) return fallback;
+  if (text == "0" || text == "0s") return 0;
+  return parse_duration(text, fmt::format("--{}", name));
+}
+
+double bytes(const Settings& settings, std::string_view name, double fallback) {
+  const std::string text = value_of(settings, name);
+  if (text.empty()) return fallback;
+  return static_cast<double>(parse_bytes(text, fmt::format("--{}", name)).count);
+}
+
+StepShape shape_of(const Settings& settings, const StepSource& source) {
+  StepShape shape = source.shape;
+  const double measured = shape.forward_s + shape.backward_s;
+  const double compute = seconds(settings, "compute", measured);
+  const double share = measured > 0 ? shape.backward_s / measured : kBackwardShare;
+  shape.backward_s = seconds(settings, "backward", compute * share);
+  if (shape.backward_s > compute) {
+    refuse("backward", value_of(settings, "backward"), "a part of --compute",
+           "--compute covers forward and backward together");
+  }
+  shape.forward_s = compute - shape.backward_s;
+  shape.other_s = seconds(settings, "other", shape.other_s);
+  shape.input_s = seconds(settings, "input", shape.input_s);
+  shape.batch_per_worker = whole(settings, "batch", shape.batch_per_worker, 1e9);
+  shape.accumulate = static_cast<int>(whole(settings, "accumulate", shape.accumulate, 1e6));
+  shape.local_steps = static_cast<std::int64_t>(whole(settings, "local-sgd", 1, 1e9));
+  const std::string overlap = value_of(settings, "overlap");
+  if (!overlap.empty() && overlap != "yes" && overlap != "no") {
+    refuse("overlap", overlap, "yes or no", "--overlap no exposes the whole exchange");
+  }
+  if (!overlap.empty()) shape.overlap = overlap == "yes";
+  return shape;
+}
+
+double wire_factor(const Settings& settings, const StepSource& source) {
+  const std::string wire = value_of(settings, "wire");
+  if (wire.empty()) return source.half_wire ? 0.5 : 1;
+  if (wire == "fp16" || wire == "bf16") return 0.5;
+  if (wire == "fp32" || wire == "float") return 1;
+  refuse("wire", wire, "fp32 or fp16", "--wire fp16 halves the bytes on the wire");
+}
+
+std::vector<Bucket> buckets_of(const Settings& settings, const StepSource& source) {
+  const double gradients = bytes(settings, "gradients", source.gradient_bytes);
+  if (!(gradients > 0)) {
+    throw Error(ErrorKind::kData, "the size of the gradients is not known",
+                "give --gradients 100MB: four bytes per parameter");
+  }
+  const std::string how = value_of(settings, "shape");
+  if (!how.empty() && how != "even" && how != "layers") {
+    refuse("shape", how, "even or layers", "--shape even spreads gradients evenly over backward");
+  }
+  const double bucket = bytes(settings, "bucket", source.bucket_bytes);
+  const double factor = wire_factor(settings, source);
+  if (how == "even") return plan_buckets(gradients, bucket, factor);
+  return plan_buckets(gradients, bucket, factor, source.layers);
+}
+
+LinkSpeed link_of(const Settings& settings, const char* name, const MeasuredLink& measured,
+                  const LinkSpeed& fallback) {
+  std::string text = value_of(settings, name);
+  if (text.empty()) return measured.known() ? measured.speed : fallback;
+  if (text.find(',') == std::string::npos) text += fmt::format(",{}s", fallback.latency_s);
+  const LinkText link = parse_link(text, fmt::format("--{}", name));
+  return {link.latency_s, link.bytes_per_s};
+}
+
+Cluster cluster_of(const Settings& settings, const StepSource& source) {
+  Cluster cluster;
+  cluster.per_host = static_cast<std::int64_t>(whole(settings, "per-host", 1, 1024));
+  cluster.inside = link_of(settings, "inside", source.inside, cluster.inside);
+  cluster.link = link_of(settings, "link", source.between, cluster.link);
+  cluster.link.bytes_per_s *= whole(settings, "nics", 1, 64);
+  cluster.topology = parse_topology(value_of(settings, "topology"));
+  cluster.topology.hosts_per_switch = static_cast<int>(
+      whole(settings, "hosts-per-switch", cluster.topology.hosts_per_switch, 4096));
+  const std::string uplinks = value_of(settings, "uplinks");
+  if (!uplinks.empty() && cluster.topology.kind != TopologyKind::kFatTree) {
+    throw Error(ErrorKind::kUsage, "--uplinks are those of a fat tree's switches",
+                "add --topology fat-tree:2");
+  }
+  cluster.topology.uplinks = static_cast<int>(whole(settings, "uplinks", 0, 4096));
+  cluster.background = numeric(settings, "background", 0, 0, 0.95, "30%");
+  cluster.seed = static_cast<std::uint64_t>(numeric(settings, "seed", 1, 0, 1e15, "1"));
+  return cluster;
+}
+
+std::vector<OddWorkers> odd_workers(const Settings& settings) {
+  std::vector<OddWorkers> odd;
+  const std::string slow = value_of(settings, "slow-rank");
+  if (!slow.empty()) odd.push_back({0, 1 / number(slow, "slow-rank", 1, 1000, "1.5")});
+  const std::string mixed = value_of(settings, "mixed");
+  for (std::size_t begin = 0; begin < mixed.size();) {
+    const std::size_t end = std::min(mixed.find('+', begin), mixed.size());
+    const std::string part = mixed.substr(begin, end - begin);
+    const std::size_t colon = part.find(':');
+    if (colon == std::string::npos) {
+      refuse("mixed", mixed, "a share and a speed",
+             "--mixed 25%:0.5: a quarter of the workers has half the speed");
+    }
+    odd.push_back({number(part.substr(0, colon), "mixed", 1e-9, 1, "25%:0.5"),
+                   number(part.substr(colon + 1), "mixed", 1e-3, 1000, "25%:0.5")});
+    begin = end + 1;
+  }
+  return odd;
+}
+
+double link_spread(const Settings& settings, const StepSource& source, const Cluster& cluster) {
+  const MeasuredLink& used =
+      cluster.per_host > 1 && !source.between.known() && value_of(settings, "link").empty()
+          ? source.inside
+          : source.between;
+  const bool measured = used.known() && value_of(settings, "link").empty();
+  return numeric(settings, "link-spread", measured ? used.spread : kStatedLinkSpread, 0, 3, "20%");
+}
+
+bool is_setting(std::string_view name) {
+  return std::any_of(kSettings.begin(), kSettings.end(),
+                     [&](const SettingInfo& one) { return one.name == name; });
+}
+
+std::vector<std::string> cut(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+[[noreturn]] void refuse_name(const std::string& option, const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const SettingInfo& one : kSettings) names.push_back(one.name);
+  throw Error(ErrorKind::kUsage, fmt::format("{} has no setting '{}'", option, name),
+              fmt::format("settings: {}", fmt::join(names, ", ")));
+}
+
+/// A bandwidth alone keeps the latency of the base.
+std::string with_latency(const Settings& base, const std::string& name, const std::string& value) {
+  if ((name != "link" && name != "inside") || value.find(',') != std::string::npos) return value;
+  const std::string old = value_of(base, name);
+  const std::size_t comma = old.find(',');
+  return comma == std::string::npos
+             ? value
+             : fmt::format("{},{}s", value, parse_link(old, "--" + name).latency_s);
+}
+
+std::vector<double> doubled(double first, double last) {
+  std::vector<double> values;
+  for (double value = first; value < last * (1 - 1e-9); value *= 2) values.push_back(value);
+  values.push_back(last);
+  return values;
+}
+
+std::vector<std::string> sweep_values(const std::string& text, const std::string& range) {
+  const std::size_t dots = range.find("..");
+  if (dots == std::string::npos) return cut(range, ',');
+  char* end = nullptr;
+  const std::string last_text = range.substr(dots + 2);
+  const double first = std::strtod(range.c_str(), nullptr);
+  const double last = std::strtod(last_text.c_str(), &end);
+  if (!(first > 0) || !(last >= first) || last / first > 1e9) {
+    throw Error(ErrorKind::kUsage, fmt::format("--sweep '{}' is not a range", text),
+                "give the first and the last value, then the unit: --sweep link=10..400Gbit");
+  }
+  std::vector<std::string> values;
+  for (const double value : doubled(first, last))
+    values.push_back(fmt::format("{:g}{}", value, end));
+  return values;
+}
+
+}  // namespace
+
+std::span<const SettingInfo> known_settings() {
+  return kSettings;
+}
+
+Scenario make_scenario(const Settings& settings, const StepSource& source) {
+  Scenario scenario;
+  scenario.shape = shape_of(settings, source);
+  if (!(scenario.shape.forward_s + scenario.shape.backward_s > 0)) {
+    throw Error(ErrorKind::kUsage, "neither a run nor --compute gives the time of a step",
+                "name a run of the store (--run 12), or give --compute 120ms --gradients 100MB");
+  }
+  scenario.shape.buckets = buckets_of(settings, source);
+  scenario.cluster = cluster_of(settings, source);
+  const std::string jitter = value_of(settings, "jitter");
+  scenario.jitter = jitter.empty()     ? source.jitter
+                    : jitter == "none" ? Jitter()
+                                       : Jitter::stated(number(jitter, "jitter", 0, 2, "3%"));
+  const std::string algorithm = value_of(settings, "algorithm");
+  if (algorithm != "auto") scenario.algorithm = algorithm_from_name(algorithm);
+  scenario.odd = odd_workers(settings);
+  scenario.link_spread = link_spread(settings, source, scenario.cluster);
+  scenario.compute_spread = source.compute_spread;
+  return scenario;
+}
+
+Variant parse_variant(const Settings& base, const std::string& text) {
+  Variant variant{text, base};
+  std::string last;
+  for (const std::string& part : cut(text, ',')) {
+    const std::size_t sign = part.find('=');
+    // A comma may also be inside a link: link=100Gbit,5us.
+    if (sign == std::string::npos && !last.empty()) {
+      variant.settings[last] += "," + part;
+      continue;
+    }
+    last = part.substr(0, std::min(sign, part.size()));
+    if (sign == std::string::npos || !is_setting(last)) refuse_name("--compare", last);
+    variant.settings[last] = part.substr(sign + 1);
+  }
+  for (const char* link : {"link", "inside"}) {
+    std::string& value = variant.settings[link];
+    if (!value.empty()) value = with_latency(base, link, value);
+  }
+  return variant;
+}
+
+std::vector<Variant> parse_sweep(const Settings& base, const std::string& text) {
+  const std::size_t sign = text.find('=');
+  const std::string name = text.substr(0, std::min(sign, text.size()));
+  if (sign == std::string::npos || !is_setting(name)) refuse_name("--sweep", name);
+  std::vector<Variant> variants;
+  for (const std::string& value : sweep_values(text, text.substr(sign + 1))) {
+    Variant variant{fmt::format("{}={}", name, value), base};
+    variant.settings[name] = with_latency(base, name, value);
+    variants.push_back(variant);
+  }
+  return variants;
+}
+
+std::vector<std::int64_t> parse_counts(const std::string& text) {
+  const auto count = [&](const std::string& part) {
+    std::int64_t value = 0;
+    const auto [end, problem] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (problem != std::errc() || end != part.data() + part.size() || value < 1 ||
+        value > kMostWorkers) {
+      refuse("workers", text, "a list of counts", "give 8..4096 (doubled), or 1,2,12");
+    }
+    return value;
+  };
+  std::vector<std::int64_t> counts;
+  const std::size_t dots = text.find("..");
+  if (dots == std::string::npos) {
+    for (const std::string& part : cut(text, ',')) counts.push_back(count(part));
+  } else {
+    const std::int64_t last = count(text.substr(dots + 2));
+    std::int64_t value = count(text.substr(0, dots));
+    if (value > last) refuse("workers", text, "a range", "give the smaller count first: 8..4096");
+    for (; value < last; value *= 2) counts.push_back(value);
+    counts.push_back(last);
+  }
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+}  // namespace lockstep::simulate

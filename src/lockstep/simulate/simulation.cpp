@@ -1,0 +1,197 @@
+#include "lockstep/simulate/simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "lockstep/base/error.h"
+
+namespace lockstep::simulate {
+namespace {
+
+/// As the verdict of a study has it: a step up pays with half of the gain its workers could give.
+constexpr double kLeastPart = 0.5;
+
+constexpr Algorithm kChosenFrom[] = {Algorithm::kHierarchical, Algorithm::kRing, Algorithm::kTree};
+
+void require_speed(const LinkSpeed& link, const char* option) {
+  if (!(link.bytes_per_s > 0) || !(link.latency_s >= 0) || !std::isfinite(link.bytes_per_s)) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} has no bandwidth: nothing would arrive", option),
+                "give bandwidth and latency: 200Gbit,2us");
+  }
+}
+
+void check(const Scenario& scenario) {
+  require_speed(scenario.cluster.inside, "--inside");
+  require_speed(scenario.cluster.link, "--link");
+  if (!(scenario.shape.forward_s + scenario.shape.backward_s > 0)) {
+    throw Error(ErrorKind::kData, "the step has no compute time",
+                "name a run with measured phases, or give --compute 120ms");
+  }
+}
+
+/// The all-reduces of a step on one cluster.
+struct Exchange {
+  std::vector<double> seconds;  ///< of each bucket
+  bool flows = false;
+  std::string busiest_link{};
+  double busiest_share = 0;
+
+  double total() const {
+    double sum = 0;
+    for (const double one : seconds) sum += one;
+    return sum;
+  }
+};
+
+std::vector<double> distinct_sizes(const StepShape& shape) {
+  std::vector<double> sizes;
+  for (const Bucket& bucket : shape.buckets) sizes.push_back(std::ceil(bucket.bytes));
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+Exchange exchange_of(const StepShape& shape, const Cluster& cluster, Algorithm algorithm,
+                     const NetworkEngine& engine) {
+  const std::vector<double> sizes = distinct_sizes(shape);
+  std::map<double, double> seconds;
+  Exchange exchange;
+  if (cluster.nonblocking()) {
+    for (const double size : sizes) {
+      seconds[size] = nonblocking_s(all_reduce_schedule(algorithm, size, cluster), cluster);
+    }
+  } else if (!sizes.empty()) {
+    exchange.flows = true;
+    const NetworkAnswer answer = engine({cluster, algorithm, sizes, false});
+    for (const NetworkTime& time : answer.times) {
+      seconds[time.bytes] = time.seconds;
+      exchange.busiest_link = time.busiest_link;
+      exchange.busiest_share = time.busiest_share;
+    }
+  }
+  for (const Bucket& bucket : shape.buckets) {
+    exchange.seconds.push_back(seconds.at(std::ceil(bucket.bytes)));
+  }
+  return exchange;
+}
+
+/// Stretches everything that the link or the computation takes.
+StepShape slower(StepShape shape, double factor) {
+  for (double* part : {&shape.input_s, &shape.forward_s, &shape.backward_s, &shape.other_s}) {
+    *part *= factor;
+  }
+  return shape;
+}
+
+std::vector<double> slower(std::vector<double> times, double factor) {
+  for (double& time : times) time *= factor;
+  return times;
+}
+
+/// The sources of doubt are independent, so their effects add up like the sides of a box. Engines
+/// hide less than all that overlap could hide, which makes the interval reach further upwards.
+predict::Estimate step_estimate(const Scenario& scenario, const SimulatedPoint& point,
+                                const std::vector<WorkerClass>& classes) {
+  const double link = std::exp(predict::kNormal90 * scenario.link_spread);
+  const double compute = std::exp(predict::kNormal90 * scenario.compute_spread);
+  const auto step = [&](const StepShape& shape, double link_factor) {
+    return mean_step(shape, slower(point.all_reduce_s, link_factor), scenario.jitter, classes,
+                     scenario.cluster.seed)
+        .step_s;
+  };
+  const StepShape& shape = scenario.shape;
+  StepShape exposed = shape;
+  exposed.overlap = false;
+  const double value = point.parts.step_s;
+  return {value,
+          value - std::hypot(value - step(shape, 1 / link),
+                             value - step(slower(shape, 1 / compute), 1)),
+          value + std::hypot(step(shape, link) - value, step(slower(shape, compute), 1) - value,
+                             step(exposed, 1) - value)};
+}
+
+}  // namespace
+
+std::vector<WorkerClass> worker_classes(const Scenario& scenario, std::int64_t workers) {
+  const auto all = static_cast<double>(workers);
+  double left = all;
+  std::vector<WorkerClass> classes;
+  for (const OddWorkers& odd : scenario.odd) {
+    const double wanted = odd.share > 0 ? std::round(odd.share * all) : 1;
+    const double count = std::min(wanted, left);
+    if (count > 0) classes.push_back({count, 1 / odd.speed});
+    left -= count;
+  }
+  if (left > 0) classes.push_back({left, 1});
+  return classes;
+}
+
+SimulatedPoint simulate_workers(const Scenario& scenario, std::int64_t workers,
+                                const NetworkEngine& engine) {
+  check(scenario);
+  Cluster cluster = scenario.cluster;
+  cluster.workers = workers;
+  Exchange best;
+  SimulatedPoint point;
+  point.workers = workers;
+  point.hosts = cluster.hosts();
+  if (workers == 1) {
+    best.seconds.assign(scenario.shape.buckets.size(), 0);
+  } else if (scenario.algorithm) {
+    point.algorithm = *scenario.algorithm;
+    best = exchange_of(scenario.shape, cluster, point.algorithm, engine);
+  } else {
+    for (const Algorithm algorithm : kChosenFrom) {
+      Exchange one = exchange_of(scenario.shape, cluster, algorithm, engine);
+      const bool first = algorithm == kChosenFrom[0];
+      if (!first && one.total() >= best.total()) continue;
+      point.algorithm = algorithm;
+      best = std::move(one);
+    }
+  }
+  const std::vector<WorkerClass> classes = worker_classes(scenario, workers);
+  point.flows = best.flows;
+  point.busiest_link = best.busiest_link;
+  point.busiest_share = best.busiest_share;
+  point.all_reduce_s = best.seconds;
+  point.parts =
+      mean_step(scenario.shape, best.seconds, scenario.jitter, classes, scenario.cluster.seed);
+  point.step_s = step_estimate(scenario, point, classes);
+  const double alone = scenario.shape.compute_s() + scenario.shape.input_s;
+  point.efficiency = alone / point.parts.step_s;
+  const double examples =
+      static_cast<double>(workers) * scenario.shape.batch_per_worker * scenario.shape.accumulate;
+  if (examples > 0) {
+    point.examples_per_s =
+        predict::mapped(point.step_s, [&](double seconds) { return examples / seconds; });
+  }
+  return point;
+}
+
+std::optional<WorkersThatPay> workers_that_pay(const std::vector<SimulatedPoint>& points) {
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    const double more =
+        static_cast<double>(points[i + 1].workers) / static_cast<double>(points[i].workers);
+    const double gain = more * points[i].parts.step_s / points[i + 1].parts.step_s;
+    if (gain - 1 < kLeastPart * (more - 1)) {
+      return WorkersThatPay{points[i].workers, points[i + 1].workers, gain};
+    }
+  }
+  return std::nullopt;
+}
+
+SimulatedScaling simulate_scaling(const Scenario& scenario, const std::vector<std::int64_t>& counts,
+                                  const NetworkEngine& engine) {
+  SimulatedScaling scaling;
+  scaling.scenario = scenario;
+  for (const std::int64_t workers : counts) {
+    scaling.points.push_back(simulate_workers(scenario, workers, engine));
+  }
+  scaling.pays = workers_that_pay(scaling.points);
+  return scaling;
+}
+
+}  // namespace lockstep::simulate

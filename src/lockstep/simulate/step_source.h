@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lockstep/simulate/jitter.h"
+#include "lockstep/simulate/network/cluster.h"
+#include "lockstep/simulate/step_shape.h"
+
+namespace lockstep::simulate {
+
+/// Links that were measured, and how well latency and bandwidth fit their times.
+struct MeasuredLink {
+  LinkSpeed speed;
+  double spread = 0;
+  std::string origin{};
+
+  bool known() const { return speed.bytes_per_s > 0; }
+};
+
+/// Relative doubt about the compute time of other runs of the same step: 3 % between runs, twice,
+/// and 8 % for what phases leave out, as `lockstep predict` has it.
+inline constexpr double kStepSpread = 0.09;
+
+/// What a run of a store contributes to a simulation. Settings of the user replace its parts.
+struct StepSource {
+  std::string text{};  ///< "run 12: fashion, b = 128, 1,165 steps of 2 workers"
+  StepShape shape{};   ///< without buckets
+  Jitter jitter{};
+  double gradient_bytes = 0;         ///< of 32 bits; 0 = not known
+  double bucket_bytes = 25e6;        ///< of 32-bit gradients
+  bool half_wire = false;            ///< gradients were sent in 16 bits
+  std::vector<LayerShare> layers{};  ///< where the network is known
+  double compute_spread = kStepSpread;
+  double train_examples = 0;  ///< of one epoch; 0 = not known
+  MeasuredLink inside{};
+  MeasuredLink between{};
+};
+
+}  // namespace lockstep::simulate

@@ -1,0 +1,82 @@
+#include "lockstep/simulate/step_timeline.h"
+
+#include <algorithm>
+
+namespace lockstep::simulate {
+namespace {
+
+/// Points of the average over the slowest worker: enough for four digits.
+constexpr int kPoints = 400;
+
+double mean_slowdown(const std::vector<WorkerClass>& classes) {
+  double workers = 0;
+  double sum = 0;
+  for (const WorkerClass& one : classes) {
+    workers += one.workers;
+    sum += one.workers * one.slowdown;
+  }
+  return sum / workers;
+}
+
+/// When the last all-reduce is over.
+double exchange_end(const StepShape& shape, const std::vector<double>& all_reduce_s,
+                    double compute_end, double slowest, std::vector<BucketSpan>* spans) {
+  const double backward = slowest * shape.backward_s;
+  double end = 0;
+  for (std::size_t k = 0; k < shape.buckets.size(); ++k) {
+    const double left = shape.overlap ? (1 - shape.buckets[k].ready) * backward : 0;
+    const double ready = compute_end - left;
+    const double begin = std::max(end, ready);
+    end = begin + all_reduce_s[k];
+    if (spans != nullptr) spans->push_back({ready, begin, end});
+  }
+  return end;
+}
+
+}  // namespace
+
+StepParts step_parts(const StepShape& shape, const std::vector<double>& all_reduce_s,
+                     double slowest, double mean, std::vector<BucketSpan>* spans) {
+  StepParts parts;
+  for (const double seconds : all_reduce_s) parts.communication_s += seconds;
+  const double busy = shape.accumulate * (shape.forward_s + shape.backward_s);
+  parts.compute_s = mean * busy + shape.other_s;
+  parts.wait_s = (slowest - mean) * busy;
+  if (shape.local_steps > 1) {
+    // Nothing hides the exchange of parameters, which comes once in so many steps.
+    parts.communication_s /= static_cast<double>(shape.local_steps);
+    parts.transfer_s = parts.communication_s;
+  } else {
+    const double compute_end = slowest * busy;
+    const double end = exchange_end(shape, all_reduce_s, compute_end, slowest, spans);
+    parts.transfer_s = std::max(end - compute_end, 0.0);
+  }
+  // The loader goes on while workers wait for each other.
+  const double meanwhile = std::max(parts.wait_s, 0.0) + parts.transfer_s;
+  parts.input_s = std::max(shape.input_s - meanwhile, 0.0);
+  parts.step_s = parts.input_s + parts.compute_s + parts.wait_s + parts.transfer_s;
+  return parts;
+}
+
+StepParts mean_step(const StepShape& shape, const std::vector<double>& all_reduce_s,
+                    const Jitter& jitter, const std::vector<WorkerClass>& classes,
+                    std::uint64_t seed) {
+  const double mean = mean_slowdown(classes);
+  const Jitter per_exchange = jitter.averaged(shape.local_steps, seed);
+  const int points = jitter.none() ? 1 : kPoints;
+  StepParts sum;
+  for (int i = 0; i < points; ++i) {
+    const double u = (i + 0.5) / points;
+    const StepParts one =
+        step_parts(shape, all_reduce_s, slowest_factor(per_exchange, classes, u), mean);
+    sum.step_s += one.step_s / points;
+    sum.input_s += one.input_s / points;
+    sum.compute_s += one.compute_s / points;
+    sum.wait_s += one.wait_s / points;
+    sum.transfer_s += one.transfer_s / points;
+    sum.communication_s += one.communication_s / points;
+  }
+  return sum;
+}
+
+}  // namespace lockstep::simulate
