@@ -16,7 +16,9 @@ namespace lockstep::import {
 /// The names of the small files of every format under testdata.
 inline const std::vector<std::string>& fixture_names() {
   static const std::vector<std::string> kNames{"deepspeed.log",
+                                               "estimator.log",
                                                "examples_per_second.txt",
+                                               "frames.txt",
                                                "history.jsonl",
                                                "horovod_2.log",
                                                "horovod_synthetic.log",
@@ -41,8 +43,14 @@ inline const std::vector<std::string>& fixture_names() {
                                                "timm.log",
                                                "trainer_state.json",
                                                "trainer_stdout.log",
+                                               "transcript_gan.log",
+                                               "transcript_lists.log",
+                                               "transcript_sections.log",
+                                               "transcript_splits.log",
+                                               "ultralytics_results.csv",
                                                "wandb_chart.csv",
-                                               "wandb_runs.csv"};
+                                               "wandb_runs.csv",
+                                               "yolo_results.txt"};
   return kNames;
 }
 

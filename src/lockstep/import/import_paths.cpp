@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "lockstep/base/error.h"
+#include "lockstep/import/run_folder.h"
 
 namespace lockstep::import {
 namespace {
@@ -18,25 +19,32 @@ bool is_hidden(const fs::path& path) {
 }
 
 void add_folder(const std::string& folder, std::vector<ImportPath>& files) {
+  if (is_run_folder(folder)) {
+    files.push_back({folder, false});
+    return;
+  }
   std::vector<std::string> found;
   std::error_code problem;
   fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
                                          problem);
   if (problem) {
     throw Error(ErrorKind::kData,
-                fmt::format("the folder {} could not be read: {}", folder, problem.message()));
+                fmt::format("cannot read the folder {}: {}", folder, problem.message()));
   }
   for (const fs::recursive_directory_iterator end; entry != end; entry.increment(problem)) {
     if (problem) break;
     std::error_code ignored;
     if (is_hidden(entry->path())) {
       if (entry->is_directory(ignored)) entry.disable_recursion_pending();
+    } else if (entry->is_directory(ignored) && is_run_folder(entry->path())) {
+      found.push_back(entry->path().string());
+      entry.disable_recursion_pending();
     } else if (entry->is_regular_file(ignored)) {
       found.push_back(entry->path().string());
     }
   }
   if (found.empty())
-    throw Error(ErrorKind::kData, fmt::format("the folder {} holds no files", folder));
+    throw Error(ErrorKind::kData, fmt::format("the folder {} contains no files", folder));
   std::sort(found.begin(), found.end());
   for (std::string& path : found) files.push_back({std::move(path), true});
 }
@@ -54,7 +62,7 @@ void add_pattern(const std::string& pattern, std::vector<ImportPath>& files) {
     }
   }
   globfree(&matches);
-  if (status != 0) throw Error(ErrorKind::kData, fmt::format("no file fits {}", pattern));
+  if (status != 0) throw Error(ErrorKind::kData, fmt::format("no file matches {}", pattern));
 }
 
 }  // namespace
@@ -72,7 +80,7 @@ std::vector<ImportPath> expand_paths(const std::vector<std::string>& paths) {
     } else if (path.find_first_of("*?[") != std::string::npos) {
       add_pattern(path, files);
     } else {
-      throw Error(ErrorKind::kData, fmt::format("there is no file {}", path));
+      throw Error(ErrorKind::kData, fmt::format("file {} does not exist", path));
     }
   }
   return files;

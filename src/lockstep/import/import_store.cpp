@@ -70,8 +70,8 @@ nlohmann::json import_sent_file(const std::string& store_path, const std::string
   store_outcomes(store_path, "", false, outcomes);
   const ImportTotals totals = import_totals(outcomes);
   if (totals.added + totals.known == 0) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} holds no figures of a run", name),
-                "lockstep import --list-formats shows what is understood");
+    throw Error(ErrorKind::kUsage, fmt::format("{} contains no figures of a run", name),
+                "lockstep import --list-formats shows the supported formats");
   }
   return {{"added", totals.added}, {"known", totals.known}, {"file", summary_json(outcomes[0])}};
 }

@@ -59,7 +59,7 @@ std::string epochs_text(const ImportedRun& run) {
   const auto last = static_cast<std::size_t>(run.epochs.back().epoch);
   // MLPerf logs and the like evaluate every fourth epoch only.
   if (last > told && run.epochs.front().epoch > 1)
-    return fmt::format("{} of {} epochs told", told, last);
+    return fmt::format("{} of {} epochs reported", told, last);
   return fmt::format("{} epoch{}", told, told == 1 ? "" : "s");
 }
 
@@ -78,10 +78,10 @@ std::string other_figures(const ImportedRun& run) {
 
 void add_times(const ImportedRun& run, std::vector<std::string>& parts) {
   if (const double seconds = epoch_time(run); seconds > 0) {
-    parts.push_back(fmt::format("{} an epoch", format_seconds(Seconds(seconds))));
+    parts.push_back(fmt::format("{} per epoch", format_seconds(Seconds(seconds))));
   }
   if (!run.step_time.empty()) {
-    parts.push_back(fmt::format("{} a step", format_seconds(Seconds(run.step_time.median()))));
+    parts.push_back(fmt::format("{} per step", format_seconds(Seconds(run.step_time.median()))));
   }
   if (const double rate = throughput(run); rate > 0)
     parts.push_back(fmt::format("{:.1f} examples/s", rate));
@@ -98,7 +98,7 @@ void add_times(const ImportedRun& run, std::vector<std::string>& parts) {
   for (const RankSplit& split : run.ranks) {
     if (!std::isfinite(split.communication_s)) continue;
     parts.push_back(fmt::format(
-        "rank {}: compute {}, communication {} ({} exposed) a step", split.rank,
+        "rank {}: compute {}, communication {} ({} exposed) per step", split.rank,
         std::isfinite(split.compute_s) ? format_seconds(Seconds(split.compute_s)) : "?",
         format_seconds(Seconds(split.communication_s)),
         std::isfinite(split.exposed_s) ? format_seconds(Seconds(split.exposed_s)) : "?"));
@@ -108,9 +108,10 @@ void add_times(const ImportedRun& run, std::vector<std::string>& parts) {
 std::string place_of(const store::AddedImport& stored) {
   if (stored.run == 0) return "not stored";
   if (stored.fresh) return fmt::format("run {}", stored.run);
-  if (stored.moved) return fmt::format("run {}, known, moved into the study", stored.run);
+  if (stored.moved)
+    return fmt::format("run {}, already imported, moved into the study", stored.run);
   if (stored.other_study.empty()) return fmt::format("run {}, known", stored.run);
-  return fmt::format("run {}, known, stays in study {} (--replace moves it)", stored.run,
+  return fmt::format("run {}, already imported, stays in study {} (--replace moves it)", stored.run,
                      stored.other_study);
 }
 
@@ -186,8 +187,7 @@ std::string summary_text(const FileOutcome& outcome) {
 
 std::string explained_text(const import::ImportedFile& file) {
   if (file.explained.empty()) {
-    return fmt::format("{}: {} is read as a whole; its lines are not explained one by one\n",
-                       file.path, file.format);
+    return fmt::format("{}: {}, which has no lines to show\n", file.path, file.format);
   }
   std::string text = fmt::format("{}\n  line  part  meaning\n", file.path);
   for (const import::ExplainedLine& line : file.explained) {
@@ -211,7 +211,8 @@ nlohmann::json summary_json(const FileOutcome& outcome) {
   out["runs"] = nlohmann::json::array();
   for (std::size_t i = 0; i < outcome.file.runs.size(); ++i) {
     nlohmann::json run = describe(outcome.file.runs[i]);
-    const store::AddedImport& stored = outcome.stored[i];
+    const store::AddedImport stored =
+        i < outcome.stored.size() ? outcome.stored[i] : store::AddedImport{};
     run["run"] = stored.run == 0 ? nlohmann::json(nullptr) : nlohmann::json(stored.run);
     run["added"] = stored.fresh;
     out["runs"].push_back(std::move(run));

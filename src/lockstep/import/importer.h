@@ -41,13 +41,15 @@ class Importer {
   /// Throws kData, one sentence with the line or byte, when nothing in the file can be used: empty,
   /// binary, of no known format, or without any run.
   ImportedFile read(Input& input) const;
-  /// `path` may be "-".
+  /// `path` may be "-", or the folder of one run (is_run_folder()).
   ImportedFile read(const std::string& path) const;
 
   const Registry& registry() const { return registry_; }
 
  private:
   Recognition reader_for(Input& input) const;
+  ImportedFile read_folder(const std::string& path) const;
+  void complete_runs(ImportedFile& file) const;
 
   ImportOptions options_;
   Registry registry_;

@@ -98,9 +98,9 @@ class TableReader {
     }
     for (const char* needed : {"metric", "value"}) {
       if (seen.count(needed) > 0) continue;
-      fail(fmt::format("{}: there is no column '{}', only {}", place(), needed,
+      fail(fmt::format("{}: column '{}' is missing; the columns are {}", place(), needed,
                        fmt::join(columns_, ", ")),
-           "a measurements table has a row for each value, with the columns metric and value");
+           "a measurements table has one row per value, with the columns metric and value");
     }
   }
 
@@ -126,7 +126,7 @@ class TableReader {
 
   void read_row(const std::vector<std::string>& fields) {
     if (fields.size() > columns_.size()) {
-      fail(fmt::format("{}: {} fields where the header has {}", place(), fields.size(),
+      fail(fmt::format("{}: {} fields, but the header has {}", place(), fields.size(),
                        columns_.size()),
            "quote fields that contain a comma");
     }
@@ -154,7 +154,7 @@ class TableReader {
       record::set_column(row, column, text);
     } else if (!known->set(row, text)) {
       fail(fmt::format("{}: {} '{}' is not {}", place(), column, text, known->wants),
-           "leave the field empty where it is unknown");
+           "leave the field empty if it is unknown");
     }
   }
 
@@ -169,6 +169,12 @@ class TableReader {
     return value;
   }
 
+  /// "items/s (images or sequences)" is items/s.
+  static void drop_remark(std::string& unit) {
+    const std::size_t remark = unit.find(" (");
+    if (remark != std::string::npos) unit.resize(remark);
+  }
+
   void set_value(record::Measurement& row, const std::string& text) {
     if (text.empty()) fail(fmt::format("{}: the value of {} is missing", place(), row.metric));
     row.value = number("the value of " + row.metric, text);
@@ -176,10 +182,11 @@ class TableReader {
     if (quantity == Quantity::kUnknown) {
       if (unused_.insert(row.metric).second) {
         table_.notices.push_back(
-            fmt::format("metric '{}' is kept but not computed with", row.metric));
+            fmt::format("metric '{}' is stored but not used in computations", row.metric));
       }
       return;
     }
+    drop_remark(row.unit);
     const auto factor = unit_factor(quantity, row.unit);
     if (!factor && quantity == Quantity::kRate && other_rate(row)) return;
     if (!factor) {
@@ -193,11 +200,14 @@ class TableReader {
     check_range(row, quantity, text);
   }
 
-  /// Rates of something else than examples. Steps per second are a step time; tokens, words and
-  /// operations per second are kept under their own name, since examples do not follow from them.
+  /// Rates of something else than examples. Steps per second are a step time; all others (tokens,
+  /// operations, ...) are kept under their own name, since examples do not follow from them.
   bool other_rate(record::Measurement& row) {
     const std::size_t slash = row.unit.find('/');
-    if (slash == std::string::npos || row.metric != "throughput" || !(row.value > 0)) return false;
+    if (slash == std::string::npos || slash == 0 || row.metric != "throughput" ||
+        !(row.value > 0)) {
+      return false;
+    }
     const auto seconds = unit_factor(Quantity::kTime, row.unit.substr(slash + 1));
     if (!seconds) return false;
     const std::string things = row.unit.substr(0, slash);
@@ -211,15 +221,9 @@ class TableReader {
       record::set_column(row, "basis", "1 / steps per second");
       return true;
     }
-    if (!among({"tokens", "token", "tok", "words", "word", "TFLOP", "GFLOP", "FLOP", "TFLOPs",
-                "frames"}))
-      return false;
     row.metric = things + "_per_s";
     row.value /= *seconds;
     row.unit = things + "/s";
-    if (unused_.insert(row.metric).second)
-      table_.notices.push_back(
-          fmt::format("metric '{}' is kept but not computed with", row.metric));
     return true;
   }
 
@@ -238,11 +242,11 @@ class TableReader {
                       row.metric != "epoch_time" && row.metric != "total_time";
     if (positive && (row.value < 0 || (row.value == 0 && !part)) &&
         !row.metric.starts_with("reported_")) {
-      fail(fmt::format("{}: {} is {}, which cannot be", place(), row.metric, text),
-           "times, rates and counts are above zero; leave the row out where it is unknown");
+      fail(fmt::format("{}: {} is {}, which is impossible", place(), row.metric, text),
+           "times, rates and counts are above zero; omit the row if the value is unknown");
     }
     if (row.metric.ends_with("accuracy") && (row.value < 0 || row.value > 1)) {
-      fail(fmt::format("{}: {} {} is no fraction", place(), row.metric, text),
+      fail(fmt::format("{}: {} {} is not a fraction", place(), row.metric, text),
            "give fractions from 0 to 1, or percent with the unit %");
     }
   }
@@ -270,7 +274,7 @@ MeasurementsTable read_measurements_file(const std::string& path, BadRow bad_row
   if (!in || std::filesystem::is_directory(path, ignored)) {
     const std::string reason = in ? "it is a folder" : std::strerror(errno);
     throw Error(ErrorKind::kData, fmt::format("cannot read {}: {}", path, reason),
-                "name a CSV file with the measurements table");
+                "give a CSV file with a measurements table");
   }
   return read_measurements_table(in, path, bad_row);
 }

@@ -69,15 +69,15 @@ TEST(MeasurementsTable, ConvertsUnits) {
 TEST(MeasurementsTable, KeepsMetricsItDoesNotKnow) {
   const auto table = read("metric,value,unit\nfan_speed,3000,rpm\nloss_D,0.1,\n");
   EXPECT_EQ(table.rows[0].unit, "rpm");
-  EXPECT_EQ(table.notices.at(0), "metric 'fan_speed' is kept but not computed with");
+  EXPECT_EQ(table.notices.at(0), "metric 'fan_speed' is stored but not used in computations");
 }
 
 TEST(MeasurementsTable, RefusesWhatCannotBeWithFileAndLine) {
   const std::string header = "workers,metric,value,unit\n";
   EXPECT_EQ(refusal(header + "1,epoch_time,0,s\n"),
-            "t.csv, line 2: epoch_time is 0, which cannot be");
+            "t.csv, line 2: epoch_time is 0, which is impossible");
   EXPECT_EQ(refusal(header + "1,epoch_time,1,s\n2,step_time,-3,ms\n"),
-            "t.csv, line 3: step_time is -3, which cannot be");
+            "t.csv, line 3: step_time is -3, which is impossible");
   EXPECT_EQ(refusal(header + "1,epoch_time,1,parsecs\n"),
             "t.csv, line 2: 'parsecs' is not a unit of epoch_time");
   EXPECT_EQ(refusal(header + "1,epoch_time,1,\n"), "t.csv, line 2: epoch_time has no unit");
@@ -93,9 +93,9 @@ TEST(MeasurementsTable, RefusesWhatCannotBeWithFileAndLine) {
   EXPECT_EQ(refusal(header + "1,epoch_time,nan,s\n"),
             "t.csv, line 2: epoch_time 'nan' is not a finite number");
   EXPECT_EQ(refusal(header + "1,val_accuracy,68.9,\n"),
-            "t.csv, line 2: val_accuracy 68.9 is no fraction");
+            "t.csv, line 2: val_accuracy 68.9 is not a fraction");
   EXPECT_EQ(refusal(header + "1,epoch_time,3,s,extra\n"),
-            "t.csv, line 2: 5 fields where the header has 4");
+            "t.csv, line 2: 5 fields, but the header has 4");
 }
 
 TEST(MeasurementsTable, LeavesOutAndNamesWhatCannotBeWhereThatIsAskedFor) {
@@ -114,7 +114,7 @@ TEST(MeasurementsTable, LeavesOutAndNamesWhatCannotBeWhereThatIsAskedFor) {
 
 TEST(MeasurementsTable, RefusesTablesWithoutMetricOrValue) {
   EXPECT_EQ(refusal("model,epoch_time\nresnet,3\n"),
-            "t.csv, line 1: there is no column 'metric', only model, epoch_time");
+            "t.csv, line 1: column 'metric' is missing; the columns are model, epoch_time");
   EXPECT_EQ(refusal("metric,batch,global_batch,value\n"),
             "t.csv, line 1: the column global_batch appears twice");
   EXPECT_EQ(refusal(""), "t.csv is empty");
@@ -141,6 +141,15 @@ TEST(MeasurementsTable, RatesOfOtherThingsThanExamplesAreNoThroughput) {
   EXPECT_DOUBLE_EQ(table.rows[1].value, 6000);
   EXPECT_EQ(table.rows[2].metric, "TFLOP_per_s");
   EXPECT_EQ(table.rows[3].metric, "throughput");
+}
+
+TEST(MeasurementsTable, AnyRateIsKeptAndARemarkAfterAUnitIsLeftOut) {
+  const auto table = read(
+      "metric,value,unit\nthroughput,20,clips/s\nthroughput,60,\"items/s (images, or tokens)\"\n");
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(table.rows[0].metric, "clips_per_s");
+  EXPECT_EQ(table.rows[1].metric, "throughput");
+  EXPECT_EQ(table.rows[1].unit, "examples/s");
 }
 
 TEST(MeasurementsTable, TakesADivergedLoss) {

@@ -39,9 +39,41 @@ void merge(const std::vector<ImportedFile*>& members) {
   first.digest = combined_digest(digests);
 }
 
+/// Where the number of "rank.0" begins in the name of a file; npos without.
+std::size_t rank_number(const std::string& path) {
+  const std::size_t name = path.find_last_of('/') + 1;
+  const std::size_t at = path.rfind("rank");
+  if (at == std::string::npos || at < name) return std::string::npos;
+  std::size_t digit = at + 4;
+  if (digit < path.size() && (path[digit] == '.' || path[digit] == '_' || path[digit] == '-'))
+    ++digit;
+  return digit < path.size() && path[digit] >= '0' && path[digit] <= '9' ? digit
+                                                                         : std::string::npos;
+}
+
+/// Logs that differ only in the rank in their names, with a run each, are what the ranks of one run
+/// printed: the first is kept.
+void merge_rank_logs(std::vector<ImportedFile>& files) {
+  std::map<std::string, ImportedFile*> first;
+  for (ImportedFile& file : files) {
+    const std::size_t digit = rank_number(file.path);
+    if (digit == std::string::npos || file.runs.size() != 1 || file.format == "kineto") continue;
+    std::size_t end = digit;
+    while (end < file.path.size() && file.path[end] >= '0' && file.path[end] <= '9') ++end;
+    const std::string rank = file.path.substr(digit, end - digit);
+    const std::string key =
+        file.format + '|' + file.path.substr(0, digit) + '|' + file.path.substr(end);
+    const auto [found, fresh] = first.emplace(key, &file);
+    if (fresh) continue;
+    file.warnings.push_back("is rank " + rank + " of the run in " + found->second->path);
+    file.runs.clear();
+  }
+}
+
 }  // namespace
 
 void merge_ranks(std::vector<ImportedFile>& files) {
+  merge_rank_logs(files);
   std::map<std::pair<std::string, std::int64_t>, std::vector<ImportedFile*>> worlds;
   for (ImportedFile& file : files) {
     if (file.format != "kineto" || file.runs.size() != 1 || file.runs.front().ranks.size() != 1)

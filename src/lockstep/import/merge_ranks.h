@@ -6,7 +6,8 @@
 
 namespace lockstep::import {
 
-/// Traces come one file a rank. Those of one folder with the same world size and different ranks
+/// Logs whose names differ only in a rank ("job.rank.0.log") become one run, that of the first.
+/// Traces come one file per rank. Those of one folder with the same world size and different ranks
 /// become one run, of the file with the lowest rank; the other files are left without runs. The
 /// digest becomes that of all of them together, in the order of ranks.
 void merge_ranks(std::vector<ImportedFile>& files);

@@ -13,6 +13,7 @@ Registry::Registry() {
   // Of two that are equally sure the first is taken: formats with a signature of their own before
   // those that fit many logs.
   readers_.push_back(make_notebook_reader(readers_));
+  readers_.push_back(make_wandb_run_reader(readers_));
   readers_.push_back(make_tensorboard_reader());
   readers_.push_back(make_horovod_timeline_reader());
   readers_.push_back(make_kineto_reader());
@@ -29,11 +30,12 @@ Registry::Registry() {
   for (const LogFormat& format :
        {mlperf_format(), nccl_tests_format(), time_history_format(), tf_cnn_benchmarks_format(),
         horovod_synthetic_format(), megatron_format(), trainer_stdout_format(), timm_format(),
-        pytorch_imagenet_format(), examples_per_second_format(), keras_format(),
-        nanogpt_format()}) {
+        pytorch_imagenet_format(), examples_per_second_format(), keras_format(), nanogpt_format(),
+        yolo_results_format(), estimator_format()}) {
     readers_.push_back(std::make_unique<LogReader>(format));
   }
   readers_.push_back(make_transcript_reader());
+  readers_.push_back(make_frames_reader());
 }
 
 const Reader& Registry::named(std::string_view name) const {
@@ -42,7 +44,7 @@ const Reader& Registry::named(std::string_view name) const {
     if (reader->name() == name) return *reader;
     names += (names.empty() ? "" : ", ") + std::string(reader->name());
   }
-  throw Error(ErrorKind::kUsage, fmt::format("'{}' is an unknown format", name),
+  throw Error(ErrorKind::kUsage, fmt::format("unknown format '{}'", name),
               "choose one of " + names);
 }
 

@@ -171,7 +171,7 @@ RunRecord to_record(const ImportedRun& run, const std::string& path) {
       run.epochs_planned ? as_int(run.epochs_planned) : static_cast<int>(run.epochs.size());
   // What a foreign log does not contain must not read as Lockstep's own defaults.
   spec.strategy = std::nullopt;
-  spec.backend = "";
+  spec.backend = std::nullopt;
   spec.seed = 0;
   spec.augment = false;
   spec.parameters = run.parameters.value.value_or(0);

@@ -40,7 +40,8 @@ void settle_batch(ImportedRun& run) {
   if (whole_is_better &&
       !(run.batch_per_worker && run.batch_per_worker.from == Provenance::kUser)) {
     const std::int64_t each = *run.global_batch / std::max<std::int64_t>(share, 1);
-    if (!run.batch_per_worker && each >= 1) run.batch_per_worker.offer(each, Provenance::kDerived);
+    const bool shares = each >= 1 && *run.global_batch % share == 0 && !run.may_split_model;
+    if (!run.batch_per_worker && shares) run.batch_per_worker.offer(each, Provenance::kDerived);
   } else if (run.batch_per_worker && *run.batch_per_worker < 1'000'000'000 &&
              share < 1'000'000'000) {
     run.global_batch = {*run.batch_per_worker * share, Provenance::kDerived};

@@ -77,6 +77,9 @@ struct ImportedRun {
   /// A batch size that the log names without saying whether of one worker or of all.
   std::optional<std::int64_t> batch_said;
   bool batch_said_is_global = false;  ///< the format's rule: it is of all workers
+  /// The model may be split over several workers, so that a share of the global batch is not the
+  /// batch of one of them.
+  bool may_split_model = false;
   Fact<std::int64_t> accumulate;
   Fact<std::int64_t> examples;  ///< of the training set
   Fact<std::int64_t> epochs_planned;

@@ -1,6 +1,7 @@
 #include "lockstep/import/model/metric_names.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <vector>
 
 #include "lockstep/import/scan/text_scan.h"
@@ -39,6 +40,11 @@ class Words {
   bool any(W... words) const {
     return (has(words) || ...);
   }
+  bool any_but(std::initializer_list<std::string_view> known) const {
+    return std::any_of(words_.begin(), words_.end(), [&](const std::string& word) {
+      return std::find(known.begin(), known.end(), word) == known.end();
+    });
+  }
   bool empty() const { return words_.empty(); }
   std::size_t size() const { return words_.size(); }
   const std::string& front() const { return words_.front(); }
@@ -61,6 +67,57 @@ bool is_rate(const Words& words) {
                                 "examples", "ex", "sequences", "seq");
   return words.any("throughput", "ips", "fps") || (per_second && things) ||
          words.any("samplespersec", "imgpersec");
+}
+
+/// "decode.acc_seg", "acc_pose", "adv_acc": an accuracy of something else than the classes. Only
+/// names without blanks are judged: in prose any word may stand before "accuracy".
+bool is_of_something_else(std::string_view name, const Words& words) {
+  if (name.find(' ') != std::string_view::npos) return false;
+  return words.any_but({"acc",
+                        "accuracy",
+                        "acc@1",
+                        "prec@1",
+                        "precision@1",
+                        "top1",
+                        "acc1",
+                        "prec1",
+                        "top",
+                        "1",
+                        "train",
+                        "training",
+                        "val",
+                        "valid",
+                        "validation",
+                        "dev",
+                        "eval",
+                        "evaluation",
+                        "test",
+                        "testing",
+                        "epoch",
+                        "step",
+                        "avg",
+                        "average",
+                        "mean",
+                        "final",
+                        "total",
+                        "overall",
+                        "running",
+                        "batch",
+                        "metric",
+                        "metrics",
+                        "categorical",
+                        "sparse",
+                        "binary",
+                        "score",
+                        "classification",
+                        "model",
+                        "last",
+                        "dataloader",
+                        "idx",
+                        "0",
+                        "multiclass",
+                        "best",
+                        "class"});
 }
 
 bool is_accuracy(const Words& words) {
@@ -98,15 +155,18 @@ MetricName metric_of(std::string_view name) {
     return {};
   }
   if (is_accuracy(words)) {
+    if (is_of_something_else(name, words)) return {};
     const int vague = words.size() > (validation || train ? 2u : 1u) ? 1 : 0;
     if (validation) return {Metric::kValAccuracy, split_rank * 2 + vague};
     return {Metric::kTrainAccuracy, (train ? 0 : 2) + vague};
   }
   if (words.has("loss")) {
     // "loss_D" and "loss_G" are two losses of one network: neither is the training loss.
-    const std::size_t plain =
-        1 + (validation || train ? 1 : 0) +
-        (words.any("avg", "average", "mean", "epoch", "step", "total", "lm") ? 1 : 0);
+    const std::size_t plain = 1 + (validation || train ? 1 : 0) +
+                              (words.any("avg", "average", "mean", "epoch", "step", "total", "lm",
+                                         "minibatch", "batch", "final")
+                                   ? 1
+                                   : 0);
     if (words.size() > plain) return {};
     const int vague = words.any("step", "total") ? 1 : 0;
     if (validation) return {Metric::kValLoss, split_rank * 2 + vague};

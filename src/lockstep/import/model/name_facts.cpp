@@ -143,7 +143,7 @@ class NameFacts {
       told(i, i + 1);
     } else if (among(unit, kWorkerUnits)) {
       // "resnet50_gpu_1": the number belongs to the word before it.
-      if (number(i + 2) > 0 && tokens_[i + 1].after_separator) return;
+      if (number(i + 2) >= 0 && tokens_[i + 1].after_separator) return;
       workers_ = workers_.value_or(count);
       told(i, i + 1);
     } else if (unit == "x" && number(i + 2) > 0 && among(word(i + 3), kWorkerUnits)) {

@@ -22,6 +22,21 @@ std::size_t column(const std::vector<std::string>& header, Metric metric) {
   return kNone;
 }
 
+/// "time" of a table with epochs counts from the start in some tools and per epoch in others: the
+/// values themselves show which.
+bool is_clock_name(std::string_view name) {
+  const std::string plain = lower(trim(name));
+  return plain == "time" || plain == "elapsed" || plain == "elapsed_time" ||
+         plain == "time_elapsed" || plain == "wall_time" || plain == "walltime";
+}
+
+std::size_t clock_column(const std::vector<std::string>& header) {
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    if (is_clock_name(header[i])) return i;
+  }
+  return kNone;
+}
+
 /// Rows come by step: the figures of a step are spread over several rows, and the row with the
 /// learning rate comes before the one with the epoch's number.
 class MetricsTable {
@@ -29,7 +44,8 @@ class MetricsTable {
   explicit MetricsTable(std::vector<std::string> header)
       : header_(std::move(header)),
         epoch_column_(column(header_, Metric::kEpoch)),
-        step_column_(column(header_, Metric::kStep)) {
+        step_column_(column(header_, Metric::kStep)),
+        clock_column_(clock_column(header_)) {
     for (const std::string& name : header_) columns_.push_back(EpochMeans::column(name));
   }
 
@@ -47,6 +63,8 @@ class MetricsTable {
     }
     const auto step = cell(step_column_);
     if (step && std::abs(*step) < 9e15) step_ = static_cast<std::int64_t>(*step);
+    if (const auto clock = cell(clock_column_); clock && epoch && clock_.size() < kMostClockRows)
+      clock_.emplace_back(*epoch, *clock);
     const std::size_t width = std::min(columns_.size(), values.size());
     for (std::size_t i = 0; i < width; ++i) {
       if (std::isnan(values[i]) || i == epoch_column_ || i == step_column_) continue;
@@ -67,6 +85,7 @@ class MetricsTable {
 
   ImportedRun finish() {
     means_.finish(run_);
+    read_clock();
     const auto epochs = static_cast<double>(run_.epochs.size());
     if (step_column_ != kNone && epoch_column_ != kNone && zero_based_ && epochs > 0 && step_ > 0) {
       const double last = run_.at_end ? static_cast<double>(step_) : static_cast<double>(step_ + 1);
@@ -77,10 +96,36 @@ class MetricsTable {
   }
 
  private:
+  static constexpr std::size_t kMostClockRows = 200'000;
+
+  /// A clock that runs through rises by about its first value per epoch; its differences are the
+  /// times of the epochs and its last value is the whole run.
+  void read_clock() {
+    if (clock_.size() < 3 || clock_.size() != run_.epochs.size()) return;
+    for (std::size_t i = 0; i < clock_.size(); ++i) {
+      const auto& [epoch, seconds] = clock_[i];
+      const bool rises = i == 0 ? seconds > 0 : seconds > clock_[i - 1].second;
+      const bool next = i == 0 || epoch == clock_[i - 1].first + 1;
+      if (!rises || !next) return;
+    }
+    const auto rows = static_cast<double>(clock_.size());
+    if (clock_.back().second < 0.5 * rows * clock_.front().second) return;
+    // A table that was continued begins with a later epoch: its first row is then not one epoch.
+    const bool from_start = clock_.front().first <= 1;
+    for (std::size_t i = from_start ? 0 : 1; i < clock_.size(); ++i) {
+      if (run_.epochs[i].train_s > 0) return;
+      run_.epochs[i].train_s = clock_[i].second - (i == 0 ? 0 : clock_[i - 1].second);
+    }
+    run_.notes["epoch_time"] = "difference of two values of a running clock";
+    if (from_start && !run_.total_s) run_.total_s = clock_.back().second;
+  }
+
   std::vector<std::string> header_;
   std::vector<EpochMeans::Column> columns_;
   std::size_t epoch_column_;
   std::size_t step_column_;
+  std::size_t clock_column_;
+  std::vector<std::pair<double, double>> clock_;  ///< epoch and what the clock showed
   EpochMeans means_;
   ImportedRun run_;
   std::optional<double> epoch_;
@@ -94,7 +139,7 @@ class LightningReader final : public Reader {
  public:
   std::string_view name() const override { return "lightning-csv"; }
   std::string_view description() const override {
-    return "PyTorch Lightning metrics.csv, Keras CSVLogger: columns epoch, step and one a metric";
+    return "PyTorch Lightning metrics.csv, Keras CSVLogger: columns epoch, step and one per metric";
   }
 
   Match recognise(const Sample& sample) const override {

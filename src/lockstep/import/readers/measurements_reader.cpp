@@ -39,7 +39,7 @@ class MeasurementsReader final : public Reader {
  public:
   std::string_view name() const override { return "measurements"; }
   std::string_view description() const override {
-    return "the measurements table: CSV with the columns metric and value, one row a value";
+    return "the measurements table: CSV with the columns metric and value, one row per value";
   }
 
   Match recognise(const Sample& sample) const override {

@@ -8,133 +8,16 @@
 #include <vector>
 
 #include "lockstep/import/model/epoch_table.h"
-#include "lockstep/import/scan/json_line.h"
+#include "lockstep/import/readers/mlperf_entry.h"
 #include "lockstep/import/scan/text_scan.h"
 
 namespace lockstep::import {
 namespace {
 
-/// One entry of any version.
-struct Entry {
-  std::string_view benchmark;  // where each line names it
-  std::string_view key;
-  double time_s = 0;
-  bool has_number = false;
-  double number = 0;
-  std::string_view text;
-  std::string_view status;
-  // Of the metadata:
-  std::optional<double> epoch;
-  std::optional<double> first_epoch;
-  std::optional<double> epoch_count;
-  std::optional<double> samples;
-  std::optional<double> throughput;                        // of the value itself
-  std::vector<std::pair<std::string_view, double>> parts;  // of a value that has several
-};
-
-std::optional<double>* metadata(const JsonLineField& field, Entry& entry) {
-  if (field.outer == "value") return field.name == "throughput" ? &entry.throughput : nullptr;
-  if (field.name == "epoch_num") return &entry.epoch;
-  if (field.name == "first_epoch_num") return &entry.first_epoch;
-  if (field.name == "epoch_count") return &entry.epoch_count;
-  if (field.name == "samples_count") return &entry.samples;
-  return nullptr;
-}
-
-/// The fields "value" and "metadata.*" of an entry's JSON.
-void read_fields(const JsonLine& json, Entry& entry) {
-  for (const JsonLineField& field : json.fields()) {
-    if (field.outer.empty()) {
-      if (field.name == "key") {
-        entry.key = field.raw;
-      } else if (field.name == "time_ms") {
-        entry.time_s = field.number().value_or(0) / 1000;
-      } else if (field.name == "value") {
-        const auto number = field.number();
-        entry.has_number = number.has_value();
-        entry.number = number.value_or(0);
-        if (!number) entry.text = field.raw;
-      }
-    } else if (field.is("metadata", "status")) {
-      entry.status = field.raw;
-    } else if (field.outer == "metadata" || field.outer == "value") {
-      if (field.outer == "value" && field.number() && entry.parts.size() < 16)
-        entry.parts.emplace_back(field.name, *field.number());
-      std::optional<double>* target = metadata(field, entry);
-      const auto number = target == nullptr ? std::nullopt : field.number();
-      if (number && std::abs(*number) < 1e15) *target = number;
-    }
-  }
-}
-
-/// After ":::MLPv0.5.0": " resnet 1541710592.117 (/a/main.py:12) eval_accuracy: {"epoch": 1,
-/// "value": 0.41}", the value also a number, a text or nothing.
-std::optional<Entry> read_first_version(std::string_view text, JsonLine& json) {
-  const std::size_t version = text.find(' ');
-  if (version == std::string_view::npos) return std::nullopt;
-  text = trim(text.substr(version));
-  const std::size_t name = text.find(' ');
-  if (name == std::string_view::npos) return std::nullopt;
-  Entry entry;
-  entry.benchmark = text.substr(0, name);
-  text.remove_prefix(name);
-  const auto time = take_number(text);
-  const std::size_t place = text.find(") ");
-  if (!time || place == std::string_view::npos) return std::nullopt;
-  entry.time_s = *time;
-  text = trim(text.substr(place + 2));
-  const std::size_t colon = text.find(':');
-  entry.key = text.substr(0, colon);
-  if (entry.key.empty() || entry.key.size() > 200) return std::nullopt;
-  if (colon == std::string_view::npos) return entry;
-  text = trim(text.substr(colon + 1));
-  if (text.starts_with("{")) {
-    json.parse(text);
-    for (const JsonLineField& field : json.fields()) {
-      if (field.name == "epoch") entry.epoch = field.number();
-      if (field.name == "value") {
-        entry.has_number = field.number().has_value();
-        entry.number = field.number().value_or(0);
-      }
-      if (field.name == "success") entry.status = field.raw == "true" ? "success" : "failed";
-    }
-    return entry;
-  }
-  const auto number = parse_number(text);
-  entry.has_number = number.has_value();
-  entry.number = number.value_or(0);
-  entry.text = text;
-  return entry;
-}
-
-std::optional<Entry> read_entry(std::string_view text, JsonLine& json) {
-  const std::size_t at = position_of(":::ML", text);
-  if (at == std::string_view::npos) return std::nullopt;
-  text.remove_prefix(at + 5);
-  if (text.starts_with("Pv0.")) return read_first_version(text, json);
-  if (!text.starts_with("L")) return std::nullopt;
-  text.remove_prefix(1);
-  Entry entry;
-  if (text.starts_with("OG")) {
-    text.remove_prefix(2);
-  } else {
-    const auto time = take_number(text);
-    const std::size_t colon = text.find(": ");
-    if (!time || colon == std::string_view::npos) return std::nullopt;
-    entry.time_s = *time;
-    entry.key = trim(text.substr(0, colon));
-    text.remove_prefix(colon + 2);
-  }
-  json.parse(text);  // of a line that was cut, what is there
-  read_fields(json, entry);
-  if (entry.key.empty() || entry.key.size() > 200) return std::nullopt;
-  return entry;
-}
-
 class MlperfParser final : public LogParser {
  public:
   bool line(const Line& line) override {
-    const auto entry = read_entry(line.text, json_);
+    const auto entry = read_mlperf_entry(line.text, json_);
     if (!entry) return contains(line.text, ":::ML");
     if (!entry->benchmark.empty() && !run_.model) run_.model.offer(printable(entry->benchmark));
     if (entry->key == "run_start") {
@@ -160,17 +43,20 @@ class MlperfParser final : public LogParser {
   }
 
  private:
-  static std::optional<std::int64_t> whole(const Entry& entry) {
+  static std::optional<std::int64_t> whole(const MlperfEntry& entry) {
     if (!entry.has_number && !entry.text.empty()) return parse_integer(entry.text);
     if (!entry.has_number || !(entry.number >= 1) || entry.number > 9e15) return std::nullopt;
     return std::llround(entry.number);
   }
 
-  bool fact(const Entry& entry) {
+  bool fact(const MlperfEntry& entry) {
     const auto count = whole(entry);
     const std::string_view key = entry.key;
     if (key == "submission_benchmark") {
       run_.model.offer(printable(entry.text));
+      // Large language models are split, in ways that these logs do not state.
+      run_.may_split_model = entry.text.starts_with("llama") || entry.text.starts_with("gpt") ||
+                             entry.text.starts_with("mixtral");
     } else if (key == "submission_platform") {
       platform(entry.text);
     } else if (key == "submission_org" || key == "submission_division" || key == "opt_name" ||
@@ -251,7 +137,7 @@ class MlperfParser final : public LogParser {
     }
   }
 
-  void event(const Entry& entry) {
+  void event(const MlperfEntry& entry) {
     const std::string_view key = entry.key;
     if (key == "block_start" || key == "epoch_start") {
       const auto [first, count] = span_of(entry);
@@ -295,13 +181,13 @@ class MlperfParser final : public LogParser {
     std::optional<std::int64_t> first;
     double count = 1;
   };
-  static SpanKey span_of(const Entry& entry) {
+  static SpanKey span_of(const MlperfEntry& entry) {
     const auto first = entry.first_epoch ? entry.first_epoch : entry.epoch;
     if (!first) return {};
     return {std::llround(std::floor(*first)), entry.epoch_count.value_or(1)};
   }
 
-  void figure(const Entry& entry, std::string_view key) {
+  void figure(const MlperfEntry& entry, std::string_view key) {
     // {"BBOX": 0.37, "SEGM": 0.34}: neither alone is the accuracy.
     for (const auto& [part, value] : entry.parts) {
       if (run_.other.size() < 256)

@@ -2,6 +2,7 @@
 
 #include "lockstep/import/model/stated_facts.h"
 #include "lockstep/import/readers/readers.h"
+#include "lockstep/import/readers/transcript/line_kinds.h"
 #include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/text_scan.h"
 
@@ -29,6 +30,7 @@ class NanogptParser final : public LogParser {
                 number_after(text, " val "));
       return true;
     }
+    if (tells_of_exhausted_memory(text)) return false;
     // nvidia-smi lists the devices; everything else before the steps may be the script itself.
     if (text.starts_with("|  ")) {
       std::vector<StatedFact> facts;

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "lockstep/base/error.h"
+#include "lockstep/import/readers/frame_runs.h"
+#include "lockstep/import/readers/printed_output.h"
 #include "lockstep/import/readers/readers.h"
-#include "lockstep/import/scan/line_source.h"
 #include "lockstep/import/scan/text_scan.h"
 
 namespace lockstep::import {
@@ -94,35 +95,24 @@ class NotebookReader final : public Reader {
 
 void NotebookReader::read_cell(const CellOutput& cell, const std::string& name,
                                ImportSink& sink) const {
-  const std::string plain = without_escapes(cell.text);
-  const Reader* chosen = nullptr;
-  Match sure = Match::kPossible;
-  for (const auto& reader : readers_) {
-    if (reader.get() == this) continue;
-    const Match match = reader->recognise({plain, true, name});
-    if (match > sure) {
-      chosen = reader.get();
-      sure = match;
-    }
-  }
-  if (chosen == nullptr) return;
-  Input text(name, bytes_in_memory(cell.text));
   ImportSink found;
   if (sink.explains()) found.want_explanation();
-  try {
-    chosen->read(text, found);
-  } catch (const Error&) {
-    return;  // the cell's output looked like a format and had nothing of it
-  }
-  for (ImportedRun& run : found.runs()) {
-    if (!run.has_figures()) continue;
+  const Reader* chosen = read_printed(cell.text, name, readers_, Match::kLikely, found);
+  const auto keep = [&](ImportedRun run, std::string_view format) {
+    if (!run.has_figures()) return;
     run.notes["cell"] = std::to_string(cell.cell);
-    run.notes["cell_format"] = std::string(chosen->name());
+    run.notes["cell_format"] = std::string(format);
     sink.add(std::move(run));
+  };
+  if (chosen != nullptr) {
+    for (ImportedRun& run : found.runs()) keep(std::move(run), chosen->name());
+    for (const ExplainedLine& line : found.explained())
+      sink.explain(line.number, line.text, line.part,
+                   fmt::format("cell {}: {}", cell.cell, line.words));
   }
-  for (const ExplainedLine& line : found.explained())
-    sink.explain(line.number, line.text, line.part,
-                 fmt::format("cell {}: {}", cell.cell, line.words));
+  std::vector<ImportedRun> runs = runs_of_frames(find_frames(cell.text));
+  leave_out_repeats(sink.runs(), runs);
+  for (ImportedRun& run : runs) keep(std::move(run), "frame");
 }
 
 void NotebookReader::read(Input& input, ImportSink& sink) const {
@@ -131,7 +121,7 @@ void NotebookReader::read(Input& input, ImportSink& sink) const {
   if (notebook.is_discarded() || !notebook.is_object()) {
     throw Error(
         ErrorKind::kData,
-        fmt::format("{} is not a whole notebook: its JSON breaks off or is damaged", input.name()),
+        fmt::format("{} is not a whole notebook: its JSON is truncated or damaged", input.name()),
         "save it again in Jupyter");
   }
   for (const CellOutput& cell : outputs_of(notebook)) read_cell(cell, input.name(), sink);

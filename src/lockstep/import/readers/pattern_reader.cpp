@@ -97,7 +97,7 @@ NamedPattern compile(const std::string& pattern) {
   try {
     named.expression = std::regex(plain, std::regex::ECMAScript | std::regex::optimize);
   } catch (const std::regex_error& problem) {
-    throw Error(ErrorKind::kUsage, fmt::format("--pattern '{}' is no regular expression: {}",
+    throw Error(ErrorKind::kUsage, fmt::format("--pattern '{}' is not a regular expression: {}",
                                                pattern, problem.what()));
   }
   named.required = required_text(plain);

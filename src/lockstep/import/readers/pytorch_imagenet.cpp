@@ -179,12 +179,24 @@ class ImagenetParser final : public LogParser {
   std::optional<double> rate_;
 };
 
+/// "Time 0.36 (0.45)": this step's and the mean. A time alone may as well be a clock.
+bool has_mean_time(std::string_view text) {
+  for (const std::string_view name : {"Time ", "time: "}) {
+    const std::size_t at = text.find(name);
+    if (at == std::string_view::npos) continue;
+    std::string_view rest = text.substr(at + name.size());
+    if (take_number(rest) && trim(rest).starts_with('(')) return true;
+  }
+  return false;
+}
+
 Match recognise_imagenet(const Sample& sample) {
   for (std::size_t at = sample.text.find("Epoch: ["); at != std::string_view::npos;
        at = sample.text.find("Epoch: [", at + 1)) {
     std::string_view text = sample.text.substr(at + 7, 400);
     text = text.substr(0, text.find('\n'));
-    if (take_position(text) && (contains(text, "Time ") || contains(text, "time: ")))
+    if (take_position(text) &&
+        (has_mean_time(text) || contains(text, "data: ") || contains(text, "eta: ")))
       return Match::kCertain;
   }
   return Match::kNo;

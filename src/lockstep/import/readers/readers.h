@@ -53,6 +53,12 @@ LogFormat time_history_format();
 /// nanoGPT's iterations and those of programs grown from it.
 LogFormat nanogpt_format();
 
+/// What TensorFlow's Estimator prints: losses by step, steps per second.
+LogFormat estimator_format();
+
+/// results.txt of YOLOv5 and YOLOv7: a line per epoch without names.
+LogFormat yolo_results_format();
+
 /// torchtitan, NeMo, detectron2 and mmengine: one line per step or per few steps.
 std::vector<LogFormat> step_log_formats();
 
@@ -100,6 +106,13 @@ std::unique_ptr<Reader> make_lightning_csv_reader();
 /// Jupyter notebooks: the output of each cell is read by the first of `readers`, which must outlive
 /// it, that is likely to recognise it.
 std::unique_ptr<Reader> make_notebook_reader(const std::vector<std::unique_ptr<Reader>>& readers);
+
+/// Text with tables of runs as pandas prints them, and no other format.
+std::unique_ptr<Reader> make_frames_reader();
+
+/// The record that Weights & Biases keeps of a run (run-*.wandb): its history and configuration,
+/// and the times in what it printed, read by one of `readers`, which must outlive it.
+std::unique_ptr<Reader> make_wandb_run_reader(const std::vector<std::unique_ptr<Reader>>& readers);
 
 /// The result of one run as one JSON object: world_size, batch_size_per_rank, step_time_ms, loss,
 /// ...

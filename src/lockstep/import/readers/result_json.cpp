@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "lockstep/import/model/config_facts.h"
 #include "lockstep/import/model/metric_names.h"
 #include "lockstep/import/readers/readers.h"
 #include "lockstep/import/scan/contains_any.h"
@@ -11,35 +12,6 @@ namespace lockstep::import {
 namespace {
 
 constexpr std::size_t kLargestResult = 16 * 1024 * 1024;
-
-/// The fact a top-level key states, if any.
-bool offer_fact(const std::string& key, double value, ImportedRun& run) {
-  if (!(value >= 1) || value > 1e9 || std::floor(value) != value) return false;
-  const auto count = static_cast<std::int64_t>(value);
-  if (key == "world_size" || key == "num_workers_total" || key == "n_gpus" || key == "num_gpus") {
-    run.workers.offer(count);
-  } else if (key == "batch_size_per_rank" || key == "batch_size_per_gpu" ||
-             key == "batch_size_per_device" || key == "per_device_batch_size" ||
-             key == "local_batch_size") {
-    run.batch_per_worker.offer(count);
-  } else if (key == "global_batch_size" || key == "effective_batch_size" ||
-             key == "total_batch_size") {
-    run.global_batch.offer(count);
-  } else if (key == "batch_size") {
-    run.batch_said = count;
-  } else if (key == "gradient_accumulation_steps") {
-    run.accumulate.offer(count);
-  } else if (key == "parameters" || key == "num_parameters" || key == "n_params") {
-    run.parameters.offer(count);
-  } else if (key == "nodes" || key == "num_nodes") {
-    run.nodes.offer(count);
-  } else if (key == "epochs" || key == "num_epochs") {
-    run.epochs_planned.offer(count);
-  } else {
-    return false;
-  }
-  return true;
-}
 
 void offer_figure(const std::string& key, double value, ImportedRun& run) {
   if (!std::isfinite(value)) return;
@@ -86,15 +58,6 @@ void offer_figure(const std::string& key, double value, ImportedRun& run) {
   run.at_end = end;
 }
 
-void offer_text(const std::string& key, const std::string& value, ImportedRun& run) {
-  if (value.empty() || value.size() > 80) return;
-  if (key == "model" || key == "model_name" || key == "arch") run.model.offer(printable(value));
-  if (key == "dataset") run.dataset.offer(printable(value));
-  if (key == "gpu" || key == "gpu_name" || key == "device_name") run.device.offer(printable(value));
-  if (key == "precision" || key == "dtype" || key == "strategy" || key == "optimizer")
-    run.notes[key] = printable(value);
-}
-
 /// The result of one run that a benchmark script wrote as one JSON object. Nested objects only name
 /// the device: their numbers are settings, not results.
 class ResultJsonReader final : public Reader {
@@ -123,13 +86,13 @@ class ResultJsonReader final : public Reader {
     }
     ImportedRun run;
     for (const auto& [key, value] : result.items()) {
-      if (value.is_number() && !offer_fact(key, value.get<double>(), run))
+      if (value.is_number() && !offer_config(key, value.dump(), run))
         offer_figure(key, value.get<double>(), run);
-      if (value.is_string()) offer_text(key, value.get<std::string>(), run);
+      if (value.is_string()) offer_config(key, value.get_ref<const std::string&>(), run);
       if (!value.is_object()) continue;
       for (const auto& [inner, text] : value.items()) {
         if (text.is_string() && (inner == "gpu" || inner == "gpu_name" || inner == "device_name"))
-          offer_text(inner, text.get<std::string>(), run);
+          offer_config(inner, text.get_ref<const std::string&>(), run);
       }
     }
     if (run.has_figures()) sink.add(std::move(run));

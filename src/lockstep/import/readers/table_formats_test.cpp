@@ -76,7 +76,7 @@ TEST(TableFormats, HistoryNamesTheLineThatIsCut) {
   const std::string whole = fixture_text("history.jsonl");
   const ImportedFile file = import_text(whole.substr(0, whole.size() - 10));
   ASSERT_EQ(file.warnings.size(), 1u);
-  EXPECT_EQ(file.warnings[0], "log.txt line 5 is no JSON object");
+  EXPECT_EQ(file.warnings[0], "log.txt line 5 is not a JSON object");
   EXPECT_EQ(file.runs.size(), 1u);
 }
 

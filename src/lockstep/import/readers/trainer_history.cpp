@@ -57,7 +57,7 @@ ImportedRun TrainerHistory::finish() {
         *run_.reported_throughput * run_.total_s.value_or(0) / std::max(epochs_, 1e-9);
     if (epochs_ > 0 && examples >= 1 && examples < 9e15) {
       run_.notes["examples"] =
-          "about " + std::to_string(std::llround(examples)) + " an epoch, from rates";
+          "about " + std::to_string(std::llround(examples)) + " per epoch, from rates";
     }
   }
   return std::move(run_);

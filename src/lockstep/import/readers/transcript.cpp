@@ -4,9 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "lockstep/base/statistics.h"
 #include "lockstep/import/model/log_reader.h"
-#include "lockstep/import/model/name_facts.h"
 #include "lockstep/import/readers/readers.h"
 #include "lockstep/import/readers/transcript/segments.h"
 #include "lockstep/import/scan/contains_any.h"
@@ -104,9 +102,8 @@ std::vector<ImportedRun> runs_of(const std::vector<Block>& blocks, bool training
       const bool unclear = !ranks && group.size() > 1 && stated_workers(*group[k]) > 1;
       if (unclear) {
         run.warnings.push_back(
-            fmt::format("{} blocks of epochs are under one heading of {} workers: taken as runs "
-                        "of their own, "
-                        "not as ranks",
+            fmt::format("{} blocks of epochs are under one heading of {} workers: taken as "
+                        "separate runs, not as ranks",
                         group.size(), stated_workers(*group[k])));
       }
       runs.push_back(std::move(run));
@@ -125,62 +122,9 @@ std::uint64_t figures_in(const std::vector<ImportedRun>& runs) {
   return total;
 }
 
-std::string configuration_of(const ImportedRun& run) {
-  const auto number = [](const Fact<std::int64_t>& fact) { return fact.value.value_or(0); };
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}", number(run.workers), number(run.batch_per_worker),
-                     number(run.global_batch), run.batch_said.value_or(0),
-                     run.device.value.value_or(""), run.model.value.value_or(""),
-                     run.dataset.value.value_or(""));
-}
-
-std::string variant_of(const ImportedRun& run) {
-  std::string variant;
-  for (const char* name : {"heading", "optimizer", "precision", "loader"}) {
-    const auto found = run.notes.find(name);
-    if (found != run.notes.end()) variant += (variant.empty() ? "" : ", ") + found->second;
-  }
-  return variant;
-}
-
-double epoch_time_of(const ImportedRun& run) {
-  std::vector<double> times;
-  for (const record::EpochResult& epoch : run.epochs) {
-    if (epoch.train_s > 0) times.push_back(epoch.train_s);
-  }
-  return times.empty() ? 0 : median(times);
-}
-
-/// Runs with the same facts under other headings are other experiments and get other names. The
-/// same facts and headings with times far apart are named.
-void tell_apart(std::vector<ImportedRun>& runs, const std::string& file) {
-  if (runs.size() < 2) return;
-  std::map<std::string, std::vector<ImportedRun*>> alike;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    runs[i].label = i == 0 ? "" : fmt::format("#{}", i + 1);
-    alike[configuration_of(runs[i])].push_back(&runs[i]);
-  }
-  for (auto& [configuration, same] : alike) {
-    if (same.size() < 2) continue;
-    const bool varied = std::any_of(same.begin(), same.end(), [&](const ImportedRun* run) {
-      return variant_of(*run) != variant_of(*same.front());
-    });
-    for (ImportedRun* run : same) {
-      const std::string variant = variant_of(*run);
-      if (varied && !variant.empty()) {
-        const std::string name = run->model ? *run->model : name_of_series(file);
-        run->model = {printable(fmt::format("{} ({})", name, variant), 100), Provenance::kDerived};
-      }
-      const double time = epoch_time_of(*run);
-      const double first = epoch_time_of(*same.front());
-      if (!varied && time > 0 && first > 0 && std::max(time, first) > 1.5 * std::min(time, first)) {
-        run->warnings.push_back(
-            fmt::format("its facts are those of the first run of the file, but an epoch takes "
-                        "{:.4g} s instead of "
-                        "{:.4g} s: what differs is not stated; --set names it",
-                        time, first));
-      }
-    }
-  }
+/// "#2" for the second run of a file, and so on.
+void number_runs(std::vector<ImportedRun>& runs) {
+  for (std::size_t i = 1; i < runs.size(); ++i) runs[i].label = fmt::format("#{}", i + 1);
 }
 
 class TranscriptReader final : public Reader {
@@ -200,6 +144,8 @@ Match TranscriptReader::recognise(const Sample& sample) const {
   int marks = 0;
   int figures = 0;
   int steps = 0;
+  int lists = 0;
+  MetricCache metrics;
   for (int lines = 0; !text.empty() && lines < 20000; ++lines) {
     const std::size_t stop = text.find('\n');
     const std::string_view line = text.substr(0, stop);
@@ -208,13 +154,14 @@ Match TranscriptReader::recognise(const Sample& sample) const {
     if ((line.starts_with("Step ") || line.starts_with("step ")) && contains_any<"oss", "/s">(line))
       ++steps;
     if (!contains_any<"poch", "rain | ">(line)) continue;
+    if (line.ends_with(']') && find_value_list(line, metrics)) ++lists;
     if (line.find('<') != std::string_view::npos && find_tqdm_bar(line)) ++figures;
     const auto mark = find_epoch_mark(line);
     if (!mark) continue;
     ++marks;
     for_each_figure(line.substr(mark->end), [&](const Figure&) { ++figures; });
   }
-  if ((marks > 0 && figures > 0) || steps > 2) return Match::kLikely;
+  if ((marks > 0 && figures > 0) || steps > 2 || lists > 0) return Match::kLikely;
   if (marks > 0) return Match::kPossible;
   const bool failed = contains_any<"out of memory", "OutOfMemoryError", "OOM when allocating",
                                    "t allocate memory", "std::bad_alloc">(sample.text);
@@ -277,7 +224,7 @@ void TranscriptReader::read(Input& input, ImportSink& sink) const {
       if (!run.workers && ranks_seen > 1) run.workers.offer(ranks_seen);
     }
   }
-  tell_apart(best, input.name());
+  number_runs(best);
   for (ImportedRun& run : best) sink.add(std::move(run));
 }
 

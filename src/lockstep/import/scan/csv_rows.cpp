@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "lockstep/base/csv.h"
 #include "lockstep/import/scan/plain_number.h"
 #include "lockstep/import/scan/text_scan.h"
 
@@ -11,10 +12,6 @@ namespace lockstep::import {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-
-bool quotes_open(std::string_view text) {
-  return std::count(text.begin(), text.end(), '"') % 2 == 1;
-}
 
 /// Without quotes the fields are pieces of the line itself.
 void split_plain(std::string_view line, char delimiter, std::vector<std::string_view>& fields) {
@@ -31,6 +28,10 @@ void split_plain(std::string_view line, char delimiter, std::vector<std::string_
   }
 }
 
+void trim_all(std::vector<std::string_view>& fields) {
+  for (std::string_view& field : fields) field = trim(field);
+}
+
 /// Where commas do not separate fields they are the decimal point, as spreadsheets of many
 /// locales write it: "0,91".
 std::optional<double> number_of(std::string_view field, char delimiter) {
@@ -44,34 +45,6 @@ std::optional<double> number_of(std::string_view field, char delimiter) {
 
 }  // namespace
 
-void split_csv(std::string& record, char delimiter, std::vector<std::string_view>& fields) {
-  fields.clear();
-  char* write = record.data();
-  const char* read = record.data();
-  const char* end = read + record.size();
-  for (;;) {
-    while (read != end && *read == ' ') ++read;
-    char* begin = write;
-    if (read != end && *read == '"') {
-      for (++read; read != end; ++read) {
-        if (*read != '"') {
-          *write++ = *read;
-        } else if (read + 1 != end && read[1] == '"') {
-          *write++ = *read++;
-        } else {
-          ++read;
-          break;
-        }
-      }
-    }
-    while (read != end && *read != delimiter) *write++ = *read++;
-    fields.push_back(trim(std::string_view(begin, static_cast<std::size_t>(write - begin))));
-    if (read == end) break;
-    ++read;
-    ++write;  // never past `read`: the delimiter itself was read
-  }
-}
-
 bool CsvRows::next(std::vector<std::string_view>& fields) {
   Line line;
   return lines_.next(line) && fields_of(line, fields);
@@ -83,11 +56,14 @@ bool CsvRows::fields_of(Line& line, std::vector<std::string_view>& fields) {
     return true;
   }
   record_ = line.text;
-  while (quotes_open(record_) && record_.size() < LineSource::kLongestLine && lines_.next(line)) {
+  CsvQuotes quotes(delimiter_);
+  while (quotes.open_after(line.text) && record_.size() < LineSource::kLongestLine &&
+         lines_.next(line)) {
     record_ += '\n';
     record_ += line.text;
   }
   split_csv(record_, delimiter_, fields);
+  trim_all(fields);
   return true;
 }
 
@@ -130,6 +106,7 @@ std::vector<std::string> csv_header(std::string_view text, char delimiter) {
   if (line.size() > 1024 * 1024) return {};
   std::vector<std::string_view> fields;
   split_csv(line, delimiter, fields);
+  trim_all(fields);
   return {fields.begin(), fields.end()};
 }
 

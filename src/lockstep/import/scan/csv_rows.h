@@ -35,9 +35,6 @@ class CsvRows {
   std::vector<std::string_view> fields_;
 };
 
-/// Cuts one record; `record` is changed in place and must outlive the views.
-void split_csv(std::string& record, char delimiter, std::vector<std::string_view>& fields);
-
 /// What separates the fields of the first line of `text`: ',', ';' or a tab, the most frequent.
 char csv_delimiter(std::string_view text);
 

@@ -40,7 +40,7 @@ class GzipSource final : public ByteSource {
       : packed_(std::move(packed)), name_(std::move(name)), in_(kDecodedChunk) {
     // 15 + 16: the largest window, gzip framing only.
     if (inflateInit2(&stream_, 15 + 16) != Z_OK) {
-      throw Error(ErrorKind::kEnvironment, "zlib could not start: out of memory");
+      throw Error(ErrorKind::kEnvironment, "zlib cannot be initialised: out of memory");
     }
   }
   ~GzipSource() override { inflateEnd(&stream_); }

@@ -201,7 +201,7 @@ JsonToken JsonStream::number_token() {
   }
   const std::size_t sign = digits[0] == '+' ? 1 : 0;
   const auto result = std::from_chars(digits + sign, digits + size, number_);
-  if (result.ec == std::errc::invalid_argument) return fail("has a number that is none");
+  if (result.ec == std::errc::invalid_argument) return fail("contains an invalid number");
   if (result.ec == std::errc::result_out_of_range) number_ = HUGE_VAL;
   return JsonToken::kNumber;
 }

@@ -44,42 +44,6 @@ std::optional<double> take_grouped(std::string_view rest, std::string_view& text
   return value;
 }
 
-double scale_of(std::string_view unit) {
-  if (unit == "s" || unit == "sec" || unit == "secs" || unit == "second" || unit == "seconds")
-    return 1;
-  if (unit == "ms" || unit == "msec" || unit == "milliseconds") return 1e-3;
-  if (unit == "us" || unit == "\xC2\xB5s" || unit == "\xCE\xBCs") return 1e-6;
-  if (unit == "ns") return 1e-9;
-  if (unit == "m" || unit == "min" || unit == "mins" || unit == "minutes") return 60;
-  if (unit == "h" || unit == "hr" || unit == "hrs" || unit == "hours") return 3600;
-  if (unit == "d" || unit == "days") return 86400;
-  return 0;
-}
-
-/// "1:02:03.5", "02:03", "3-01:02:03".
-std::optional<double> parse_clock(std::string_view text) {
-  double days = 0;
-  const std::size_t dash = text.find('-');
-  if (dash != std::string_view::npos && dash > 0) {
-    const auto count = parse_integer(text.substr(0, dash));
-    if (!count) return std::nullopt;
-    days = static_cast<double>(*count);
-    text.remove_prefix(dash + 1);
-  }
-  double total = 0;
-  int parts = 0;
-  while (true) {
-    const std::size_t colon = text.find(':');
-    const auto value = parse_number(text.substr(0, colon));
-    if (!value || *value < 0 || ++parts > 3) return std::nullopt;
-    total = total * 60 + *value;
-    if (colon == std::string_view::npos) break;
-    text.remove_prefix(colon + 1);
-  }
-  if (parts < 2) return std::nullopt;
-  return total + days * 86400;
-}
-
 std::optional<int> digits(std::string_view text, std::size_t at, std::size_t count) {
   if (text.size() < at + count) return std::nullopt;
   int value = 0;
@@ -88,26 +52,6 @@ std::optional<int> digits(std::string_view text, std::size_t at, std::size_t cou
     value = value * 10 + (text[i] - '0');
   }
   return value;
-}
-
-/// Length of the UTF-8 sequence that begins at `i`; 0 when it is not one.
-std::size_t sequence_length(std::string_view text, std::size_t i) {
-  const auto first = static_cast<unsigned char>(text[i]);
-  std::size_t length = 1;
-  if (first >= 0xF0 && first < 0xF5) {
-    length = 4;
-  } else if (first >= 0xE0) {
-    length = 3;
-  } else if (first >= 0xC2) {
-    length = 2;
-  } else if (first >= 0x80) {
-    return 0;
-  }
-  if (first >= 0xF5 || i + length > text.size()) return 0;
-  for (std::size_t k = 1; k < length; ++k) {
-    if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80) return 0;
-  }
-  return length;
 }
 
 }  // namespace
@@ -134,13 +78,6 @@ std::size_t position_of(std::string_view part, std::string_view text) {
 #endif
   const std::size_t found = text.substr(at).find(part);
   return found == std::string_view::npos ? found : at + found;
-}
-
-std::string_view trim(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 std::string lower(std::string_view text) {
@@ -204,26 +141,6 @@ std::optional<std::int64_t> integer_after(std::string_view text, std::string_vie
   return static_cast<std::int64_t>(*value);
 }
 
-std::optional<double> parse_duration(std::string_view text) {
-  text = trim(text);
-  if (contains(text, ":")) return parse_clock(text);
-  double total = 0;
-  bool any = false;
-  while (!text.empty()) {
-    const auto value = take_number(text);
-    if (!value) return std::nullopt;
-    text = trim(text);
-    std::size_t letters = 0;
-    while (letters < text.size() && !is_digit(text[letters]) && text[letters] != ' ') ++letters;
-    const double scale = scale_of(text.substr(0, letters));
-    if (scale == 0) return std::nullopt;
-    total += *value * scale;
-    any = true;
-    text = trim(text.substr(letters));
-  }
-  return any ? std::optional<double>(total) : std::nullopt;
-}
-
 std::optional<std::int64_t> parse_wall_time(std::string_view text) {
   const auto year = digits(text, 0, 4);
   const auto month = digits(text, 5, 2);
@@ -258,21 +175,6 @@ std::optional<std::int64_t> parse_wall_time(std::string_view text) {
   const std::int64_t whole = days_since * 86400 + *hour * 3600 + *minute * 60 + *second - offset;
   if (std::abs(whole) > 9'000'000'000) return std::nullopt;
   return whole * 1'000'000'000 + nanoseconds;
-}
-
-std::string printable(std::string_view text, std::size_t longest) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size() && out.size() < longest;) {
-    const std::size_t length = sequence_length(text, i);
-    if (length == 0 || (length == 1 && static_cast<unsigned char>(text[i]) < 0x20)) {
-      out += '?';
-      ++i;
-    } else {
-      out += text.substr(i, length);
-      i += length;
-    }
-  }
-  return out;
 }
 
 }  // namespace lockstep::import

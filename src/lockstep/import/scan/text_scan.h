@@ -5,11 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "lockstep/base/duration.h"
+#include "lockstep/base/text.h"
 #include "lockstep/import/scan/plain_number.h"
 
 namespace lockstep::import {
 
-std::string_view trim(std::string_view text);
 std::string lower(std::string_view text);
 
 /// Where `part` begins in `text`, npos without. Compares 16 places at once, where string_view::find
@@ -63,15 +64,13 @@ std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<double> number_after(std::string_view text, std::string_view mark);
 std::optional<std::int64_t> integer_after(std::string_view text, std::string_view mark);
 
-/// Seconds of "12s", "31ms", "503us", "2m 3s", "1h 02m", "1:23", "1:02:03", "1-02:03:04" (days).
-std::optional<double> parse_duration(std::string_view text);
-
 /// Nanoseconds since 1970 of "2021-05-25 22:30:04,196", "2021-05-25T22:30:04.196Z" and the like,
 /// taken as UTC where the text has no offset. The text may go on after the time.
 std::optional<std::int64_t> parse_wall_time(std::string_view text);
 
-/// `text` with each byte that is not valid UTF-8 replaced, cut to `longest` bytes: fit for messages
-/// and labels.
-std::string printable(std::string_view text, std::size_t longest = 80);
+/// A name or a sentence of a log, fit for messages and labels: not longer than they may be.
+inline std::string printable(std::string_view text, std::size_t longest = 80) {
+  return lockstep::printable(text, longest);
+}
 
 }  // namespace lockstep::import

@@ -55,23 +55,10 @@ TEST(TextScan, FindsWhatStringFindFinds) {
   }
 }
 
-TEST(TextScan, ReadsDurationsAndTimes) {
-  EXPECT_EQ(parse_duration("12s"), 12);
-  EXPECT_NEAR(*parse_duration("31ms"), 0.031, 1e-12);
-  EXPECT_EQ(parse_duration("2m 3s"), 123);
-  EXPECT_EQ(parse_duration("1:02:03"), 3723);
-  EXPECT_EQ(parse_duration("1-00:00:10"), 86410);
-  EXPECT_FALSE(parse_duration("fast"));
+TEST(TextScan, ReadsWallTimes) {
   EXPECT_EQ(parse_wall_time("1970-01-02 00:00:01,500"), 86401'500'000'000);
   EXPECT_EQ(parse_wall_time("1970-01-02T02:00:01+02:00"), 86401'000'000'000);
   EXPECT_FALSE(parse_wall_time("1970-13-02T02:00:01"));
-}
-
-TEST(TextScan, PrintableReplacesWhatIsNoText) {
-  EXPECT_EQ(printable("a\x01"
-                      "b\xff"
-                      "c\xC3\xA9"),
-            "a?b?c\xC3\xA9");
 }
 
 TEST(TextScan, NumbersOfAnyLengthAreReadAsTheStandardLibraryReadsThem) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lockstep/import/model/epoch_table.h"
+#include "lockstep/import/scan/text_scan.h"
 
 namespace lockstep::import {
 namespace {
@@ -19,6 +20,9 @@ constexpr std::array<const char*, 5> kCellNames{"train loss", "train accuracy", 
                                                 "validation accuracy", "learning rate"};
 constexpr std::size_t kLearningRate = 4;
 constexpr std::size_t kTime = 5;
+constexpr std::size_t kMostOtherLosses = 64;
+constexpr std::size_t kMostClockPoints = 100'000;
+constexpr std::size_t kFewestClockPoints = 10;
 /// Rates of these steps contain the start of the program where later ones are printed.
 constexpr std::int64_t kStartSteps = 10;
 
@@ -84,6 +88,12 @@ void Block::add(std::int64_t epoch, const LineFigure& figure, bool marked) {
       mean_conflict_ = mean_conflict_ || (mean_ && mean_->value != figure.value);
       mean_ = figure;
       return;
+    case Kind::kClock:
+      return;
+    case Kind::kOtherLoss:
+      --figures_;
+      add_other_loss(std::max<std::int64_t>(epoch, 0), figure);
+      return;
     case Kind::kRate:
       run_.throughput.add(std::max<std::int64_t>(epoch, 0), figure.value);
       if (Row* where = row(epoch)) where->rate = figure.value;
@@ -126,8 +136,48 @@ void Block::replace(std::int64_t epoch, const LineFigure& figure) {
   add(epoch, figure);
 }
 
+void Block::add_other_loss(std::int64_t position, const LineFigure& figure) {
+  const std::string name = printable(figure.name);
+  if (run_.other.size() >= kMostOtherLosses && !run_.other.contains(name)) return;
+  ++figures_;
+  run_.other[name].add(position, figure.value);
+}
+
+void Block::add_clock(const ClockPoint& point) {
+  if (clock_fell_ || clock_.size() >= kMostClockPoints) return;
+  ++figures_;
+  clock_fell_ = !clock_.empty() && point.seconds <= clock_.back().seconds;
+  if (clock_fell_) {
+    clock_.clear();
+  } else {
+    clock_.push_back(point);
+  }
+}
+
+/// "time: 9.3" line after line: one that rises all the time is a clock, and the differences of
+/// neighbouring steps are their times. Anything else may be the time of a step or of several.
+void Block::clock_of(ImportedRun& run) const {
+  if (clock_.size() < kFewestClockPoints || !run.step_time.empty()) return;
+  for (std::size_t i = 1; i < clock_.size(); ++i) {
+    const ClockPoint& here = clock_[i];
+    const ClockPoint& before = clock_[i - 1];
+    if (here.epoch == before.epoch && here.position == before.position + 1)
+      run.step_time.add(here.position, here.seconds - before.seconds);
+  }
+  if (!run.step_time.empty())
+    run.notes["step_time"] = "difference of two values of a running clock";
+}
+
 void Block::add_within(std::int64_t epoch, std::int64_t position, std::int64_t length,
                        const LineFigure& figure) {
+  if (figure.kind == Kind::kClock) {
+    add_clock({epoch, position, figure.value});
+    return;
+  }
+  if (figure.kind == Kind::kOtherLoss) {
+    add_other_loss(epoch * length + position, figure);
+    return;
+  }
   if (figure.kind == Kind::kStepTime && figure.averaged) {
     ++figures_;
     if (Row* where = row(epoch)) where->step_s = figure.value;
@@ -152,13 +202,14 @@ void Block::add_within(std::int64_t epoch, std::int64_t position, std::int64_t l
   if (figure.averaged) {
     where->loss_sum = figure.value;
     where->losses = 1;
-    run_.notes["train_loss"] = "last mean printed in the epoch";
+    loss_is_mean_ = false;
   } else {
     where->loss_sum += figure.value;
     ++where->losses;
-    run_.notes["train_loss"] = "mean of the values printed in the epoch";
-    if (length > 0) run_.notes["epoch_length"] = std::to_string(length) + " examples or steps";
+    loss_is_mean_ = true;
+    if (length > 0) length_ = length;
   }
+  losses_within_ = true;
 }
 
 void Block::add_step(std::int64_t step, const LineFigure& figure) {
@@ -169,6 +220,8 @@ void Block::add_step(std::int64_t step, const LineFigure& figure) {
   } else if (figure.kind == Kind::kStepTime || figure.kind == Kind::kRatePerWorker ||
              figure.kind == Kind::kTokenRate || figure.kind == Kind::kTotalTime) {
     add(step, figure);
+  } else if (figure.kind == Kind::kOtherLoss) {
+    add_other_loss(step, figure);
   } else if (figure.kind == Kind::kCell && figure.metric == Metric::kTrainLoss) {
     ++figures_;
     run_.train_loss.add(step, figure.value);
@@ -243,7 +296,7 @@ void Block::table_of(ImportedRun& run, bool training_is_part) const {
     times.clear();
   } else if (runs_through(times)) {
     run.warnings.push_back(
-        "the epoch times rise like a clock that runs through; their differences are taken");
+        "the epoch times increase like a running clock; their differences are used");
     run.notes["epoch_time"] = "difference of two values of a running clock";
     for (std::size_t i = times.size() - 1; i > 0; --i) times[i] -= times[i - 1];
   }
@@ -276,8 +329,14 @@ void Block::times_of(ImportedRun& run) const {
 
 ImportedRun Block::finish(bool training_is_part) const {
   ImportedRun run = run_;
+  if (losses_within_) {
+    run.notes["train_loss"] = loss_is_mean_ ? "mean of the values printed in the epoch"
+                                            : "last mean printed in the epoch";
+  }
+  if (length_ > 0) run.notes["epoch_length"] = std::to_string(length_) + " examples or steps";
   if (run.throughput.empty()) run.throughput = early_rates_;
   table_of(run, training_is_part);
+  clock_of(run);
   if (mean_ && mean_->rank == 1 && training_is_part) {
     run.warnings.push_back(fmt::format(
         "{:.6g} s of training per epoch are a part of the epoch, as other lines of the file show",

@@ -78,6 +78,7 @@ class Block {
   Row* row(std::int64_t epoch);
   void table_of(ImportedRun& run, bool training_is_part) const;
   void times_of(ImportedRun& run) const;
+  void clock_of(ImportedRun& run) const;
 
   std::map<std::int64_t, Row> rows_;
   ImportedRun run_;
@@ -89,7 +90,19 @@ class Block {
   std::optional<LineFigure> mean_;
   bool mean_conflict_ = false;
   bool bars_ = false;
-  Series early_rates_;  ///< of the first steps, which contain the start
+  struct ClockPoint {
+    std::int64_t epoch;
+    std::int64_t position;
+    double seconds;
+  };
+  void add_clock(const ClockPoint& point);
+  void add_other_loss(std::int64_t position, const LineFigure& figure);
+  std::vector<ClockPoint> clock_;  ///< what lines within epochs show
+  bool losses_within_ = false;     ///< lines within epochs have them
+  bool loss_is_mean_ = false;      ///< of what they print; otherwise the last mean that they print
+  std::int64_t length_ = 0;        ///< of an epoch, in examples or steps
+  bool clock_fell_ = false;        ///< it is none
+  Series early_rates_;             ///< of the first steps, which contain the start
 };
 
 }  // namespace lockstep::import

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "lockstep/import/readers/transcript/time_figures.h"
 #include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/figure_scan.h"
 #include "lockstep/import/scan/ratio.h"
@@ -42,103 +43,12 @@ const char* first_validation_word(std::string_view text) {
   return nullptr;
 }
 
-double seconds_in(std::string_view unit) {
-  if (unit == "ms" || unit == "msec") return 1e-3;
-  if (unit == "us") return 1e-6;
-  if (unit == "min" || unit == "mins" || unit == "minute" || unit == "minutes") return 60;
-  if (unit == "h" || unit == "hr" || unit == "hrs" || unit == "hour" || unit == "hours")
-    return 3600;
-  const bool seconds = unit.empty() || unit == "s" || unit == "sec" || unit == "secs" ||
-                       unit == "second" || unit == "seconds";
-  return seconds ? 1 : 0;
-}
-
-/// "120 ms/step", "0.12 s/it", "8.3 it/s".
-std::optional<double> seconds_per_step(double value, std::string_view unit) {
-  if (unit.size() < 4 || !(value > 0)) return std::nullopt;
-  if (unit == "it/s" || unit == "steps/s" || unit == "batches/s" || unit == "step/s" ||
-      unit == "batch/s" || unit == "iter/s" || unit == "steps/sec" || unit == "it/sec") {
-    return 1 / value;
-  }
-  const std::size_t slash = unit.find('/');
-  const std::string_view each = slash == std::string_view::npos ? "" : unit.substr(slash + 1);
-  if (each != "step" && each != "it" && each != "iter" && each != "batch") return std::nullopt;
-  const std::string_view time = unit.substr(0, slash);
-  if (time == "s" || time == "sec") return value;
-  if (time == "ms") return value * 1e-3;
-  return std::nullopt;
-}
-
 bool counts_examples(std::string_view unit) {
   return unit == "sps" ||
          among_words(unit,
                      "img/s img/sec images/s images/sec samples/s samples/sec examples/s "
                      "examples/sec imgs/s imgs/sec ex/s images/second samples/second "
                      "examples/second sequences/s sequences/sec");
-}
-
-/// What a time is, by the words of its name. None for parts of an epoch, for forecasts and for
-/// clocks that run through.
-std::optional<LineFigure> time_figure(const Figure& figure, std::string_view unit, Split split,
-                                      const LinePlace& place) {
-  const double scale = seconds_in(unit);
-  if (scale == 0 || !(figure.value > 0)) return std::nullopt;
-  const std::string name = lower(figure.phrase);
-  const bool timed = name.empty() || contains(name, "time") || name.ends_with("took") ||
-                     name.ends_with("duration") || name.ends_with(" in") || name == "in" ||
-                     name.ends_with("runtime") || name.ends_with("wall") ||
-                     (place.marked && name.ends_with("elapsed"));
-  if (!timed || (name.empty() && unit.empty())) return std::nullopt;
-  if (contains_any<"data", "load", "comm", "mini", "comput", "forward", "backward", "sync",
-                   "transfer", "val", "test", "eval", "infer", "wait", "eta", "remain", "left",
-                   "cumul", "since", "queue", "compil", "start", "stamp", "batch", "sampl">(name)) {
-    return std::nullopt;
-  }
-  if (split == Split::kValidation) return std::nullopt;
-  LineFigure found{Kind::kEpochTime, Metric::kEpochTime, 2, figure.value * scale, false, 0, false};
-  const bool each = contains_any<"each epoch", "per epoch", "every epoch">(name);
-  if (contains_any<"step", "iter">(name)) {
-    found.kind = Kind::kStepTime;
-    return found;
-  }
-  if (place.within) return std::nullopt;
-  if (contains_any<"average", "avg", "mean">(name)) return std::nullopt;  // of which epochs?
-  if (each) {
-    found.kind = Kind::kMeanEpochTime;
-  } else if (contains(name, "epoch") || contains(name, "running time") || contains(name, "wall")) {
-    found.rank = 0;
-    if (!place.marked && !contains(name, "epoch")) found.kind = Kind::kLooseTime;
-  } else if (contains(name, "total")) {
-    found.kind = Kind::kTotalTime;
-    found.rank = contains(name, "train") ? 0 : 1;
-  } else if (contains(name, "train")) {
-    found.rank = 1;
-    if (!place.marked) found.kind = Kind::kLooseTime;
-  } else if (!place.marked) {
-    return std::nullopt;
-  }
-  return found;
-}
-
-/// "Average running time for 5 epochs on a GPU: 24.2 sec", "Training time for each epoch: 14.2".
-std::optional<LineFigure> mean_epoch_time(std::string_view whole) {
-  if (!contains_any<"verage", "each", "per", "AVG", "Avg", "Mean", "mean">(whole))
-    return std::nullopt;
-  const std::string text = lower(whole);
-  if (!contains(text, "epoch") || !contains(text, "time")) return std::nullopt;
-  if (contains_any<"data", "load", "comm", "val", "test", "eval", "loss", "acc">(text))
-    return std::nullopt;
-  const std::size_t colon = text.find_last_of(":=");
-  if (colon == std::string::npos) return std::nullopt;
-  std::string_view rest = std::string_view(text).substr(colon + 1);
-  const auto value = take_number(rest);
-  rest = trim(rest);
-  const std::string_view unit = rest.substr(0, rest.find_first_of(" ,;("));
-  if (!value || !(*value > 0) || seconds_in(unit) == 0) return std::nullopt;
-  // "training" may be a part of the epoch; a script that prints both names shows it elsewhere.
-  const int rank = contains(text, "training time") ? 1 : 0;
-  return LineFigure{
-      Kind::kMeanEpochTime, Metric::kEpochTime, rank, *value * seconds_in(unit), false, 0, false};
 }
 
 /// Turns a figure without "train" in its name into one of validation where the line is about that.
@@ -187,6 +97,13 @@ void named_ratio(std::string_view text, Split split, bool test, std::vector<Line
                      right->of, false});
 }
 
+/// "d_loss", "loss_G": a word of its own beside "loss" and nothing else.
+bool is_part_loss(std::string_view name) {
+  const std::string word = lower(name);
+  return word.size() <= 24 && word.find(' ') == std::string::npos &&
+         (word.ends_with("_loss") || word.starts_with("loss_") || word.ends_with("/loss"));
+}
+
 void take_figure(const Figure& figure, Split split, bool test, const LinePlace& place,
                  MetricCache& metrics, std::vector<LineFigure>& figures) {
   const std::string unit = lower(figure.unit);
@@ -197,6 +114,16 @@ void take_figure(const Figure& figure, Split split, bool test, const LinePlace& 
     return;
   }
   const bool tokens = unit.starts_with("tok") && contains(unit, "/s");
+  std::string_view of_one = unit;
+  for (const std::string_view each : {"/gpu", "/device", "/rank", "/worker", "/process"}) {
+    if (of_one.ends_with(each)) of_one.remove_suffix(each.size());
+  }
+  if (of_one.size() < unit.size() && counts_examples(of_one)) {
+    if (!validates && figure.value > 0)
+      figures.push_back(
+          {Kind::kRatePerWorker, Metric::kThroughput, 0, figure.value, false, 0, false});
+    return;
+  }
   if (counts_examples(unit) || tokens) {
     const std::string named = lower(figure.name);
     const bool one = contains_any<"rank", "worker", "gpu", "device", "local">(named) &&
@@ -243,6 +170,11 @@ void take_figure(const Figure& figure, Split split, bool test, const LinePlace& 
         // "Time 0.69 (0.73)" of a line within the epoch: this step, and the mean, which counts.
         figures.push_back(
             {Kind::kStepTime, Metric::kStepTime, 0, *mean_after(figure.after), false, 0, true});
+        return;
+      }
+      if (!validates && unit.empty() && is_part_loss(figure.name)) {
+        figures.push_back(
+            {Kind::kOtherLoss, Metric::kOther, 0, figure.value, false, 0, false, figure.name});
         return;
       }
       auto time = time_figure(figure, unit, split, place);
@@ -333,6 +265,10 @@ std::string figure_words(const LineFigure& figure) {
       return fmt::format("throughput per worker {:.6g} examples/s", figure.value);
     case Kind::kTokenRate:
       return fmt::format("{:.6g} tokens/s", figure.value);
+    case Kind::kClock:
+      return fmt::format("clock at {:.6g} s", figure.value);
+    case Kind::kOtherLoss:
+      return fmt::format("{} {:.6g}", figure.name, figure.value);
     case Kind::kCell:
       break;
   }

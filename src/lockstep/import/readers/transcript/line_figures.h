@@ -31,6 +31,8 @@ struct LineFigure {
     kRate,           ///< examples per second, all workers
     kRatePerWorker,
     kTokenRate,  ///< tokens per second
+    kClock,      ///< "time: 9.3" on a line within an epoch: a clock, or the time of a part
+    kOtherLoss,  ///< one of several losses of a network, by its own name
   };
   Kind kind = Kind::kCell;
   Metric metric = Metric::kOther;
@@ -39,6 +41,7 @@ struct LineFigure {
   bool percent = false;
   std::int64_t seen = 0;  ///< "(17/128)" after a percentage: over so many examples; 0 = not stated
   bool averaged = false;  ///< the mean in parentheses of "Loss 2.08 (2.11)"
+  std::string_view name = {};  ///< of kOtherLoss; valid as long as the line is
 };
 
 /// The place of the line.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lockstep/import/readers/transcript/line_kinds.h"
 #include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/figure_scan.h"
 #include "lockstep/import/scan/text_scan.h"
@@ -11,51 +12,6 @@ namespace {
 
 constexpr std::size_t kLongestTold = 4096;
 constexpr std::size_t kMostBlocks = 4096;
-
-bool may_have_figures(std::string_view text) {
-  return contains_any<"poch", "acc", "Acc", "oss", "/s", "/it", "ime", "hroughput", "lr", "top1",
-                      "rain |", "alid |", "seconds", "recision", "verage", "learning">(text);
-}
-
-/// A line of one sign: "=====", "-----", "#####".
-bool is_separator(std::string_view text) {
-  text = trim(text);
-  return text.size() >= 10 &&
-         (text[0] == '=' || text[0] == '-' || text[0] == '#' || text[0] == '*') &&
-         text.find_first_not_of(text[0]) == std::string_view::npos;
-}
-
-/// "Step 10: ...", "[train] iter 10: ...", "iter 10, loss ...": the step and where the line goes
-/// on.
-std::optional<std::pair<std::int64_t, std::size_t>> find_step(std::string_view text) {
-  if (!contains_any<"tep", "ter">(text.substr(0, 40))) return std::nullopt;
-  for (const std::string_view word :
-       {"Step ", "step ", "iter ", "Iter ", "iteration ", "Iteration "}) {
-    const std::size_t at = text.substr(0, 40).find(word);
-    if (at == std::string_view::npos || (at > 0 && is_letter(text[at - 1]))) continue;
-    std::string_view rest = text.substr(at + word.size());
-    const auto number = take_number(rest);
-    if (!number || *number < 0 || *number > 1e12 || rest.starts_with('.')) continue;
-    const std::size_t next = rest.find_first_not_of(' ');
-    if (next == std::string_view::npos ||
-        (rest[next] != ':' && rest[next] != ',' && rest[next] != '|' && rest[next] != '/'))
-      continue;
-    return std::pair(static_cast<std::int64_t>(*number), text.size() - rest.size());
-  }
-  return std::nullopt;
-}
-
-/// "--- 38.1 seconds ---".
-std::optional<double> dashed_seconds(std::string_view text) {
-  text = trim(text);
-  if (!text.starts_with("---") || !text.ends_with("---")) return std::nullopt;
-  text = text.substr(0, text.find_last_not_of("- ") + 1);
-  const std::size_t begin = text.find_first_not_of("- ");
-  if (begin == std::string_view::npos) return std::nullopt;
-  text.remove_prefix(begin);
-  const auto value = take_number(text);
-  return value && *value > 0 && trim(text) == "seconds" ? value : std::nullopt;
-}
 
 }  // namespace
 
@@ -163,15 +119,7 @@ bool Segments::restarts(std::int64_t epoch) const {
 
 bool Segments::memory_ran_out(const Line& line) {
   const std::string_view text = line.text;
-  if (!contains_any<"emory", "OOM", "bad_alloc", "oom">(text)) return false;
-  const bool failed =
-      contains_any<"CUDA out of memory", "OutOfMemoryError", "OOM when allocating", "oom-kill",
-                   "std::bad_alloc", "out of memory. Tried", "error: out of memory", "memory full",
-                   "Cannot allocate memory", "OUT_OF_MEMORY", "t allocate memory",
-                   "Unable to allocate">(text) ||
-      text.starts_with("MemoryError") ||
-      (contains(text, "out of memory") && contains(text, "rror"));
-  if (!failed || contains_any<"avoid OOM", "warning", "WARN">(text)) return false;
+  if (!tells_of_exhausted_memory(text)) return false;
   if (!block_.out_of_memory) {
     block_.failure = printable(trim(text), 160);
     block_.memory_line = line.number;
@@ -248,6 +196,32 @@ void Segments::step_line(const Line& line, std::int64_t step, std::size_t end) {
   last_step_ = std::max(last_step_, step);
   for (const LineFigure& figure : figures_) block_.add_step(step, figure);
   tell_figures(line);
+}
+
+/// Lists of epochs are a run of their own: the epochs may have been printed above as well.
+void Segments::take_lists() {
+  const std::vector<ValueList> lists = lists_.take();
+  if (lists.empty() || cursor_ >= 0) return;
+  if (!block_.empty()) end_block();
+  for (const ValueList& list : lists) {
+    if (list.metric == Metric::kOther) continue;
+    for (std::size_t i = 0; i < list.values.size(); ++i) {
+      const auto epoch = static_cast<std::int64_t>(i) + 1;
+      block_.begin_epoch(epoch);
+      block_.add(epoch, {list.kind, list.metric, 0, list.values[i], false, 0, false}, true);
+    }
+  }
+  end_block();
+}
+
+bool Segments::list_line(const Line& line) {
+  auto list = find_value_list(line.text, metrics_);
+  if (!list) return false;
+  if (!lists_.fits(*list)) take_lists();
+  if (list->metric != Metric::kOther)
+    tell(line, std::to_string(list->values.size()) + " values of " + list->name);
+  lists_.add(std::move(*list));
+  return true;
 }
 
 void Segments::plain_line(const Line& line) {
@@ -366,6 +340,7 @@ void Segments::line(const Line& line) {
     whole_file_.time_of(text);
     return;
   }
+  if (text.ends_with(']') && cursor_ < 0 && list_line(line)) return;
   if (cursor_ < 0 && may_have_figures(text)) {
     if (const auto step = find_step(text)) {
       step_line(line, step->first, step->second);
@@ -378,6 +353,7 @@ void Segments::line(const Line& line) {
 
 std::vector<Block> Segments::finish() {
   settle_pending(false);
+  take_lists();
   end_block();
   return std::move(done_);
 }

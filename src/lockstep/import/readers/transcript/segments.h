@@ -11,6 +11,7 @@
 #include "lockstep/import/model/reader.h"
 #include "lockstep/import/readers/transcript/block.h"
 #include "lockstep/import/readers/transcript/epoch_mark.h"
+#include "lockstep/import/readers/transcript/value_lists.h"
 #include "lockstep/import/scan/line_source.h"
 #include "lockstep/import/scan/tqdm_bar.h"
 
@@ -38,6 +39,8 @@ class Segments {
   void plain_line(const Line& line);
   bool progress_bar(const Line& line, const TqdmBar& bar);
   void step_line(const Line& line, std::int64_t step, std::size_t end);
+  bool list_line(const Line& line);
+  void take_lists();
   void state(const std::vector<StatedFact>& facts, bool has_figures);
   void open(const StatedFact* fact);
   void put(const StatedFact& fact);
@@ -71,6 +74,7 @@ class Segments {
   bool after_separator_ = false;
   bool training_is_part_ = false;
   std::optional<TqdmBar> held_bar_;
+  ValueLists lists_;
 };
 
 }  // namespace lockstep::import

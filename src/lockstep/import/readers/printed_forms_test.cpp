@@ -1,0 +1,107 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lockstep/base/error.h"
+#include "lockstep/import/import_fixture.h"
+
+namespace lockstep::import {
+namespace {
+
+TEST(PrintedForms, SectionsAreRunsAndBlocksOfOneSectionItsRanks) {
+  const ImportedFile file = import_fixture("transcript_sections.log");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(*file.runs[0].workers, 1);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs.at(1).train_s, 40.25);
+  EXPECT_EQ(*file.runs[1].workers, 2);
+  EXPECT_EQ(*file.runs[1].global_batch, 64);
+  EXPECT_DOUBLE_EQ(file.runs[1].epochs.at(1).train_s, 21.75);
+}
+
+TEST(PrintedForms, TimesOfMinutesAndSecondsAreAddedUp) {
+  const ImportedRun run = import_fixture("transcript_splits.log").runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 3u);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_s, 72.5);
+  EXPECT_DOUBLE_EQ(run.epochs[2].val_loss, 1.2875);
+  EXPECT_DOUBLE_EQ(*run.total_s, 213.25);
+  for (const char* time : {"2m 11s", "2 min 11 s", "2 minutes 11 seconds", "0:02:11", "131 s"}) {
+    const ImportedRun timed =
+        import_text(std::string("Epoch 1 finished in ") + time + ", loss 0.5\n").runs.at(0);
+    EXPECT_DOUBLE_EQ(timed.epochs.at(0).train_s, 131) << time;
+  }
+  const ImportedRun at = import_text("Epoch 1: loss 0.5, time: 10:30:15\n").runs.at(0);
+  EXPECT_EQ(at.epochs.at(0).train_s, 0) << "the time of day";
+}
+
+TEST(PrintedForms, ClockThatRunsThroughGivesStepTimesAndSeveralLossesKeepTheirNames) {
+  const ImportedRun run = import_fixture("transcript_gan.log").runs.at(0);
+  EXPECT_EQ(*run.device, "cpu");
+  EXPECT_NEAR(run.step_time.median(), 4.75, 1e-9);
+  EXPECT_DOUBLE_EQ(run.other.at("d_loss").last(), 3.52492714);
+  EXPECT_FALSE(run.total_s);
+  for (const record::EpochResult& epoch : run.epochs) EXPECT_EQ(epoch.train_s, 0);
+}
+
+TEST(PrintedForms, CumulativeTimeOfATableIsTheClockOfTheRun) {
+  const ImportedRun run = import_fixture("ultralytics_results.csv").runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 4u);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_s, 38.75);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_s, 32);
+  EXPECT_DOUBLE_EQ(*run.total_s, 134.5);
+  EXPECT_DOUBLE_EQ(run.other.at("metrics/mAP50(B)").last(), 0.3625);
+}
+
+TEST(PrintedForms, YoloLinesHaveNoNamesButAFixedOrder) {
+  const ImportedRun run = import_fixture("yolo_results.txt").runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 4u);
+  EXPECT_DOUBLE_EQ(run.epochs[3].train_loss, 0.10184);
+  EXPECT_DOUBLE_EQ(run.other.at("mAP50").last(), 0.03418);
+  EXPECT_FALSE(run.batch_per_worker);
+}
+
+TEST(PrintedForms, EstimatorCountsStepsPerSecond) {
+  const ImportedRun run = import_fixture("estimator.log").runs.at(0);
+  EXPECT_DOUBLE_EQ(run.train_loss.last(), 1.6875);
+  EXPECT_EQ(run.step_time.count(), 2u);
+  EXPECT_NEAR(run.step_time.maximum(), 1 / 24.125, 1e-12);
+}
+
+TEST(PrintedForms, AccuracyOfSomethingElseIsNotTheAccuracy) {
+  const ImportedRun run =
+      import_text(
+          R"({"mode": "train", "epoch": 1, "iter": 10, "data_time": 0.02, "decode.acc_seg": 73.5, "loss": 1.5, "time": 0.375})"
+          "\n"
+          R"({"mode": "val", "epoch": 1, "iter": 64, "aAcc": 0.98, "mIoU": 0.92})"
+          "\n",
+          "log.json")
+          .runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 1u);
+  EXPECT_FALSE(std::isfinite(run.epochs[0].train_accuracy));
+  EXPECT_FALSE(std::isfinite(run.epochs[0].val_accuracy));
+  EXPECT_DOUBLE_EQ(run.step_time.median(), 0.375);
+}
+
+TEST(PrintedForms, EveryLineLogIsExplainedByItsFigures) {
+  ImportOptions options;
+  options.explain = true;
+  const ImportedFile file = import_fixture("estimator.log", options);
+  ASSERT_GE(file.explained.size(), 3u);
+  EXPECT_EQ(file.explained[0].words, "train loss within an epoch");
+  EXPECT_EQ(file.explained[0].number, 1u);
+}
+
+TEST(PrintedForms, RunsOfOneFileWithOtherTimesAreNamed) {
+  std::string text;
+  for (const double seconds : {10.0, 20.0}) {
+    for (int epoch = 1; epoch <= 3; ++epoch)
+      text += "Epoch " + std::to_string(epoch) + ": loss " + std::to_string(seconds / epoch) +
+              " time " + std::to_string(seconds + 0.1 * epoch) + "s\n";
+  }
+  const ImportedFile file = import_text(text);
+  ASSERT_EQ(file.runs.size(), 2u);
+  ASSERT_EQ(file.runs[1].warnings.size(), 1u);
+  EXPECT_NE(file.runs[1].warnings[0].find("what differs is not stated"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep::import

@@ -1,0 +1,61 @@
+#include "lockstep/import/readers/transcript/line_kinds.h"
+
+#include "lockstep/import/scan/contains_any.h"
+#include "lockstep/import/scan/text_scan.h"
+
+namespace lockstep::import {
+
+bool may_have_figures(std::string_view text) {
+  return contains_any<"poch", "acc", "Acc", "oss", "/s", "/it", "ime", "hroughput", "lr", "top1",
+                      "rain |", "alid |", "seconds", "recision", "verage", "learning">(text);
+}
+
+bool is_separator(std::string_view text) {
+  text = trim(text);
+  return text.size() >= 10 &&
+         (text[0] == '=' || text[0] == '-' || text[0] == '#' || text[0] == '*') &&
+         text.find_first_not_of(text[0]) == std::string_view::npos;
+}
+
+std::optional<std::pair<std::int64_t, std::size_t>> find_step(std::string_view text) {
+  if (!contains_any<"tep", "ter">(text.substr(0, 40))) return std::nullopt;
+  for (const std::string_view word :
+       {"Step ", "step ", "iter ", "Iter ", "iteration ", "Iteration "}) {
+    const std::size_t at = text.substr(0, 40).find(word);
+    if (at == std::string_view::npos || (at > 0 && is_letter(text[at - 1]))) continue;
+    std::string_view rest = text.substr(at + word.size());
+    const auto number = take_number(rest);
+    if (!number || *number < 0 || *number > 1e12 || rest.starts_with('.')) continue;
+    const std::size_t next = rest.find_first_not_of(' ');
+    if (next == std::string_view::npos ||
+        (rest[next] != ':' && rest[next] != ',' && rest[next] != '|' && rest[next] != '/'))
+      continue;
+    return std::pair(static_cast<std::int64_t>(*number), text.size() - rest.size());
+  }
+  return std::nullopt;
+}
+
+std::optional<double> dashed_seconds(std::string_view text) {
+  text = trim(text);
+  if (!text.starts_with("---") || !text.ends_with("---")) return std::nullopt;
+  text = text.substr(0, text.find_last_not_of("- ") + 1);
+  const std::size_t begin = text.find_first_not_of("- ");
+  if (begin == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(begin);
+  const auto value = take_number(text);
+  return value && *value > 0 && trim(text) == "seconds" ? value : std::nullopt;
+}
+
+bool tells_of_exhausted_memory(std::string_view text) {
+  if (!contains_any<"emory", "OOM", "bad_alloc", "oom">(text)) return false;
+  const bool failed =
+      contains_any<"CUDA out of memory", "OutOfMemoryError", "OOM when allocating", "oom-kill",
+                   "std::bad_alloc", "out of memory. Tried", "error: out of memory", "memory full",
+                   "Cannot allocate memory", "OUT_OF_MEMORY", "t allocate memory",
+                   "Unable to allocate">(text) ||
+      text.starts_with("MemoryError") ||
+      (contains(text, "out of memory") && contains(text, "rror"));
+  return failed && !contains_any<"avoid OOM", "warning", "WARN">(text);
+}
+
+}  // namespace lockstep::import

@@ -1,0 +1,149 @@
+#include "lockstep/import/readers/transcript/time_figures.h"
+
+#include <string>
+
+#include "lockstep/import/scan/contains_any.h"
+#include "lockstep/import/scan/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+using Kind = LineFigure::Kind;
+
+double seconds_in(std::string_view unit) {
+  if (unit == "ms" || unit == "msec") return 1e-3;
+  if (unit == "us") return 1e-6;
+  if (unit == "min" || unit == "mins" || unit == "minute" || unit == "minutes") return 60;
+  if (unit == "h" || unit == "hr" || unit == "hrs" || unit == "hour" || unit == "hours")
+    return 3600;
+  const bool seconds = unit.empty() || unit == "s" || unit == "sec" || unit == "secs" ||
+                       unit == "second" || unit == "seconds";
+  return seconds ? 1 : 0;
+}
+
+/// Seconds of a time in several parts, whose first number is taken already: "2m 11s",
+/// "1 h 02 min", "0:02:11.5". Nothing where the number is all there is.
+std::optional<double> compound_seconds(double value, std::string_view after) {
+  if (after.starts_with(':') && after.size() > 2 && is_digit(after[1])) {
+    double total = value;
+    while (after.starts_with(':')) {
+      after.remove_prefix(1);
+      const auto part = take_number(after);
+      if (!part || *part < 0 || *part >= 60) return std::nullopt;
+      total = total * 60 + *part;
+    }
+    return total;
+  }
+  double total = 0;
+  double last = 86400;
+  for (bool first = true;; first = false) {
+    after = trim(after);
+    std::size_t letters = 0;
+    while (letters < after.size() && is_letter(after[letters])) ++letters;
+    const std::string unit = lower(after.substr(0, letters));
+    const double scale = unit == "m" ? 60 : unit == "d" ? 86400 : seconds_in(unit);
+    if (letters == 0 || scale == 0 || scale >= last) break;
+    total += value * scale;
+    last = scale;
+    after.remove_prefix(letters);
+    std::string_view rest = after;
+    while (!rest.empty() && (rest[0] == ' ' || rest[0] == ',')) rest.remove_prefix(1);
+    const auto next = !rest.empty() && is_digit(rest[0]) ? take_number(rest) : std::nullopt;
+    if (!next)
+      return first && scale != 60 && scale != 86400 ? std::nullopt : std::optional<double>(total);
+    value = *next;
+    after = rest;
+  }
+  return total > 0 ? std::optional<double>(total) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> seconds_per_step(double value, std::string_view unit) {
+  if (unit.size() < 4 || !(value > 0)) return std::nullopt;
+  if (unit == "it/s" || unit == "steps/s" || unit == "batches/s" || unit == "step/s" ||
+      unit == "batch/s" || unit == "iter/s" || unit == "steps/sec" || unit == "it/sec") {
+    return 1 / value;
+  }
+  const std::size_t slash = unit.find('/');
+  const std::string_view each = slash == std::string_view::npos ? "" : unit.substr(slash + 1);
+  if (each != "step" && each != "it" && each != "iter" && each != "batch") return std::nullopt;
+  const std::string_view time = unit.substr(0, slash);
+  if (time == "s" || time == "sec") return value;
+  if (time == "ms") return value * 1e-3;
+  return std::nullopt;
+}
+
+std::optional<LineFigure> time_figure(const Figure& figure, std::string_view unit, Split split,
+                                      const LinePlace& place) {
+  const auto compound = compound_seconds(figure.value, figure.after);
+  const double seconds = compound ? *compound : figure.value * seconds_in(unit);
+  if (!(seconds > 0)) return std::nullopt;
+  const std::string name = lower(figure.phrase);
+  // "time: 10:30:15" may be the time of day.
+  const bool clock = figure.after.starts_with(':') && seconds >= 3600;
+  if (clock && !contains_any<"epoch", "total", "train", "elapsed", "took", "duration">(name))
+    return std::nullopt;
+  const bool timed = name.empty() || contains(name, "time") || name.ends_with("took") ||
+                     name.ends_with("duration") || name.ends_with(" in") || name == "in" ||
+                     name.ends_with("runtime") || name.ends_with("wall") ||
+                     (place.marked && name.ends_with("elapsed"));
+  if (!timed || (name.empty() && unit.empty())) return std::nullopt;
+  if (contains_any<"data", "load", "comm", "mini", "comput", "forward", "backward", "sync",
+                   "transfer", "val", "test", "eval", "infer", "wait", "eta", "remain", "left",
+                   "cumul", "since", "queue", "compil", "start", "stamp", "batch", "sampl">(name)) {
+    return std::nullopt;
+  }
+  if (split == Split::kValidation) return std::nullopt;
+  LineFigure found{Kind::kEpochTime, Metric::kEpochTime, 2, seconds, false, 0, false};
+  const bool each = contains_any<"each epoch", "per epoch", "every epoch">(name);
+  if (contains_any<"step", "iter">(name)) {
+    found.kind = Kind::kStepTime;
+    return found;
+  }
+  if (place.within) {
+    std::string_view bare = name;
+    while (!bare.empty() && !is_letter(bare[0])) bare.remove_prefix(1);
+    if (bare != "time" && bare != "elapsed") return std::nullopt;
+    found.kind = Kind::kClock;
+    return found;
+  }
+  if (contains_any<"average", "avg", "mean">(name)) return std::nullopt;  // of which epochs?
+  if (each) {
+    found.kind = Kind::kMeanEpochTime;
+  } else if (contains(name, "epoch") || contains(name, "running time") || contains(name, "wall")) {
+    found.rank = 0;
+    if (!place.marked && !contains(name, "epoch")) found.kind = Kind::kLooseTime;
+  } else if (contains(name, "total")) {
+    found.kind = Kind::kTotalTime;
+    found.rank = contains(name, "train") ? 0 : 1;
+  } else if (contains(name, "train")) {
+    found.rank = 1;
+    if (!place.marked) found.kind = Kind::kLooseTime;
+  } else if (!place.marked) {
+    return std::nullopt;
+  }
+  return found;
+}
+
+std::optional<LineFigure> mean_epoch_time(std::string_view whole) {
+  if (!contains_any<"verage", "each", "per", "AVG", "Avg", "Mean", "mean">(whole))
+    return std::nullopt;
+  const std::string text = lower(whole);
+  if (!contains(text, "epoch") || !contains(text, "time")) return std::nullopt;
+  if (contains_any<"data", "load", "comm", "val", "test", "eval", "loss", "acc">(text))
+    return std::nullopt;
+  const std::size_t colon = text.find_last_of(":=");
+  if (colon == std::string::npos) return std::nullopt;
+  std::string_view rest = std::string_view(text).substr(colon + 1);
+  const auto value = take_number(rest);
+  rest = trim(rest);
+  const std::string_view unit = rest.substr(0, rest.find_first_of(" ,;("));
+  if (!value || !(*value > 0) || seconds_in(unit) == 0) return std::nullopt;
+  // "training" may be a part of the epoch; a script that prints both names shows it elsewhere.
+  const int rank = contains(text, "training time") ? 1 : 0;
+  return LineFigure{
+      Kind::kMeanEpochTime, Metric::kEpochTime, rank, *value * seconds_in(unit), false, 0, false};
+}
+
+}  // namespace lockstep::import

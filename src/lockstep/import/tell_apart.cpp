@@ -1,0 +1,128 @@
+#include "lockstep/import/tell_apart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "lockstep/base/statistics.h"
+#include "lockstep/import/scan/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+struct Candidate {
+  ImportedRun* run;
+  const std::string* file;
+};
+
+std::string configuration_of(const ImportedRun& run) {
+  const auto number = [](const Fact<std::int64_t>& fact) { return fact.value.value_or(0); };
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}", number(run.workers), number(run.batch_per_worker),
+                     number(run.global_batch), run.batch_said.value_or(0),
+                     run.device.value.value_or(""), run.model.value.value_or(""),
+                     run.dataset.value.value_or(""));
+}
+
+std::string variant_of(const ImportedRun& run, bool one_file) {
+  std::string variant;
+  for (const std::string name : {"heading", "loader", "optimizer", "precision", "setting"}) {
+    if (!one_file && (name == "heading" || name == "loader")) continue;
+    const auto found = run.notes.find(name);
+    if (found != run.notes.end()) variant += (variant.empty() ? "" : ", ") + found->second;
+  }
+  return variant;
+}
+
+/// The times of a run that can be compared, and in which unit they are.
+struct RunTimes {
+  const char* unit = "";
+  double middle = 0;
+  double spread = 0;  ///< from the smallest to the largest, the first left out
+};
+
+RunTimes times_of(const ImportedRun& run) {
+  std::vector<double> times;
+  for (const record::EpochResult& epoch : run.epochs) {
+    if (epoch.train_s > 0) times.push_back(epoch.train_s);
+  }
+  if (times.size() > 1) times.erase(times.begin());
+  if (!times.empty()) {
+    const auto [low, high] = std::minmax_element(times.begin(), times.end());
+    return {"epoch", median(times), *high - *low};
+  }
+  if (run.epoch_s) return {"epoch", *run.epoch_s, 0};
+  if (!run.step_time.empty()) {
+    // The largest steps contain evaluation or the start: half of the way to them is their spread.
+    const double middle = run.step_time.median();
+    return {"step", middle, middle - run.step_time.minimum()};
+  }
+  return {};
+}
+
+/// Times of repeats differ by a few percent even where each of them hardly varies.
+constexpr double kRepeatsDiffer = 0.25;
+
+bool are_apart(const RunTimes& a, const RunTimes& b) {
+  if (!(a.middle > 0) || !(b.middle > 0) || std::string_view(a.unit) != b.unit) return false;
+  const double gap = std::abs(a.middle - b.middle);
+  return gap > a.spread + b.spread && gap > kRepeatsDiffer * std::min(a.middle, b.middle);
+}
+
+void name_by_variant(ImportedRun& run, const std::string& variant) {
+  if (variant.empty()) return;
+  const std::string suffix = fmt::format(" ({})", variant);
+  const std::string name = run.model.value.value_or("");
+  if (name.ends_with(suffix)) return;
+  run.model = {printable(name.empty() ? variant : name + suffix, 100), Provenance::kDerived};
+}
+
+void tell_apart(const std::vector<Candidate>& runs, bool one_file) {
+  std::map<std::string, std::vector<Candidate>> alike;
+  for (const Candidate& candidate : runs) {
+    if (candidate.run->is_training() && candidate.run->has_figures())
+      alike[configuration_of(*candidate.run)].push_back(candidate);
+  }
+  for (auto& [configuration, same] : alike) {
+    const ImportedRun& first = *same.front().run;
+    const std::string& first_file = *same.front().file;
+    const bool varied = std::any_of(same.begin(), same.end(), [&](const Candidate& candidate) {
+      return variant_of(*candidate.run, one_file) != variant_of(first, one_file);
+    });
+    const RunTimes expected = times_of(first);
+    for (const Candidate& candidate : same) {
+      if (varied) {
+        name_by_variant(*candidate.run, variant_of(*candidate.run, one_file));
+        continue;
+      }
+      const RunTimes times = times_of(*candidate.run);
+      if (!are_apart(times, expected) || (!one_file && candidate.file == &first_file)) continue;
+      candidate.run->warnings.push_back(fmt::format(
+          "its stated facts are those of {}, but it takes {:.4g} s per {} and not {:.4g} s: what "
+          "differs is not stated; --set model=NAME keeps them apart",
+          one_file ? "the first run of the file" : first_file, times.middle, times.unit,
+          expected.middle));
+    }
+  }
+}
+
+}  // namespace
+
+void tell_apart(ImportedFile& file) {
+  if (file.runs.size() < 2) return;
+  std::vector<Candidate> runs;
+  for (ImportedRun& run : file.runs) runs.push_back({&run, &file.path});
+  tell_apart(runs, true);
+}
+
+void tell_apart(std::vector<ImportedFile>& files) {
+  if (files.size() < 2) return;
+  std::vector<Candidate> runs;
+  for (ImportedFile& file : files) {
+    for (ImportedRun& run : file.runs) runs.push_back({&run, &file.path});
+  }
+  tell_apart(runs, false);
+}
+
+}  // namespace lockstep::import
