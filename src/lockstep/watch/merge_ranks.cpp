@@ -28,10 +28,10 @@ std::vector<RankRecord> one_per_rank(std::vector<RankRecord> records, WatchedRun
     if (record.steps.size() > found->second.steps.size()) found->second = std::move(record);
   }
   if (others > 0) {
-    run.notes.push_back(fmt::format(
-        "{} further process(es) trained under a rank that another had; of each rank the one with "
-        "the most steps is recorded",
-        others));
+    run.notes.push_back(
+        fmt::format("{} further process(es) trained under a rank that another had; for each rank, "
+                    "the process with the most steps is recorded",
+                    others));
   }
   std::vector<RankRecord> ranks;
   for (auto& [rank, record] : longest) ranks.push_back(std::move(record));
@@ -179,6 +179,17 @@ class NoiseOfRun {
   measure::NoiseScale noise_;
 };
 
+/// A figure that the program logged for the epoch; the last of a name counts.
+void take_figure(const LoggedFigure& figure, record::EpochResult& epoch) {
+  double* const known = figure.name == "train_loss"       ? &epoch.train_loss
+                        : figure.name == "train_accuracy" ? &epoch.train_accuracy
+                        : figure.name == "val_loss"       ? &epoch.val_loss
+                        : figure.name == "val_accuracy"   ? &epoch.val_accuracy
+                        : figure.name == "learning_rate"  ? &epoch.learning_rate
+                                                          : nullptr;
+  (known != nullptr ? *known : epoch.metrics[figure.name]) = figure.value;
+}
+
 void join_epochs(const std::vector<RankRecord>& ranks, WatchedRun& run) {
   std::map<int, record::EpochResult> epochs;
   std::map<int, std::int64_t> last_step;
@@ -191,6 +202,10 @@ void join_epochs(const std::vector<RankRecord>& ranks, WatchedRun& run) {
     unknown[step.epoch] |= step.examples == 0;
     last_step[step.epoch] = step.step;
   }
+  std::map<int, std::int64_t> tokens;
+  for (const RankRecord& rank : ranks) {
+    for (const WatchedStep& step : rank.steps) tokens[step.times.epoch] += step.tokens;
+  }
   NoiseOfRun noise(ranks);
   for (auto& [number, epoch] : epochs) {
     if (unknown[number]) epoch.examples = 0;
@@ -200,10 +215,14 @@ void join_epochs(const std::vector<RankRecord>& ranks, WatchedRun& run) {
     const auto evaluation = ranks.front().evaluation_s.find(number);
     if (evaluation != ranks.front().evaluation_s.end()) epoch.val_s = evaluation->second;
     noise.advance(last_step[number], epoch);
+    if (tokens[number] > 0) epoch.metrics["tokens"] = static_cast<double>(tokens[number]);
     for (const RankRecord& rank : ranks) {
       if (!rank.peak_cuda_bytes) continue;
       double& peak = epoch.metrics["peak_cuda_memory_bytes"];
       peak = std::max(peak, static_cast<double>(*rank.peak_cuda_bytes));
+    }
+    for (const LoggedFigure& figure : ranks.front().figures) {
+      if (figure.epoch == number) take_figure(figure, epoch);
     }
     run.epochs.push_back(epoch);
   }
@@ -239,7 +258,11 @@ void join_facts(const std::vector<RankRecord>& ranks, WatchedRun& run) {
   run.torch = first.torch;
   run.device = first.device;
   run.threads_per_worker = first.threads;
+  run.framework = first.framework;
   run.parameters = first.parameters;
+  run.flops_per_example = first.flops_per_example;
+  run.unit = first.unit;
+  run.loader_workers = first.loader.workers;
   run.batch_per_worker = most_common_batch(run.steps);
   for (const RankRecord& rank : ranks) {
     if (std::find(run.hosts.begin(), run.hosts.end(), rank.host) == run.hosts.end()) {
@@ -259,12 +282,14 @@ void join_facts(const std::vector<RankRecord>& ranks, WatchedRun& run) {
 void explain_nothing(const RunRecords& records, WatchedRun& run) {
   if (!records.stopped.empty()) {
     run.notes.push_back("watching stopped before the first step: " + records.stopped.front());
-  } else if (records.torch_imported) {
-    run.notes.push_back("not watched: PyTorch was imported, but no optimizer step was seen");
+  } else if (records.framework_imported) {
+    run.notes.push_back(
+        "not watched: PyTorch or Keras was imported, but no step of a torch.optim optimizer and "
+        "no fit() was seen");
   } else {
     run.notes.push_back(
-        "not watched: no Python process with PyTorch was seen (python -I and -E, and other "
-        "frameworks, cannot be watched)");
+        "not watched: no Python process with PyTorch or Keras was seen (python -I and -E, an "
+        "empty environment, and other frameworks cannot be watched)");
   }
 }
 

@@ -21,9 +21,13 @@ struct WatchedRun {
   std::int64_t peak_memory_bytes = 0;  ///< of the largest rank; 0 = no rank came to its end
   // What the script trains, as rank 0 saw it; 0 or empty = unknown.
   std::string torch;
+  std::string framework;  ///< see RankRecord
   std::string device;
   int threads_per_worker = 0;
   std::int64_t parameters = 0;
+  double flops_per_example = 0;
+  std::string unit;                   ///< of the examples
+  int loader_workers = -1;            ///< -1 = unknown
   std::int64_t batch_per_worker = 0;  ///< examples per step and rank, the most common number
   std::int64_t first_step_wall_ns = 0;
   std::vector<std::string> notes;  ///< what could not be measured, one sentence each

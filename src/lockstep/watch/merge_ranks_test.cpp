@@ -48,7 +48,7 @@ RankRecord rank_with(int rank, std::int64_t ready_ms, std::int64_t steps = 20) {
 RunRecords records_of(std::vector<RankRecord> ranks) {
   RunRecords records;
   records.ranks = std::move(ranks);
-  records.torch_imported = true;
+  records.framework_imported = true;
   return records;
 }
 
@@ -56,6 +56,20 @@ double sum_of_phases(const record::StepTimes& step) {
   double sum = 0;
   for (double phase : step.phase_s) sum += phase;
   return sum;
+}
+
+TEST(MergeRanks, TakesFiguresThatRankZeroLogged) {
+  RankRecord first = rank_with(0, 40);
+  first.figures = {{1, "val_accuracy", 0.5},
+                   {2, "val_accuracy", 0.7},
+                   {2, "val_accuracy", 0.75},
+                   {2, "perplexity", 12.0}};
+  const WatchedRun run = merge_ranks(records_of({first, rank_with(1, 80)}));
+  ASSERT_EQ(run.epochs.size(), 2U);
+  EXPECT_EQ(run.epochs[0].val_accuracy, 0.5);
+  EXPECT_EQ(run.epochs[1].val_accuracy, 0.75) << "the last counts";
+  EXPECT_EQ(run.epochs[1].metrics.at("perplexity"), 12.0);
+  EXPECT_TRUE(std::isnan(run.epochs[1].train_loss));
 }
 
 TEST(MergeRanks, LetsTheEarlierRankWaitForTheLaterOne) {
@@ -191,8 +205,9 @@ TEST(MergeRanks, ReportsRanksThatWereNotWatched) {
 TEST(MergeRanks, SaysWhyNothingWasMeasured) {
   RunRecords records;
   EXPECT_NE(merge_ranks(records).notes.at(0).find("no Python process"), std::string::npos);
-  records.torch_imported = true;
-  EXPECT_NE(merge_ranks(records).notes.at(0).find("no optimizer step"), std::string::npos);
+  records.framework_imported = true;
+  EXPECT_NE(merge_ranks(records).notes.at(0).find("no step of a torch.optim optimizer"),
+            std::string::npos);
   records.stopped = {"TypeError: surprise"};
   EXPECT_NE(merge_ranks(records).notes.at(0).find("surprise"), std::string::npos);
 }

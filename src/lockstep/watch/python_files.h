@@ -1,16 +1,12 @@
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "lockstep/base/embedded_file.h"
 
 namespace lockstep::watch {
 
-/// A file of the Python watcher, as the build embedded it.
-struct PythonFile {
-  std::string_view path;  ///< below the folder on PYTHONPATH
-  std::string_view text;
-};
-
-std::span<const PythonFile> python_files();
+/// The files of the Python watcher, by their path below the folder on PYTHONPATH.
+std::span<const EmbeddedFile> python_files();
 
 }  // namespace lockstep::watch

@@ -24,6 +24,13 @@ constexpr std::array kWatchedPhases{Phase::kInputWait, Phase::kHostToDevice, Pha
 
 constexpr double kNano = 1e-9;
 
+/// Absent and null are the same to the watcher.
+template <class Number>
+Number number_or(const json& line, const char* name, Number otherwise) {
+  const auto found = line.find(name);
+  return found != line.end() && found->is_number() ? found->get<Number>() : otherwise;
+}
+
 void read_start(const json& line, RankRecord& rank) {
   rank.rank = line.at("rank");
   rank.world = line.at("world");
@@ -32,7 +39,14 @@ void read_start(const json& line, RankRecord& rank) {
   rank.torch = line.value("torch", "");
   rank.device = line.value("device", "");
   rank.threads = line.value("threads", 0);
+  rank.framework = line.value("framework", "");
   rank.parameters = line.value("parameters", std::int64_t{0});
+  rank.unit = line.value("unit", "");
+  if (const auto loader = line.find("loader"); loader != line.end() && loader->is_object()) {
+    rank.loader.workers = number_or(*loader, "workers", -1);
+    rank.loader.batch = number_or(*loader, "batch", std::int64_t{0});
+    rank.loader.batches = number_or(*loader, "batches", std::int64_t{0});
+  }
   rank.wall_minus_monotonic_ns = line.value("wall_minus_monotonic_ns", std::int64_t{0});
 }
 
@@ -53,6 +67,9 @@ void read_steps(const json& line, RankRecord& rank) {
     const json& examples = line.at("examples").at(i);
     step.examples_known = examples.is_number();
     if (step.examples_known) step.times.examples = examples;
+    if (const auto tokens = line.find("tokens"); tokens != line.end()) {
+      if (tokens->at(i).is_number()) step.tokens = tokens->at(i);
+    }
     step.times.start_ns = line.at("start_ns").at(i);
     const std::int64_t end_ns = line.at("end_ns").at(i);
     step.times.total_s = static_cast<double>(end_ns - step.times.start_ns) * kNano;
@@ -93,32 +110,40 @@ void read_line(const json& line, RankRecord& rank) {
   if (type == "steps") read_steps(line, rank);
   if (type == "noise") read_noise(line, rank);
   if (type == "usage") read_usage(line, rank);
+  if (type == "work") rank.flops_per_example = line.at("flops_per_example");
   if (type == "ended") read_end(line, rank);
+  if (type == "figure") {
+    rank.figures.push_back({line.at("epoch"), line.at("name"), line.at("value")});
+  }
   if (type == "stopped") rank.stopped = line.at("reason");
 }
 
 }  // namespace
 
+void read_record_line(const std::string& text, std::optional<RankRecord>& rank) {
+  // What a killed process was writing has no end and is no JSON.
+  const json line = json::parse(text, nullptr, false);
+  if (!line.is_object()) return;
+  if (line.value("type", "") == "started") {
+    read_start(line, rank.emplace());
+  } else if (rank) {
+    read_line(line, *rank);
+  }
+}
+
 std::optional<RankRecord> read_rank_record(const fs::path& path) {
   std::ifstream in(path);
   if (!in) {
     throw Error(ErrorKind::kData, fmt::format("cannot read {}", path.string()),
-                "the folder of the run must stay until its processes have ended");
+                "keep the folder of the run until its processes have ended");
   }
   std::optional<RankRecord> rank;
   for (std::string text; std::getline(in, text);) {
-    // What a killed process was writing has no end and is no JSON.
-    const json line = json::parse(text, nullptr, false);
-    if (!line.is_object()) continue;
     try {
-      if (line.value("type", "") == "started") {
-        read_start(line, rank.emplace());
-      } else if (rank) {
-        read_line(line, *rank);
-      }
+      read_record_line(text, rank);
     } catch (const json::exception& problem) {
       throw Error(ErrorKind::kData,
-                  fmt::format("{}: not a line of the watcher: {}", path.string(), problem.what()));
+                  fmt::format("{}: not written by the watcher: {}", path.string(), problem.what()));
     }
   }
   return rank;
@@ -131,7 +156,7 @@ RunRecords read_run_records(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder, problem)) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   for (const fs::path& path : files) {
-    records.torch_imported = true;
+    records.framework_imported = true;
     if (path.extension() == ".jsonl") {
       if (auto rank = read_rank_record(path); rank && !rank->steps.empty()) {
         records.ranks.push_back(std::move(*rank));

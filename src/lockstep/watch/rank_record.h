@@ -21,6 +21,7 @@ struct CollectiveSpan {
 struct WatchedStep {
   record::StepTimes times;
   bool examples_known = false;
+  std::int64_t tokens = 0;  ///< of all its sequences; 0 = unknown, or no sequences
   /// In their order; absent where there were too many, or where their times are not known.
   std::optional<std::vector<CollectiveSpan>> collectives;
 };
@@ -33,6 +34,13 @@ struct GradientNorms {
   std::int64_t examples = 0;  ///< of this rank
 };
 
+/// A number that the program logged for an epoch: "train_loss", "val_accuracy", ...
+struct LoggedFigure {
+  int epoch = 0;
+  std::string name;
+  double value = 0;
+};
+
 /// Processor time and memory over one stretch of time.
 struct UsageSample {
   int epoch = 0;
@@ -42,6 +50,13 @@ struct UsageSample {
   std::int64_t resident_bytes = 0;
 };
 
+/// The DataLoader that a process trains from.
+struct LoaderFacts {
+  int workers = -1;          ///< its num_workers; -1 = unknown
+  std::int64_t batch = 0;    ///< examples per batch; 0 = unknown
+  std::int64_t batches = 0;  ///< per epoch; 0 = unknown
+};
+
 /// What one process that trains wrote about itself.
 struct RankRecord {
   int rank = 0;
@@ -49,14 +64,19 @@ struct RankRecord {
   std::string host;
   std::int64_t pid = 0;
   std::string torch;
-  std::string device;  ///< "cpu" or the name of a GPU
+  std::string framework;  ///< on top of torch or without it: "keras 3.12 (tensorflow)"
+  std::string device;     ///< "cpu" or the name of a GPU
   int threads = 0;
   std::int64_t parameters = 0;
+  double flops_per_example = 0;  ///< 0 = unknown
+  std::string unit;              ///< of the examples
+  LoaderFacts loader;
   std::int64_t wall_minus_monotonic_ns = 0;
   std::vector<WatchedStep> steps;
   std::map<int, double> evaluation_s;  ///< by the epoch it came after
   std::vector<GradientNorms> norms;
   std::vector<UsageSample> usage;
+  std::vector<LoggedFigure> figures;              ///< in the order they were logged
   std::optional<std::int64_t> peak_memory_bytes;  ///< absent when the process was killed
   std::optional<std::int64_t> peak_cuda_bytes;
   std::string stopped;  ///< why watching ended before the script; empty when it did not
@@ -70,9 +90,14 @@ std::optional<RankRecord> read_rank_record(const std::filesystem::path& path);
 struct RunRecords {
   std::vector<RankRecord> ranks;     ///< of processes that trained
   std::vector<std::string> stopped;  ///< reasons of processes that stopped watching before a step
-  bool torch_imported = false;       ///< by any process
+  bool framework_imported = false;   ///< PyTorch or Keras, by any process
 };
 
 RunRecords read_run_records(const std::filesystem::path& folder);
+
+/// Adds one line of a watcher's file to `rank`, which is empty before the first. Lines that were
+/// cut off, and kinds of lines that a newer watcher adds, are left out. Throws nlohmann's errors
+/// for a known line without its fields.
+void read_record_line(const std::string& text, std::optional<RankRecord>& rank);
 
 }  // namespace lockstep::watch

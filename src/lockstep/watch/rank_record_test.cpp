@@ -84,7 +84,7 @@ TEST_F(RankRecordTest, FindsReasonsOfProcessesThatStoppedBeforeTheirFirstStep) {
   write("torch-7", "");
   const RunRecords records = read_run_records(folder_.path());
   EXPECT_TRUE(records.ranks.empty());
-  EXPECT_TRUE(records.torch_imported);
+  EXPECT_TRUE(records.framework_imported);
   ASSERT_EQ(records.stopped.size(), 1u);
   EXPECT_EQ(records.stopped[0], "TypeError: surprise");
 }

@@ -19,14 +19,14 @@ namespace fs = std::filesystem;
 Error not_writable(const fs::path& path, const std::string& why) {
   return {ErrorKind::kEnvironment,
           fmt::format("cannot write {} for the watcher: {}", path.string(), why),
-          "set TMPDIR to a folder that can be written, or add --no-watch"};
+          "set TMPDIR to a writable folder, or add --no-watch"};
 }
 
 void lay_out(const fs::path& folder) {
   std::error_code problem;
   fs::create_directories(folder / "records", problem);
   if (problem) throw not_writable(folder, problem.message());
-  for (const PythonFile& file : python_files()) {
+  for (const EmbeddedFile& file : python_files()) {
     const fs::path path = folder / "python" / file.path;
     fs::create_directories(path.parent_path(), problem);
     std::ofstream out(path, std::ios::binary);

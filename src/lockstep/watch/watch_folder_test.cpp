@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 TEST(WatchFolder, LaysOutTheEmbeddedModule) {
   const TestFolder place;
   const WatchFolder folder(fs::path(place.path()) / "watch");
-  for (const PythonFile& file : python_files()) {
+  for (const EmbeddedFile& file : python_files()) {
     std::ifstream in(fs::path(place.path()) / "watch/python" / file.path);
     const std::string text((std::istreambuf_iterator<char>(in)), {});
     EXPECT_EQ(text, file.text) << file.path;

@@ -9,12 +9,17 @@ namespace {
 /// As many as the workers of lockstep train gather at a time.
 constexpr std::size_t kStepsPerBlock = 1024;
 
+/// What the program logged itself stays.
+void take(double from, double& into) {
+  if (!std::isfinite(into)) into = from;
+}
+
 void take_outcome(const record::EpochResult& from, record::EpochResult& into) {
-  into.train_loss = from.train_loss;
-  into.train_accuracy = from.train_accuracy;
-  into.val_loss = from.val_loss;
-  into.val_accuracy = from.val_accuracy;
-  into.learning_rate = from.learning_rate;
+  take(from.train_loss, into.train_loss);
+  take(from.train_accuracy, into.train_accuracy);
+  take(from.val_loss, into.val_loss);
+  take(from.val_accuracy, into.val_accuracy);
+  take(from.learning_rate, into.learning_rate);
   into.metrics.insert(from.metrics.begin(), from.metrics.end());
 }
 
@@ -38,6 +43,9 @@ void describe(const WatchedRun& run, record::RunStarted& started) {
   spec.nodes = std::max(1, static_cast<int>(run.hosts.size()));
   spec.threads_per_worker = run.threads_per_worker;
   spec.parameters = run.parameters;
+  spec.flops_per_example = run.flops_per_example;
+  spec.data.unit = run.unit == "examples" ? "" : run.unit;
+  spec.data.loader_workers = run.loader_workers;
   if (run.batch_per_worker > 0) {
     // Examples per optimizer step: several batches where gradients are accumulated.
     const std::int64_t stated = spec.batch_per_worker;

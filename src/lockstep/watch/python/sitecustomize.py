@@ -17,7 +17,7 @@ def _start_watching() -> None:
     try:
         from lockstep_watch import bootstrap
 
-        bootstrap.watch_import_of_torch()
+        bootstrap.watch_imports()
     except Exception as problem:
         os.write(2, ("lockstep: not watching: %r\n" % (problem,)).encode())
 

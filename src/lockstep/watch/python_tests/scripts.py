@@ -1,6 +1,7 @@
 """Small training scripts, as users write them; test_scripts.py runs each in its own process."""
 
 import os
+import subprocess
 import sys
 import time
 
@@ -45,6 +46,26 @@ def plain():
         with torch.no_grad():
             for inputs, _ in DataLoader(data(), batch_size=64):
                 model(inputs)
+
+
+def sequences():
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words = torch.nn.Embedding(10, 8)
+            self.out = torch.nn.Linear(8, 4)
+
+        def forward(self, words):
+            return self.out(self.words(words).mean(1))
+
+    words = torch.randint(0, 10, (STEPS * BATCH, 5))
+    model = Model()
+    loader = DataLoader(TensorDataset(words, words[:, 0] % 4), batch_size=BATCH)
+    train(model, loader, torch.optim.SGD(model.parameters(), lr=0.1))
+
+
+def empties_environment():
+    subprocess.run([sys.executable, __file__, "plain"], env={}, check=True)
 
 
 def crash():

@@ -40,8 +40,10 @@ class Rank:
         self.steps = []
         self.norms = {}
         for line in self.lines:
+            if line["type"] == "started":  # again, by a program that replaced itself
+                self.steps = []
             if line["type"] == "steps":
-                names = ("step", "epoch", "examples", "start_ns", "end_ns", "phases_ns",
+                names = ("step", "epoch", "examples", "tokens", "start_ns", "end_ns", "phases_ns",
                          "collectives_ns")
                 self.steps += [dict(zip(names, row)) for row in zip(*(line[n] for n in names))]
             if line["type"] == "noise":
@@ -107,6 +109,16 @@ class Scripts(unittest.TestCase):
             self.assertTrue(all(step["phases_ns"][phase] > 0 for step in rank.steps))
         self.assertEqual(rank.start["parameters"], 20 * 32 + 32 + 2 * 32 + 32 * 4 + 4)
         self.assertEqual(rank.lines[-1]["type"], "ended")
+        self.assertEqual(rank.start["loader"], {"workers": 0, "batch": 16, "batches": 12})
+        # Two layers: 20 x 32, whose input needs no gradient, and 32 x 4.
+        work = [line["flops_per_example"] for line in rank.lines if line["type"] == "work"]
+        self.assertEqual(work, [2 * 2 * 20 * 32 + 3 * 2 * 32 * 4])
+
+    def test_sequences_are_counted_with_their_tokens(self):
+        self.same_as_without("sequences")
+        (rank,) = self.records()
+        self.assertEqual(rank.start["unit"], "sequences")
+        self.assertEqual({step["tokens"] for step in rank.steps}, {16 * 5})
 
     def test_a_script_that_crashes_prints_its_own_traceback(self):
         code, _, errors = self.same_as_without("crash_in_forward")
@@ -149,8 +161,13 @@ class Scripts(unittest.TestCase):
         self.assertEqual(len(self.records()), 1)
 
     def test_an_isolated_python_is_not_watched(self):
-        self.same_as_without("plain", options=("-I",))
-        self.assertEqual(os.listdir(self.folder), [])
+        for option in ("-I", "-E"):
+            self.same_as_without("plain", options=(option,))
+            self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_child_with_an_empty_environment_is_not_watched(self):
+        self.same_as_without("empties_environment")
+        self.assertEqual(self.records(), [])
 
     def test_data_parallel_counts_the_whole_batch(self):
         self.same_as_without("data_parallel")

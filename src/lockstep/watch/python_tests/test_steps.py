@@ -76,6 +76,41 @@ class Steps(unittest.TestCase):
         self.assertEqual(steps[1].phases[OTHER], 5)
         self.assertEqual(steps[1].phases[INPUT], 1)
 
+    def test_a_program_that_runs_a_step_as_one_call_has_no_phases(self):
+        tracker = self.script.tracker
+        for epoch in range(2):
+            tracker.next_epoch()
+            for _ in range(2):
+                self.script.idle(5)
+                tracker.whole_step_begins()
+                self.script.idle(30)
+                tracker.whole_step_ends(32)
+            tested = tracker.clock.snapshot()
+            self.script.idle(1000)
+            tracker.drop_evaluation(tested)
+        steps = self.script.finish()
+        self.check_sums()
+        self.assertEqual([step.epoch for step in steps], [1, 1, 2, 2])
+        self.assertEqual([step.end - step.start for step in steps], [30, 35, 35, 35])
+        self.assertEqual({step.examples for step in steps}, {32})
+        self.assertEqual(steps[1].phases[OTHER], 35)
+        self.assertEqual(tracker.evaluation_ns, {1: 1000, 2: 1000})
+
+    def test_stated_epochs_count_instead_of_passes(self):
+        for epoch in range(2):
+            self.script.tracker.next_epoch()
+            self.script.train_step(source=(TRAIN + epoch, 1))
+        self.assertEqual([step.epoch for step in self.script.finish()], [1, 2])
+
+    def test_a_model_that_is_built_before_training_is_not_of_the_first_step(self):
+        self.script.forward()
+        self.script.idle(1000)
+        self.script.tracker.forget_start_up()
+        self.script.train_step()
+        (step,) = self.script.finish()
+        self.assertEqual(step.end - step.start, 34)
+        self.assertEqual(step.examples, 32)
+
     def test_start_up_belongs_to_no_step(self):
         self.script.idle(100000)
         self.script.train_step()

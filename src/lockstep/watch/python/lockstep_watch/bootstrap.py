@@ -1,4 +1,4 @@
-"""Waits for the script to import torch. Does not import it, nor anything slow, by itself."""
+"""Waits for the script to import torch or keras. Imports neither, nor anything slow, by itself."""
 
 from __future__ import annotations
 
@@ -6,43 +6,58 @@ import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any, Optional, Sequence
+from typing import Any, Callable, Optional, Sequence
 
 
-class _TorchFinder:
-    """First on sys.meta_path until torch is found; then it is taken off the list."""
+class _Finder:
+    """First on sys.meta_path until the module it waits for is found; then it is taken off."""
+
+    def __init__(self, awaited: str, install: Callable[[ModuleType, str], None]) -> None:
+        self.awaited = awaited
+        self.install = install
 
     def find_spec(
         self, name: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None
     ) -> Optional[ModuleSpec]:
-        if name != "torch":
+        if name != self.awaited:
             return None
         try:
             sys.meta_path.remove(self)  # type: ignore[arg-type]
             spec = PathFinder.find_spec(name, path)
             if spec is not None and spec.loader is not None:
-                _run_after_import(spec.loader)
+                self._run_after_import(spec.loader)
             return spec
         except Exception as problem:
             os.write(2, ("lockstep: not watching: %r\n" % (problem,)).encode())
             return None
 
+    def _run_after_import(self, loader: Any) -> None:
+        """Replaces exec_module of this one loader object, so that the module keeps its loader."""
+        original = loader.exec_module
 
-def _run_after_import(loader: Any) -> None:
-    """Replaces exec_module of this one loader object, so that the module keeps its own loader."""
-    original = loader.exec_module
+        def exec_module(module: ModuleType) -> None:
+            del loader.exec_module
+            original(module)
+            from .switch import switch
 
-    def exec_module(module: ModuleType) -> None:
-        del loader.exec_module
-        original(module)
-        from . import hooks
-        from .switch import switch
+            with switch.guarded():
+                self.install(module, os.environ["LOCKSTEP_WATCH_DIR"])
 
-        with switch.guarded():
-            hooks.install(module, os.environ["LOCKSTEP_WATCH_DIR"])
-
-    loader.exec_module = exec_module
+        loader.exec_module = exec_module
 
 
-def watch_import_of_torch() -> None:
-    sys.meta_path.insert(0, _TorchFinder())  # type: ignore[arg-type]
+def _install_torch(module: ModuleType, folder: str) -> None:
+    from . import hooks
+
+    hooks.install(module, folder)
+
+
+def _install_keras(module: ModuleType, folder: str) -> None:
+    from . import keras
+
+    keras.install(module, folder)
+
+
+def watch_imports() -> None:
+    for finder in (_Finder("torch", _install_torch), _Finder("keras", _install_keras)):
+        sys.meta_path.insert(0, finder)  # type: ignore[arg-type]

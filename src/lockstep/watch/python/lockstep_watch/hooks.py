@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import weakref
-from typing import Any, Callable, List
+from typing import Any, Callable, Dict, List, Optional
 
 from .switch import show_tracebacks_without_us, switch
 from .watcher import Watcher
@@ -13,12 +13,26 @@ from .watcher import Watcher
 _seen_by_loader = "_lockstep_pass"
 
 
+_watcher: Optional[Watcher] = None
+
+
+def the_watcher(torch: Any, folder: str) -> Watcher:
+    """The one of this process, whichever framework asks first; `torch` is None for others."""
+    global _watcher
+    if _watcher is None:
+        _watcher = Watcher(torch, folder)
+        show_tracebacks_without_us()
+        os.register_at_fork(after_in_child=_watcher.forget_parent)
+    elif torch is not None:
+        _watcher.use_torch(torch)
+    return _watcher
+
+
 def install(torch: Any, folder: str) -> None:
     """Called once, when the script has imported torch."""
     # `lockstep` can then tell a script without PyTorch from one whose steps were not seen.
     open(os.path.join(folder, "torch-%d" % os.getpid()), "w").close()
-    watcher = Watcher(torch, folder)
-    show_tracebacks_without_us()
+    watcher = the_watcher(torch, folder)
     _wrap_loader(torch, watcher)
     _wrap_modules(torch, watcher)
     _wrap_autograd(torch, watcher)
@@ -29,7 +43,6 @@ def install(torch: Any, folder: str) -> None:
 
         ddp.wrap_ddp(torch, watcher)
         ddp.wrap_collectives(torch, watcher)
-    os.register_at_fork(after_in_child=watcher.forget_parent)
 
 
 def _wrap_loader(torch: Any, watcher: Watcher) -> None:
@@ -45,6 +58,8 @@ def _wrap_loader(torch: Any, watcher: Watcher) -> None:
         iterator = original_iter(self)
         with switch.guarded():
             passes[self] = passes.get(self, 0) + 1
+            if id(self) not in watcher.loaders:
+                watcher.loaders[id(self)] = _loader_facts(self)
             setattr(iterator, _seen_by_loader, (id(self), passes[self]))
         return iterator
 
@@ -66,6 +81,15 @@ def _wrap_loader(torch: Any, watcher: Watcher) -> None:
     iterator_class.__next__ = __next__
 
 
+def _loader_facts(loader: Any) -> Dict[str, Any]:
+    facts = {"workers": loader.num_workers, "batch": loader.batch_size, "batches": None}
+    try:
+        facts["batches"] = len(loader)
+    except (TypeError, NotImplementedError):  # of unknown length
+        pass
+    return facts
+
+
 def _wrap_modules(torch: Any, watcher: Watcher) -> None:
     module_class = torch.nn.Module
     original = module_class.__call__
@@ -77,14 +101,25 @@ def _wrap_modules(torch: Any, watcher: Watcher) -> None:
 
     @functools.wraps(original)
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if compiling() or watcher.busy or not watcher.enter("forward"):
+        if compiling():
             return original(self, *args, **kwargs)
+        if watcher.busy or not watcher.enter("forward"):
+            if not watcher.counting:
+                return original(self, *args, **kwargs)
+            result = original(self, *args, **kwargs)
+            with switch.guarded():
+                watcher.count(self, args, result)
+            return result
         training = is_grad_enabled()
+        watcher.counting = training and watcher.counter is not None
         result = None
         with switch.guarded():
             watcher.tracker.forward_begins(training)
         try:
             result = original(self, *args, **kwargs)
+            if watcher.counting:
+                with switch.guarded():
+                    watcher.count(self, args, result)
             return result
         finally:
             with switch.guarded():
@@ -148,7 +183,7 @@ def _wrap_optimizers(torch: Any, watcher: Watcher) -> None:
     optimizer_class.__init__ = __init__
     for scaler in _grad_scalers(torch):
         # A scaler that finds infinities does not call the optimizer; the step still ends.
-        scaler.step = _ending_a_step(scaler.step, watcher, 1)
+        scaler.step = ending_a_step(scaler.step, watcher, 1)
 
 
 def _grad_scalers(torch: Any) -> List[Any]:
@@ -167,10 +202,10 @@ def _wrap_step(optimizer_class: type, watcher: Watcher) -> None:
         if step is None or not callable(step):
             continue
         if not getattr(step, "_lockstep_wrapped", False) and owner.__name__ != "Optimizer":
-            setattr(owner, "step", _ending_a_step(step, watcher, 0))
+            setattr(owner, "step", ending_a_step(step, watcher, 0))
 
 
-def _ending_a_step(
+def ending_a_step(
     original: Callable[..., Any], watcher: Watcher, position: int
 ) -> Callable[..., Any]:
     """`position`: of the optimizer among the arguments of `original`."""

@@ -20,12 +20,13 @@ Pass = Tuple[int, int]  # a loader, and which iteration over it
 class Step:
     """One optimizer step of this process; times in nanoseconds of the monotonic clock."""
 
-    __slots__ = ("index", "epoch", "examples", "start", "end", "phases", "spans", "marks")
+    __slots__ = ("index", "epoch", "examples", "tokens", "start", "end", "phases", "spans", "marks")
 
-    def __init__(self, index: int, epoch: int, examples: Optional[int], end: Snapshot) -> None:
+    def __init__(self, index: int, epoch: int, seen: "_Examples", end: Snapshot) -> None:
         self.index = index
         self.epoch = epoch
-        self.examples = examples
+        self.examples = seen.value()
+        self.tokens = seen.tokens()
         self.end = end.at
         self.start = end.at - sum(end.sums)
         self.phases = list(end.sums)
@@ -48,21 +49,36 @@ class _Examples:
 
     def __init__(self) -> None:
         self.sums: Dict[int, int] = {}
+        self.token_sums: Dict[int, int] = {}
         self.unconfirmed = 0
+
+    def add(self, network: int, examples: int, tokens: int) -> None:
+        self.sums[network] = self.sums.get(network, 0) + examples
+        if tokens:
+            self.token_sums[network] = self.token_sums.get(network, 0) + tokens
 
     def value(self) -> Optional[int]:
         return None if self.unconfirmed or not self.sums else min(self.sums.values())
 
+    def tokens(self) -> Optional[int]:
+        return None if self.unconfirmed or not self.token_sums else min(self.token_sums.values())
+
     def copy(self) -> "_Examples":
         other = _Examples()
         other.sums = dict(self.sums)
+        other.token_sums = dict(self.token_sums)
         other.unconfirmed = self.unconfirmed
         return other
 
     def subtract(self, other: "_Examples") -> None:
-        left = {key: count - other.sums.get(key, 0) for key, count in self.sums.items()}
-        self.sums = {key: count for key, count in left.items() if count > 0}
+        self.sums = _difference(self.sums, other.sums)
+        self.token_sums = _difference(self.token_sums, other.token_sums)
         self.unconfirmed -= other.unconfirmed
+
+
+def _difference(sums: Dict[int, int], others: Dict[int, int]) -> Dict[int, int]:
+    left = {key: count - others.get(key, 0) for key, count in sums.items()}
+    return {key: count for key, count in left.items() if count > 0}
 
 
 class StepTracker:
@@ -93,6 +109,7 @@ class StepTracker:
         self._pass: Optional[Pass] = None  # where the last trained batch came from
         self._counted: Optional[Pass] = None  # the pass that `epoch` stands for
         self._exhausted: Set[Pass] = set()
+        self._stated_epochs = 0
 
     # Input
 
@@ -101,7 +118,7 @@ class StepTracker:
         if self._end is not None:
             self._commit()
         if self._evaluated and not self._trained:
-            self._drop_evaluation(self._mark)
+            self.drop_evaluation(self._mark)
         # Without a forward since the last fetch, that batch was fetched ahead: the mark stays.
         if self._mark.at == 0 or self._evaluated or self._trained:
             self._mark = self.clock.snapshot()
@@ -133,22 +150,27 @@ class StepTracker:
         self.clock.enter(FORWARD)
 
     def forward_ends(
-        self, network: int, training: bool, size: Optional[int], result: Optional[int]
+        self,
+        network: int,
+        training: bool,
+        size: Optional[int],
+        result: Optional[int],
+        tokens: int = 0,
     ) -> None:
         """`network` is 0 for a module without parameters, such as a loss. `size` and `result` are
-        the leading dimensions of input and output."""
+        the leading dimensions of input and output, `tokens` what the input had of them."""
         self.clock.leave(linger=training)
         if training and network:
             self._networks.add(network)
             if size is None or (size not in self._sizes and size != result):
                 self._examples.unconfirmed += 1
             else:
-                self._examples.sums[network] = self._examples.sums.get(network, 0) + size
+                self._examples.add(network, size, tokens)
         elif not training:
             self._evaluated = True
             if self._fetched is None and network in self._networks and not self._trained:
                 # A script without a DataLoader evaluates between two steps.
-                self._drop_evaluation(self._end or self._mark)
+                self.drop_evaluation(self._end or self._mark)
 
     def backward_begins(self) -> None:
         self._begin()
@@ -182,6 +204,20 @@ class StepTracker:
         self._end_examples = self._examples.copy()
         self._trained = self._evaluated = False
 
+    # Programs that run a step as one call
+
+    def whole_step_begins(self) -> None:
+        self._begin()
+        self.clock.enter(OTHER)
+
+    def whole_step_ends(self, examples: Optional[int]) -> None:
+        self.clock.leave()
+        if examples is not None:
+            self._examples.add(1, examples, 0)
+        self._end = self.clock.snapshot()
+        self._end_examples = self._examples.copy()
+        self._commit()
+
     def housekeeping_begins(self) -> None:
         """The watcher's own work on sampled steps is charged to "other"."""
         self.clock.enter(OTHER)
@@ -193,11 +229,29 @@ class StepTracker:
         """Of the open step so far."""
         return self._examples.value()
 
+    def forget_start_up(self) -> None:
+        """What ran before training began, such as building a model, is not of the first step."""
+        if self.index == 0:
+            self._began = self._trained = self._evaluated = False
+            self._mark = Snapshot(0, [0] * PHASES, 0)
+            self._examples = _Examples()
+
+    def next_epoch(self) -> None:
+        """For programs that state their epochs: passes over loaders are then not counted."""
+        if self._end is not None:
+            self._commit()
+        self._stated_epochs += 1
+
+    def loader(self) -> int:
+        """The loader that is trained from; 0 when there is none."""
+        return self._counted[0] if self._counted is not None else 0
+
     def finish(self) -> None:
         if self._end is not None:
             self._commit()
 
-    def _drop_evaluation(self, since: Snapshot) -> None:
+    def drop_evaluation(self, since: Snapshot) -> None:
+        """What was charged since then was evaluation, which belongs to no step."""
         dropped = self.clock.restore(since)
         self.evaluation_ns[self.epoch] = self.evaluation_ns.get(self.epoch, 0) + dropped
 
@@ -211,7 +265,7 @@ class StepTracker:
         end = self._end
         assert end is not None
         self._count_epoch()
-        step = Step(self.index, self.epoch, self._end_examples.value(), end)
+        step = Step(self.index, self.epoch, self._end_examples, end)
         inside = [span for span in self._spans if span[1] <= end.at]
         self._spans = self._spans[len(inside) :]
         step.spans = inside if len(inside) <= MOST_COLLECTIVES else None
@@ -226,7 +280,10 @@ class StepTracker:
     def _count_epoch(self) -> None:
         """A new pass over the loader is an epoch; a second loader that is read in turn is not."""
         here, counted = self._pass, self._counted
-        if self.epoch == 0:
+        if self._stated_epochs:
+            self.epoch = self._stated_epochs
+            self._counted = here
+        elif self.epoch == 0:
             self.epoch = 1
             self._counted = here
         elif here is not None and here != counted:

@@ -5,22 +5,25 @@ from __future__ import annotations
 import atexit
 import threading
 import weakref
-from typing import Any, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
 from .clock import PhaseClock
+from .flops import FlopCounter
 from .steps import Pass, Step, StepTracker
 from .switch import switch
 from .writer import Writer
 
 # How deep nested batches (tuples of dicts of tensors) are searched for a tensor.
 _SEARCH_DEPTH = 3
+# The step whose operations are counted: lazy set-up is over by then.
+_COUNTED_STEP = 2
 
 
-def leading_size(value: Any, depth: int = _SEARCH_DEPTH) -> Optional[int]:
-    """The first dimension of the first tensor that has one."""
+def leading_tensor(value: Any, depth: int = _SEARCH_DEPTH) -> Any:
+    """The first tensor with a known first dimension; None where there is none."""
     shape = getattr(value, "shape", None)
     if shape is not None:
-        return int(shape[0]) if len(shape) > 0 else None
+        return value if len(shape) > 0 and shape[0] is not None else None
     if depth == 0 or isinstance(value, (str, bytes)):
         return None
     if isinstance(value, Mapping):
@@ -28,10 +31,23 @@ def leading_size(value: Any, depth: int = _SEARCH_DEPTH) -> Optional[int]:
     elif not isinstance(value, (list, tuple)):
         return None
     for part in value:
-        size = leading_size(part, depth - 1)
-        if size is not None:
-            return size
+        found = leading_tensor(part, depth - 1)
+        if found is not None:
+            return found
     return None
+
+
+def leading_size(value: Any) -> Optional[int]:
+    found = leading_tensor(value)
+    return None if found is None else int(found.shape[0])
+
+
+def unit_of(batch: Any) -> str:
+    """What an example of the task is called, by the form of what goes into the network."""
+    dimensions = len(batch.shape)
+    if dimensions == 2 and not batch.is_floating_point():
+        return "sequences"
+    return "images" if dimensions == 4 else "examples"
 
 
 class Watcher:
@@ -48,6 +64,7 @@ class Watcher:
         self.around_backward: List[Any] = []  # objects with begins() and ends()
         self.when_on_cuda: List[Any] = []  # called once, when the network is found on a GPU
         self.ddp: Any = None
+        self.steps_per_epoch: Optional[int] = None  # where a framework states it
         self._reset()
         switch.when_off.append(self._stopped)
         atexit.register(self._finish)
@@ -61,6 +78,13 @@ class Watcher:
         self.exposed: List[Any] = []  # spans at the end of backward, of steps not yet written
         self.held: Optional[Step] = None
         self.on_cuda = False
+        self.unit = ""  # of the examples
+        self.loaders: Dict[int, Dict[str, Any]] = {}  # facts by id
+        self.counter: Optional[FlopCounter] = None  # during the step that is counted
+        self.counting = False  # in a training forward of that step
+
+    def use_torch(self, torch: Any) -> None:
+        self.torch = self.writer.torch = torch
 
     def forget_parent(self) -> None:
         """In a forked child: what the parent measured is the parent's."""
@@ -104,14 +128,26 @@ class Watcher:
 
     def ran_forward(self, module: Any, training: bool, args: Any, kwargs: Any, out: Any) -> None:
         self._left("forward")
-        size = leading_size(args)
-        if size is None and kwargs:
-            size = leading_size(kwargs)
+        self.counting = False
+        batch = leading_tensor(args)
+        if batch is None and kwargs:
+            batch = leading_tensor(kwargs)
+        size, tokens = None, 0
         network = id(module) if self._has_parameters(module) else 0
-        self.tracker.forward_ends(network, training, size, leading_size(out))
+        if batch is not None:
+            size = int(batch.shape[0])
+            if network and training and not self.unit:
+                self.unit = self.writer.facts["unit"] = unit_of(batch)
+            if self.unit == "sequences" and len(batch.shape) == 2:
+                tokens = size * int(batch.shape[1])
+        self.tracker.forward_ends(network, training, size, leading_size(out), tokens)
         if training:
             for callback in self.after_forward:
                 callback()
+
+    def count(self, module: Any, args: Any, result: Any) -> None:
+        if self.counter is not None and self.inside["forward"]:
+            self.counter.add(module, args, result)
 
     def _has_parameters(self, module: Any) -> bool:
         known = self.networks.get(module)
@@ -153,6 +189,8 @@ class Watcher:
 
     def _emit(self, step: Step) -> None:
         """Holds one step back: DDP publishes its times during the next forward."""
+        if step.index <= _COUNTED_STEP:
+            self._count_work(step)
         if self.on_cuda and step.marks is None:
             from .cuda import CudaClock
 
@@ -163,6 +201,15 @@ class Watcher:
         if self.held is not None:
             self._write(self.held)
         self.held = step
+
+    def _count_work(self, step: Step) -> None:
+        if step.index == 0:
+            self.writer.describe_data(self.loaders.get(self.tracker.loader()), self.steps_per_epoch)
+        if step.index == _COUNTED_STEP - 1 and self.torch is not None:
+            self.counter = FlopCounter(self.torch)
+        elif self.counter is not None:
+            self.writer.flops_per_example = self.counter.per_example(step.examples)
+            self.counter = None
 
     def _write(self, step: Step, last: bool = False) -> None:
         spans = [span for span in self.exposed if span[1] <= step.end]

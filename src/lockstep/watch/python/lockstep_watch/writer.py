@@ -21,18 +21,27 @@ _SAMPLE_NS = 1_000_000_000
 
 def _rank_and_world(torch: Any) -> Tuple[int, int]:
     """Launchers that start processes by fork or spawn set no RANK: the process group knows."""
-    distributed = getattr(torch, "distributed", None)
+    distributed = getattr(torch, "distributed", None)  # torch is None for other frameworks
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return distributed.get_rank(), distributed.get_world_size()
     for rank, world in (
         ("RANK", "WORLD_SIZE"),
         ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
         ("PMI_RANK", "PMI_SIZE"),
+        ("HOROVOD_RANK", "HOROVOD_SIZE"),
         ("SLURM_PROCID", "SLURM_NTASKS"),
     ):
         if rank in os.environ and world in os.environ:
             return int(os.environ[rank]), int(os.environ[world])
-    return 0, 1
+    return _tensorflow_rank_and_world(os.environ.get("TF_CONFIG", ""))
+
+
+def _tensorflow_rank_and_world(text: str) -> Tuple[int, int]:
+    try:
+        config = json.loads(text)
+        return int(config["task"]["index"]), len(config["cluster"]["worker"])
+    except (KeyError, TypeError, ValueError):
+        return 0, 1
 
 
 def _resident_bytes() -> int:
@@ -52,27 +61,33 @@ class Writer:
         self.flushed = self.sampled = time.monotonic_ns()
         self.cpu_s = time.process_time()
         self.skipped = 0
+        self.described = False
+        self.flops_per_example: Optional[float] = None  # until it is written
         self.noise: Any = None  # where sampled gradient norms come from
 
     def describe(self, optimizer: Any) -> None:
         """Facts of the first optimizer that steps."""
-        if self.facts:
+        if self.described:
             return
-        torch = self.torch
-        facts: Dict[str, Any] = {
-            "torch": str(torch.__version__),
-            "threads": torch.get_num_threads(),
-            "optimizer": type(optimizer).__name__,
-            "parameters": 0,
-            "device": "cpu",
-        }
+        self.described = True
+        torch, facts = self.torch, self.facts
+        facts["torch"] = str(torch.__version__)
+        facts["threads"] = torch.get_num_threads()
+        facts["device"] = "cpu"
+        facts.setdefault("optimizer", type(optimizer).__name__)
+        parameters = 0
         for group in getattr(optimizer, "param_groups", []):
             for parameter in group["params"]:
-                facts["parameters"] += parameter.numel()
+                parameters += parameter.numel()
                 if parameter.is_cuda:
                     facts["device"] = torch.cuda.get_device_name(parameter.device)
             facts.setdefault("learning_rate", _number(group.get("lr")))
-        self.facts = facts
+        facts.setdefault("parameters", parameters)
+
+    def describe_data(self, loader: Optional[Dict[str, Any]], batches: Optional[int]) -> None:
+        """Facts of the loader that is trained from; without one, how many batches an epoch has."""
+        self.facts["loader"] = loader if loader is not None else {"batches": batches}
+        self.facts["cores"] = len(os.sched_getaffinity(0))
 
     def skip(self, step: Step) -> None:
         self.skipped += 1
@@ -99,6 +114,9 @@ class Writer:
         self._line(facts)
 
     def _flush(self, evaluation_ns: Dict[int, int]) -> None:
+        if self.flops_per_example is not None:
+            self._line({"type": "work", "flops_per_example": self.flops_per_example})
+            self.flops_per_example = None
         ready = [step for step in self.steps if step.marks is None or step.marks.resolve(step)]
         if len(ready) < len(self.steps):  # the device has not got there yet: keep their order
             ready = ready[: self.steps.index(next(s for s in self.steps if s not in ready))]
@@ -109,6 +127,7 @@ class Writer:
                     "step": [step.index for step in ready],
                     "epoch": [step.epoch for step in ready],
                     "examples": [step.examples for step in ready],
+                    "tokens": [step.tokens for step in ready],
                     "start_ns": [step.start for step in ready],
                     "end_ns": [step.end for step in ready],
                     "phases_ns": [step.phases for step in ready],
@@ -143,7 +162,7 @@ class Writer:
         self._flush(evaluation_ns)
         usage = resource.getrusage(resource.RUSAGE_SELF)
         ended: Dict[str, Any] = {"type": "ended", "peak_memory_bytes": usage.ru_maxrss * 1024}
-        if self.torch.cuda.is_initialized():
+        if self.torch is not None and self.torch.cuda.is_initialized():
             ended["peak_cuda_bytes"] = self.torch.cuda.max_memory_allocated()
         self._line(ended)
 

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "lockstep/record/event.h"
+#include "lockstep/watch/rank_record.h"
+
+namespace lockstep::watch {
+
+/// Follows the records of a watched run while it goes on: how far its lowest rank is. Reads only
+/// what was added since the last look. Not thread-safe.
+class LiveSteps {
+ public:
+  /// `records`: see WatchFolder::records(); need not exist yet.
+  explicit LiveSteps(std::filesystem::path records) : folder_(std::move(records)) {}
+
+  /// Where training is now; nothing when there is no news. Never throws: a file that cannot be read
+  /// is no news.
+  std::optional<record::Progress> poll();
+
+  /// What the examples are called: "images/s"; "examples/s" until it is known.
+  std::string rate_unit() const;
+
+ private:
+  void find_file();
+  void take(const WatchedStep& step);
+
+  std::filesystem::path folder_;
+  std::filesystem::path file_;  ///< of the lowest rank
+  int rank_ = 0;                ///< that rank
+  std::uintmax_t read_ = 0;     ///< bytes of it
+  std::string rest_;            ///< of a line that is not complete yet
+  std::optional<RankRecord> record_;
+  record::Progress now_;
+  std::int64_t epoch_began_ = 0;    ///< step number
+  std::int64_t longest_epoch_ = 0;  ///< steps of the longest epoch that is complete
+  std::int64_t examples_ = 0;       ///< of this rank since the last look
+  double seconds_ = 0;              ///< that they took
+  bool examples_known_ = true;
+};
+
+/// "epoch 2, step 57/469, 1,234 images/s".
+std::string progress_text(const record::Progress& progress, const std::string& rate_unit);
+
+}  // namespace lockstep::watch

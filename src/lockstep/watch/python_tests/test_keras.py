@@ -1,0 +1,81 @@
+"""Keras `fit` with and without the watcher. Needs a Python with Keras and one of its backends:
+LOCKSTEP_KERAS_PYTHON, LOCKSTEP_PYTHON or python3. Without it nothing is run (exit code 77)."""
+
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+import test_scripts
+from test_scripts import BACKWARD, FORWARD, OPTIMIZER, OTHER
+
+FIT = """
+import sys, numpy, keras
+keras.utils.set_random_seed(1)
+model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(16, activation="relu"), keras.layers.Dense(3)])
+model.compile(optimizer="adam", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+inputs = numpy.random.default_rng(0).random((200, 8), dtype="float32")
+history = model.fit(inputs, inputs.argmax(1) % 3, batch_size=16, epochs=2, validation_split=0.2, verbose=0,
+                    callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: print("epoch", epoch))])
+print(["%.6f" % loss for loss in history.history["loss"]])
+"""
+
+
+def backends():
+    """(python, backend) that can be used here."""
+    found = []
+    for name in (os.environ.get("LOCKSTEP_KERAS_PYTHON"), os.environ.get("LOCKSTEP_PYTHON"), "python3"):
+        if not name or not shutil.which(name):
+            continue
+        for backend in ("torch", "tensorflow", "jax"):
+            probe = "import importlib.util as u; exit(not (u.find_spec('keras') and u.find_spec('%s')))" % backend
+            if subprocess.run([name, "-c", probe], stderr=subprocess.DEVNULL).returncode == 0:
+                found.append((name, backend))
+        if found:
+            break
+    return found
+
+
+class Keras(unittest.TestCase):
+    # Not derived from it: its tests are not these.
+    setUp, start = test_scripts.Scripts.setUp, test_scripts.Scripts.start
+    run_script, records = test_scripts.Scripts.run_script, test_scripts.Scripts.records
+    same_as_without = test_scripts.Scripts.same_as_without
+    check_phases = test_scripts.Scripts.check_phases
+
+    def watched(self, python, backend):
+        test_scripts.PYTHON = python
+        self.script = os.path.join(self.folder, "fit.py")
+        test_scripts.SCRIPTS = self.script
+        with open(self.script, "w") as file:
+            file.write(FIT)
+        self.same_as_without(KERAS_BACKEND=backend, TF_CPP_MIN_LOG_LEVEL="3")
+        (rank,) = self.records()
+        self.check_phases(rank)
+        # 160 examples for training: 10 batches of 16.
+        self.assertEqual([step["epoch"] for step in rank.steps], [1] * 10 + [2] * 10)
+        self.assertEqual({step["examples"] for step in rank.steps}, {16})
+        self.assertEqual(rank.start["parameters"], 8 * 16 + 16 + 16 * 3 + 3)
+        self.assertIn(backend, rank.start["framework"])
+        return rank
+
+    def test_fit_behaves_the_same_and_is_measured(self):
+        for python, backend in backends():
+            with self.subTest(backend=backend):
+                self.doCleanups()
+                self.setUp()
+                rank = self.watched(python, backend)
+                for step in rank.steps:
+                    phases = step["phases_ns"]
+                    if backend == "torch":
+                        self.assertTrue(all(phases[p] > 0 for p in (FORWARD, BACKWARD, OPTIMIZER)))
+                    else:  # a step is one call
+                        self.assertEqual(phases[OTHER], step["end_ns"] - step["start_ns"])
+
+
+if __name__ == "__main__":
+    if not backends():
+        print("no Python with Keras here: nothing was run")
+        sys.exit(77)
+    unittest.main()
