@@ -37,20 +37,6 @@ std::set<double> counts_of(const TableSeries& series, double most) {
   return counts;
 }
 
-double price_of(const Terms& terms, const std::string& device) {
-  if (terms.price_per_hour.empty()) return 1;
-  const auto found = terms.price_per_hour.find(device);
-  if (found != terms.price_per_hour.end()) return found->second;
-  // "t4" is the price of "NVIDIA T4" too.
-  const auto known = predict::find_device(device);
-  for (const auto& [name, price] : terms.price_per_hour) {
-    const auto other = predict::find_device(name);
-    if (known && other && known->name == other->name) return price;
-  }
-  throw Error(ErrorKind::kUsage, fmt::format("no price was given for device '{}'", device),
-              fmt::format("add --price {}=2.48/h, or leave all prices out", device));
-}
-
 JobPrediction job_of(const Terms& terms, const TableSeries& series, double workers) {
   predict::JobQuestion asked;
   asked.workers = workers;
@@ -70,6 +56,14 @@ std::optional<Estimate> time_of(TimeOf what, const Terms& terms, const TableSeri
   const auto target = predict::time_to_target(job, *terms.steps, batch);
   if (!target) return std::nullopt;
   return predict::mapped(target->hours, [](double hours) { return hours * 3600; });
+}
+
+Origin origin_of(TimeOf what, const JobPrediction& job) {
+  if (what == TimeOf::kTarget) return Origin::kPredicted;
+  const bool total = what == TimeOf::kTotal;
+  if (total && job.total_derived) return Origin::kDerived;
+  if (!(total ? job.total_measured : job.scaling.measured)) return Origin::kPredicted;
+  return job.derived ? Origin::kDerived : Origin::kMeasured;
 }
 
 /// What all series can be compared by: the whole job of as many epochs, else one epoch of it.
@@ -118,9 +112,9 @@ void check_smallest_counts(const std::vector<TableSeries>& series, double most) 
   if (smallest <= most) return;
   throw Error(ErrorKind::kUsage,
               fmt::format("nothing to choose from: the smallest measured count is {:g} workers, "
-                          "and at most {:g} may be used",
+                          "but at most {:g} are allowed",
                           smallest, most),
-              fmt::format("run fewer workers, or raise --max-workers to {:g}", smallest));
+              fmt::format("measure fewer workers, or raise --max-workers to {:g}", smallest));
 }
 
 std::optional<Candidate> make_candidate(const TableSeries& series, const Terms& terms, TimeOf what,
@@ -131,9 +125,7 @@ std::optional<Candidate> make_candidate(const TableSeries& series, const Terms& 
   const std::optional<Estimate> time = time_of(what, terms, series, one.job);
   if (!time) return std::nullopt;
   one.time_s = *time;
-  one.measured = what == TimeOf::kTotal   ? one.job.total_measured
-                 : what == TimeOf::kEpoch ? one.job.scaling.measured
-                                          : false;
+  one.origin = origin_of(what, one.job);
   const double price = price_of(terms, series.device);
   one.cost = predict::mapped(*time, [&](double s) { return s / 3600 * workers * price; });
   if (terms.deadline_s) {
@@ -144,6 +136,39 @@ std::optional<Candidate> make_candidate(const TableSeries& series, const Terms& 
 }
 
 }  // namespace
+
+std::string_view origin_name(Origin origin) {
+  switch (origin) {
+    case Origin::kMeasured:
+      return "measured";
+    case Origin::kDerived:
+      return "derived";
+    case Origin::kPredicted:
+      return "predicted";
+  }
+  return "";
+}
+
+double price_of(const Terms& terms, const std::string& device) {
+  if (terms.price_per_hour.empty()) return 1;
+  const auto found = terms.price_per_hour.find(device);
+  if (found != terms.price_per_hour.end()) return found->second;
+  const auto known = predict::find_device(device);
+  for (const auto& [name, price] : terms.price_per_hour) {
+    const auto other = predict::find_device(name);
+    if (known && other && known->name == other->name) return price;
+  }
+  throw Error(ErrorKind::kUsage, fmt::format("no price was given for device '{}'", device),
+              fmt::format("add --price {}=2.48/h, or omit all prices", device));
+}
+
+Objective objective_from_name(const std::string& name) {
+  if (name == "time") return Objective::kTime;
+  if (name == "cost") return Objective::kCost;
+  if (name == "energy") return Objective::kEnergy;
+  throw Error(ErrorKind::kUsage, fmt::format("--objective {} is not known", name),
+              "choose time, cost or energy; without it the count that pays is chosen");
+}
 
 bool Candidate::feasible() const {
   return meets_deadline >= kSure && meets_budget >= kSure;

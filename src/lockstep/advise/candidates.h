@@ -4,12 +4,19 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lockstep/predict/job_prediction.h"
 #include "lockstep/predict/time_to_accuracy.h"
 
 namespace lockstep::advise {
+
+/// What is to be least, where the user names it.
+enum class Objective { kBalanced, kTime, kCost, kEnergy };
+
+/// "time", "cost", "energy"; throws kUsage for other text.
+Objective objective_from_name(const std::string& name);
 
 /// What the user asks for. Without deadline, budget and target the rule of choice.h decides alone.
 struct Terms {
@@ -21,11 +28,27 @@ struct Terms {
   std::optional<std::int64_t> epochs{};
   std::optional<std::int64_t> examples{};
   std::optional<predict::StepsModel> steps{};  ///< to the target; replaces epochs
+  Objective objective = Objective::kBalanced;
+  std::optional<double> carbon_g_per_kwh{};  ///< of the electricity
   /// From this global batch on no run reached the target: such configurations are not offered.
   std::optional<double> failing_batch{};
 
   bool limited() const { return deadline_s || budget; }
 };
+
+/// Where the time of a candidate comes from.
+enum class Origin {
+  kMeasured,  ///< of a run of as many epochs and workers
+  kDerived,   ///< the measured epoch of a run on as many workers, times the epochs asked for
+  kPredicted,
+};
+
+/// "measured", "derived", "predicted".
+std::string_view origin_name(Origin origin);
+
+/// Of one device per hour; 1 without prices. "t4" is the price of "NVIDIA T4" too. Throws kUsage
+/// for a device without a price while others have one.
+double price_of(const Terms& terms, const std::string& device);
 
 /// One way to run the job: a measured series at a worker count.
 struct Candidate {
@@ -33,13 +56,15 @@ struct Candidate {
   double workers = 0;
   predict::JobPrediction job;
   predict::Estimate time_s;
-  predict::Estimate cost;     ///< in the currency of the prices; device-hours without prices
-  double meets_deadline = 1;  ///< probability
-  double meets_budget = 1;    ///< probability
-  bool pareto = false;        ///< none is both faster and cheaper
-  bool measured = false;      ///< the time is that of a measured run, not a prediction
-  bool fits = true;           ///< the hosts at hand have room for as many workers
+  predict::Estimate cost;            ///< in the currency of the prices; device-hours without prices
+  std::optional<double> energy_j{};  ///< of all its hosts; measured counts only
+  double meets_deadline = 1;         ///< probability
+  double meets_budget = 1;           ///< probability
+  bool pareto = false;               ///< none is both faster and cheaper
+  Origin origin = Origin::kPredicted;
+  bool fits = true;  ///< the hosts at hand have room for as many workers
 
+  bool measured() const { return origin == Origin::kMeasured; }
   /// The count was run with these settings, though the time may be predicted (of a target).
   bool was_run() const { return job.scaling.measured; }
   /// Deadline and budget are kept 9 times of 10.

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "lockstep/analyze/series.h"
+#include "lockstep/base/error.h"
 #include "lockstep/predict/odds.h"
 
 namespace lockstep::advise {
@@ -42,7 +43,7 @@ PayingCount paying_by_times(const std::map<double, double>& times) {
   return paying;
 }
 
-/// By the verdict's own series; nothing where it has none for this one.
+/// By the verdict's own series; nothing if it has none for this one.
 std::optional<PayingCount> paying_by_verdict(const TableSeries& series,
                                              std::span<const analyze::SpeedupGroup> groups) {
   for (const analyze::SpeedupGroup& group : groups) {
@@ -113,6 +114,44 @@ Choice choose_freely(const std::vector<Candidate>& all, const std::vector<Paying
   return choice;
 }
 
+/// The figure that is to be least; without one, the candidate is not considered.
+std::optional<double> objective_of(const Candidate& one, Objective objective) {
+  if (objective == Objective::kTime) return one.time_s.value;
+  if (objective == Objective::kCost) return one.cost.value;
+  return one.energy_j;
+}
+
+/// What was run, least first; those that learned less than the best come last.
+Choice choose_least(const std::vector<Candidate>& all, const LearnedQuality& quality,
+                    const Terms& terms) {
+  Indices eligible = indices_of(all, [&](std::size_t, const Candidate& one) {
+    return one.was_run() && objective_of(one, terms.objective);
+  });
+  if (eligible.empty()) {
+    throw Error(ErrorKind::kData,
+                terms.objective == Objective::kEnergy
+                    ? "no energy was measured: nothing to choose by"
+                    : "no run was measured: nothing to choose by",
+                "lockstep runs show RUN has the reason; leave --objective out");
+  }
+  const auto by_objective = [&](std::size_t a, std::size_t b) {
+    return *objective_of(all[a], terms.objective) < *objective_of(all[b], terms.objective);
+  };
+  std::stable_sort(eligible.begin(), eligible.end(), by_objective);
+  const Indices learned = that_learned(quality, eligible);
+  Indices kept;
+  for (const std::size_t at : learned) {
+    if (!terms.limited() || all[at].feasible()) kept.push_back(at);
+  }
+  Choice choice;
+  choice.feasible = !kept.empty();
+  if (kept.empty()) kept = learned;
+  choice.at = kept.front();
+  if (eligible.front() != choice.at && !terms.limited()) choice.passed_over = eligible.front();
+  if (kept.size() > 1) choice.next_best = kept[1];
+  return choice;
+}
+
 /// By how much the limits are missed 1 time of 10: the largest ratio to a limit.
 double excess(const Terms& terms, const Candidate& one) {
   double ratio = 0;
@@ -172,6 +211,7 @@ std::vector<PayingCount> paying_counts(const std::vector<TableSeries>& series,
 
 Choice choose(const std::vector<Candidate>& candidates, const std::vector<PayingCount>& paying,
               const LearnedQuality& quality, const Terms& terms) {
+  if (terms.objective != Objective::kBalanced) return choose_least(candidates, quality, terms);
   if (!terms.limited()) return choose_freely(candidates, paying, quality);
   Indices order = within_limits(candidates, quality, terms);
   Choice choice;

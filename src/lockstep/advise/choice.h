@@ -38,7 +38,9 @@ struct Choice {
 /// learned as well as the best; of those the least product of time and cost. A deadline asks for
 /// the cheapest that keeps it, a budget alone for the fastest within it: among the counts that were
 /// run and learned as well as the best, else among predicted ones that the hosts have room for,
-/// else among all. Where nothing keeps the limits, what comes nearest.
+/// else among all. Where nothing keeps the limits, what comes nearest. An objective replaces time x
+/// cost, and the cheapest and the fastest, by its own figure: the least of the counts that were run
+/// and learned as well as the best. Throws kData for energy that was not measured.
 Choice choose(const std::vector<Candidate>& candidates, const std::vector<PayingCount>& paying,
               const LearnedQuality& quality, const Terms& terms);
 

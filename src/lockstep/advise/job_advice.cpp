@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lockstep/advise/energy.h"
 #include "lockstep/advise/words.h"
 #include "lockstep/analyze/series.h"
 #include "lockstep/base/error.h"
@@ -30,6 +31,7 @@ JobAdvice advise_job(const Measured& measured, const Terms& terms, std::vector<T
   job.time_means = std::move(candidates.time_means);
   job.cost_means = std::move(candidates.cost_means);
   job.candidates = std::move(candidates.all);
+  add_energy(job.series, measured.groups, job.candidates);
   // A target counts the epochs that each batch needs: what was learned in as many is then moot.
   if (!terms.steps) job.quality = learned_quality(job.series, job.candidates, qualities);
   job.paying = paying_counts(job.series, job.candidates, measured.groups, terms.steps.has_value());

@@ -32,7 +32,7 @@ struct JobAdvice {
   std::vector<PayingCount> paying;    ///< by series
   Choice choice;
   LearnedQuality quality;
-  std::optional<double> room;  ///< workers that the host has room for, where that is known
+  std::optional<double> room;  ///< workers that the host has room for, if that is known
   std::optional<NextRun> next;
 
   std::vector<std::string> why;           ///< reasons for the choice
@@ -55,7 +55,7 @@ struct JobAdvice {
 /// Throws kUsage as make_candidates() does; kData when there is no job with a known time.
 std::vector<JobAdvice> advise(const Measured& measured, const Terms& terms = {});
 
-/// As above; empty where that throws kData.
+/// As above; empty if that throws kData.
 std::vector<JobAdvice> advise_if_possible(const Measured& measured, const Terms& terms = {});
 
 }  // namespace lockstep::advise

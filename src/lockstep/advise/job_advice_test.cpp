@@ -65,7 +65,7 @@ TEST(Advice, StopsAddingWorkersWhereAStepGivesLessThanHalfOfItsDevicesGain) {
       one_job(epochs_on("v100", {{1, 100}, {2, 52}, {4, 28}, {8, 26}}), for_ten_epochs());
   EXPECT_EQ(job.chosen().workers, 4);
   ASSERT_FALSE(job.why.empty());
-  EXPECT_NE(job.why[0].find("the step to 8 workers gave 8 % of the gain"), std::string::npos)
+  EXPECT_NE(job.why[0].find("the step to 8 workers gave 8 % of the ideal gain"), std::string::npos)
       << job.why[0];
   ASSERT_TRUE(job.more_is_slower);
   EXPECT_LT(*job.more_is_slower, 0.5);
@@ -164,7 +164,8 @@ TEST(Advice, WhatLearnedLessIsPassedOver) {
   const JobAdvice job = Table(rows.rows).advice().front();
   EXPECT_EQ(job.labels[job.chosen().series], "b = 32");
   ASSERT_TRUE(job.choice.passed_over);
-  EXPECT_NE(job.alternatives[0].find("learned less in as many epochs"), std::string::npos);
+  EXPECT_NE(job.alternatives[0].find("learned less in the same number of epochs"),
+            std::string::npos);
 }
 
 TEST(Advice, WhatWouldChangeIsNeverWhatTheLimitsAlreadySay) {
@@ -172,7 +173,7 @@ TEST(Advice, WhatWouldChangeIsNeverWhatTheLimitsAlreadySay) {
   terms.deadline_s = 620;
   const JobAdvice job = one_job(epochs_on("v100", {{1, 100}, {2, 58}, {4, 32}, {8, 30}}), terms);
   ASSERT_EQ(job.would_change.size(), 2u);
-  EXPECT_NE(job.would_change[0].find("would need 4 workers"), std::string::npos)
+  EXPECT_NE(job.would_change[0].find("would require 4 workers"), std::string::npos)
       << job.would_change[0];
   EXPECT_NE(job.would_change[1].find("would allow 1 worker"), std::string::npos)
       << job.would_change[1];
@@ -187,6 +188,42 @@ TEST(Advice, NamesTheSmallestMeasuredCountWhenFewerMayBeUsed) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("smallest measured count is 4"), std::string::npos);
   }
+}
+
+TEST(Advice, OfAMeasuredEpochTimesEpochsIsDerivedNotPredicted) {
+  const JobAdvice job = one_job(epochs_on("v100", {{1, 40}, {2, 21}}), for_ten_epochs());
+  EXPECT_EQ(job.chosen().workers, 2);
+  EXPECT_EQ(job.chosen().origin, Origin::kDerived);
+  EXPECT_DOUBLE_EQ(job.chosen().time_s.value, 210);
+  EXPECT_NE(job.sentence().find("(derived from measured epochs)"), std::string::npos)
+      << job.sentence();
+  EXPECT_NE(job.sentence().find("4 would be"), std::string::npos) << job.sentence();
+  EXPECT_NE(job.sentence().find(", predicted"), std::string::npos) << job.sentence();
+}
+
+TEST(Advice, OfWholeRunsThatWereTimedIsMeasured) {
+  MeasurementRows rows;
+  rows.at_global(1, 512, "total_time", 40).at_global(2, 512, "total_time", 21);
+  const JobAdvice job = Table(rows.rows).advice().front();
+  EXPECT_EQ(job.chosen().workers, 2);
+  EXPECT_EQ(job.chosen().origin, Origin::kMeasured);
+  EXPECT_NE(job.sentence().find("21.0 s for the whole run (measured)"), std::string::npos)
+      << job.sentence();
+}
+
+TEST(Advice, FollowsFromEpochTimesWhereTheExamplesOfARateAreUnknown) {
+  MeasurementRows rows;
+  for (const auto& [workers, seconds] : {std::pair{1, 40.0}, {2, 21.0}}) {
+    rows.at_global(workers, 512, "throughput", 1000 / seconds);
+    rows.rows.back().examples.reset();
+    rows.at_global(workers, 512, "epoch_time", seconds);
+    rows.rows.back().examples.reset();
+  }
+  const auto all = Table(rows.rows).advice();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].chosen().workers, 2);
+  EXPECT_DOUBLE_EQ(all[0].chosen().time_s.value, 21);
+  EXPECT_EQ(all[0].chosen().origin, Origin::kMeasured);
 }
 
 TEST(Advice, EachModelAndDataSetIsAJobOfItsOwn) {

@@ -17,7 +17,7 @@ struct LearnedQuality {
   std::vector<std::optional<double>> learned{};  ///< by candidate
 
   std::optional<double> of(std::size_t candidate) const;
-  /// The best of some candidates; nothing where none is known.
+  /// The best of some candidates; nothing if none is known.
   std::optional<std::size_t> best(const std::vector<std::size_t>& candidates) const;
   std::optional<std::size_t> best() const;
   /// Whether a candidate is known to have learned less than another.
@@ -27,12 +27,12 @@ struct LearnedQuality {
 };
 
 /// The candidate from which it is known that `at` learns less than another: itself, or a smaller
-/// count of its series and so perhaps a smaller global batch. Nothing where none did.
+/// count of its series and so perhaps a smaller global batch. Nothing if none did.
 std::optional<std::size_t> sign_of_less(const LearnedQuality& quality,
                                         const std::vector<Candidate>& candidates, std::size_t at,
                                         std::size_t than);
 
-/// By the first of validation accuracy and validation loss that any candidate has. Nothing where
+/// By the first of validation accuracy and validation loss that any candidate has. Nothing if
 /// the series' runs had different lengths.
 LearnedQuality learned_quality(const std::vector<predict::TableSeries>& series,
                                const std::vector<Candidate>& candidates,

@@ -55,10 +55,10 @@ void add_what_would_change(JobAdvice& job, const Terms& terms) {
   const std::string sure_time = limit_text(predict::nine_of_ten(chosen.time_s));
   if (const Candidate* one = surer_in_time(job); one != nullptr) {
     job.would_change.push_back(
-        fmt::format("a deadline below {} would need {}", sure_time, text_of(*one)));
+        fmt::format("a deadline below {} would require {}", sure_time, text_of(*one)));
   } else if (terms.deadline_s) {
     job.would_change.push_back(
-        fmt::format("a deadline below {} would be kept by nothing 9 times of 10", sure_time));
+        fmt::format("no choice would meet a deadline below {} with 90 % probability", sure_time));
   }
   if (terms.deadline_s) {
     if (const Candidate* one = fastest_cheaper(job); one != nullptr) {
@@ -75,7 +75,7 @@ void add_what_would_change(JobAdvice& job, const Terms& terms) {
   const double pays =
       chosen.time_s.value / (1 + analyze::kPayingShare * (larger->workers / chosen.workers - 1));
   if (larger->time_s.low < pays) {
-    job.would_change.push_back(fmt::format("{:g} workers would pay if they took {} or less",
+    job.would_change.push_back(fmt::format("{:g} workers would pay off if they took {} or less",
                                            larger->workers, limit_text(pays)));
   }
 }

@@ -18,7 +18,7 @@ struct NextRun {
 
 /// Among counts that were not run and that the hosts have room for, of series that
 /// are not known to learn less than the choice. Of runs that are about equally
-/// likely to change the choice the one on fewest workers; nothing where none is likely to.
+/// likely to change the choice the one on fewest workers; nothing if none is likely to.
 std::optional<NextRun> next_run(const std::vector<Candidate>& candidates,
                                 const std::vector<PayingCount>& paying, const Choice& choice,
                                 const LearnedQuality& quality, const Terms& terms);

@@ -21,7 +21,8 @@ std::string workers_text(double workers) {
 }
 
 std::string origin(const Candidate& one) {
-  return one.measured ? "measured" : "predicted";
+  if (one.origin == Origin::kDerived) return "derived from measured epochs";
+  return std::string(origin_name(one.origin));
 }
 
 /// ", validation accuracy 0.9008"; "" where it is not known.
@@ -36,7 +37,7 @@ std::string beyond(const JobAdvice& job) {
   const Candidate* larger = next_larger(job);
   if (larger == nullptr) return "";
   const double gain = chosen.time_s.value / larger->time_s.value;
-  std::string how = larger->measured == chosen.measured ? "" : ", " + origin(*larger);
+  std::string how = larger->origin == chosen.origin ? "" : ", " + origin(*larger);
   if (gain < 1) {
     return fmt::format("{:g} would be slower ({}{})", larger->workers,
                        seconds_text(larger->time_s.value), how);
@@ -56,50 +57,73 @@ std::string paying_reason(const JobAdvice& job) {
   const Candidate& chosen = job.chosen();
   const PayingCount& paying = job.paying[chosen.series];
   if (!chosen.was_run() || paying.workers != chosen.workers) {
-    return "the least time x cost of all that can be compared";
+    return "the lowest time x cost of all comparable choices";
   }
   if (paying.only_one) return "the only count that was run with these settings";
   const double least = 100 * analyze::kPayingShare;
   if (!paying.next) {
-    return fmt::format(
-        "each step up to {} gave at least {:.0f} % of the gain that its devices could give",
-        workers_text(chosen.workers), least);
+    return fmt::format("each step up to {} gave at least {:.0f} % of the ideal gain",
+                       workers_text(chosen.workers), least);
   }
   if (*paying.share < 0) {
     return fmt::format("the step to {} made the run slower", workers_text(*paying.next));
   }
-  return fmt::format(
-      "the step to {} gave {:.0f} % of the gain that its devices could give; it pays from {:.0f} %",
-      workers_text(*paying.next), 100 * *paying.share, least);
+  return fmt::format("the step to {} gave {:.0f} % of the ideal gain; it pays off from {:.0f} %",
+                     workers_text(*paying.next), 100 * *paying.share, least);
+}
+
+std::string objective_reason(const JobAdvice& job, const Terms& terms) {
+  const char* least = terms.objective == Objective::kTime   ? "time"
+                      : terms.objective == Objective::kCost ? "cost"
+                                                            : "energy";
+  std::string text = fmt::format("the least {} of the counts that were run", least);
+  if (terms.limited()) text += " and keep " + limits_text(terms);
+  if (!job.quality.metric.empty()) text += " and learned as well as the best";
+  return text;
+}
+
+/// What the choice uses, in joules, Wh and CO2.
+std::string energy_text(double joules, const Terms& terms) {
+  std::string text = fmt::format("{:.3g} kJ ({:.3g} Wh)", joules / 1e3, joules / 3600);
+  if (terms.carbon_g_per_kwh) {
+    text += fmt::format(", {:.3g} g CO2", joules / 3.6e6 * *terms.carbon_g_per_kwh);
+  }
+  return text;
 }
 
 void add_reasons(JobAdvice& job, const Terms& terms) {
   const Candidate& chosen = job.chosen();
   auto& why = job.why;
-  if (!job.choice.feasible) {
-    why.push_back(
-        fmt::format("nothing that was considered keeps {} 9 times of 10; this comes "
-                    "nearest",
-                    limits_text(terms)));
+  if (chosen.energy_j) {
+    why.push_back(fmt::format("it uses {} for {}, by the mean power of the measured runs",
+                              energy_text(*chosen.energy_j, terms), job.time_means));
+  } else if (terms.carbon_g_per_kwh) {
+    why.push_back("its energy, and so its CO2, is unknown: none was measured with this count");
+  }
+  if (job.choice.feasible && terms.objective != Objective::kBalanced) {
+    why.push_back(objective_reason(job, terms));
+  } else if (!job.choice.feasible) {
+    why.push_back(fmt::format("no choice meets {} with 90 % probability; this comes closest",
+                              limits_text(terms)));
   } else if (terms.deadline_s) {
-    why.push_back(fmt::format("the cheapest{} that keeps the deadline of {} ({:.0f} % sure)",
+    why.push_back(fmt::format("the cheapest{} that meets the deadline of {} (probability {:.0f} %)",
                               chosen.was_run() ? " of the counts that were run" : "",
                               seconds_text(*terms.deadline_s), 100 * chosen.meets_deadline));
   } else if (terms.budget) {
-    why.push_back(fmt::format("the fastest{} within the budget ({:.0f} % sure)",
+    why.push_back(fmt::format("the fastest{} within the budget (probability {:.0f} %)",
                               chosen.was_run() ? " of the counts that were run" : "",
                               100 * chosen.meets_budget));
   } else {
     why.push_back(paying_reason(job));
     if (job.series.size() > 1) {
       why.push_back(fmt::format(
-          "of {} series, each at the count that pays, it has the least time x cost{}",
+          "of {} series, each at the count that pays off, it has the lowest time x cost{}",
           job.series.size(),
           job.quality.metric.empty() ? "" : " among those that learned as well as the best"));
     }
   }
   if (terms.limited() && job.choice.feasible && !chosen.was_run()) {
-    why.push_back("no count that was run keeps " + limits_text(terms));
+    why.push_back("no count that was run meets " + limits_text(terms));
   }
   if (!chosen.fits) {
     why.push_back(
@@ -145,7 +169,7 @@ Others others_of(const JobAdvice& job) {
 void add_alternatives(JobAdvice& job) {
   auto& texts = job.alternatives;
   if (job.choice.passed_over) {
-    texts.push_back("Less time x cost, but it learned less in as many epochs: " +
+    texts.push_back("Lower time x cost, but it learned less in the same number of epochs: " +
                     described(job, *job.choice.passed_over));
   }
   const auto [faster, cheaper, learned, predicted] = others_of(job);
@@ -187,8 +211,8 @@ void add_caveats(JobAdvice& job, const Terms& terms) {
   }
   if (batches.size() < 2) return;
   job.caveats.push_back(
-      "the choices differ in their global batch, and larger ones may need more epochs to the same "
-      "accuracy: give --target to count them");
+      "the choices differ in their global batch, and larger ones may need more epochs to reach the "
+      "same accuracy: give --target to account for that");
 }
 
 }  // namespace

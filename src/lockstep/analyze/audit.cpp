@@ -54,9 +54,9 @@ class Auditor {
     for (Case& c : cases_) by_metric[c.finding.metric].push_back(&c);
     Audit result;
     for (auto& [metric, cases] : by_metric) {
-      for (Case* c : cases) judge(*c);
+      for (Case* c : cases) check(*c);
       std::vector<std::string> remarks;
-      judge_without_parameters(cases, remarks);
+      check_without_parameters(cases, remarks);
       name_slips(cases);
       summarise(metric, cases, result.summary);
       result.summary.insert(result.summary.end(), remarks.begin(), remarks.end());
@@ -134,7 +134,7 @@ class Auditor {
     }
   }
 
-  static void judge(Case& c) {
+  static void check(Case& c) {
     c.finding.expected = c.expectation.value;
     c.finding.formula = c.expectation.formula;
     if (!c.expectation.value) return;
@@ -145,7 +145,7 @@ class Auditor {
 
   /// Without the model's size a bandwidth still implies one: GB/s x s / (steps x 2(N-1)/N x 4 B).
   /// All rows of a model must imply the same.
-  static void judge_without_parameters(const std::vector<Case*>& cases,
+  static void check_without_parameters(const std::vector<Case*>& cases,
                                        std::vector<std::string>& summary) {
     std::map<std::string, std::vector<Case*>> by_model;
     for (Case* c : cases) {
@@ -172,10 +172,9 @@ class Auditor {
                         rounded_count(implied_parameters(*c, *c->facts.communication())),
                         *c->facts.communication());
       }
-      summary.push_back(
-          fmt::format("bandwidth: together they imply {} to {} parameters for {}, which "
-                      "has but one size",
-                      rounded_count(low), rounded_count(high), model));
+      summary.push_back(fmt::format(
+          "bandwidth: together they imply {} to {} parameters for {}, which has only one size",
+          rounded_count(low), rounded_count(high), model));
     }
   }
 

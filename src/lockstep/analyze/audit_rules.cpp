@@ -33,12 +33,12 @@ Expectation expect_speedup(const AuditFacts& facts) {
   e.formula = fmt::format("T({})/T({}) = {:.5g} / {:.5g}", facts.baseline_workers,
                           *facts.configuration.workers, one, all);
   e.slips = {
-      {"the ratio is upside down, T(N)/T(1)", all / one},
-      {"the scaled form N T(1)/T(N) was taken for the speedup", n * one / all},
-      {"the efficiency S/N was taken for the speedup", one / all / n},
-      {"1 + the share of time saved, 1 + (T(1) - T(N))/T(1), was taken for the ratio",
+      {"the ratio is inverted, T(N)/T(1)", all / one},
+      {"the scaled form N T(1)/T(N) was reported as the speedup", n * one / all},
+      {"the efficiency S/N was reported as the speedup", one / all / n},
+      {"1 + the share of time saved, 1 + (T(1) - T(N))/T(1), was reported as the ratio",
        1 + (one - all) / one},
-      {"the share of time saved, (T(1) - T(N))/T(1), was taken for the ratio", (one - all) / one},
+      {"the share of time saved, (T(1) - T(N))/T(1), was reported as the ratio", (one - all) / one},
       {"given in percent", 100 * one / all}};
   if (facts.time_previous) {
     e.slips.push_back(
@@ -59,14 +59,14 @@ Expectation expect_efficiency(const AuditFacts& facts) {
   e.value = ratio / n;
   e.formula = fmt::format("S/N = {:.5g} / {}", ratio, n);
   e.slips = {{"given in percent", 100 * ratio / n},
-             {"the speedup was taken for the efficiency", ratio},
-             {"the ratio is upside down", 1 / (ratio * n)}};
+             {"the speedup was reported as the efficiency", ratio},
+             {"the ratio is inverted", 1 / (ratio * n)}};
   return e;
 }
 
 Expectation expect_communication(const AuditFacts& facts) {
   if (const auto missing = missing_times(facts); !missing.empty()) return unknown(missing);
-  if (facts.baseline_workers != 1) return unknown("there is no run on 1 worker at the same batch");
+  if (facts.baseline_workers != 1) return unknown("no run on 1 worker at the same batch");
   const double one = *facts.time_one;
   const double all = *facts.time_n;
   const auto n = *facts.configuration.workers;
@@ -74,9 +74,9 @@ Expectation expect_communication(const AuditFacts& facts) {
   e.value = *facts.communication();
   e.formula = fmt::format("T({0}) - T(1)/{0} = {1:.5g} - {2:.5g}/{0}", n, all, one);
   e.slips = {{"T(1) was not divided by N", all - one},
-             {"the sign is turned round", one / static_cast<double>(n) - all},
-             {"the whole time T(N) was taken", all},
-             {"T(1) - T(N) was taken", one - all},
+             {"the sign is reversed", one / static_cast<double>(n) - all},
+             {"the whole time T(N) was used", all},
+             {"T(1) - T(N) was used", one - all},
              {"given in milliseconds", 1000 * *e.value}};
   if (const auto steps = facts.steps()) {
     e.slips.push_back({"per step, not per epoch", *e.value / *steps});
@@ -92,22 +92,22 @@ void add_bandwidth_slips(Expectation& e, const AuditFacts& facts) {
   const double right = *e.value;
   const double n = static_cast<double>(*facts.configuration.workers);
   const double ring = 2 * (n - 1) / n;
-  const std::vector<Slip> units{{"bits were taken for bytes", 8.0},
-                                {"bytes were taken for bits", 1 / 8.0},
+  const std::vector<Slip> units{{"bits were mistaken for bytes", 8.0},
+                                {"bytes were mistaken for bits", 1 / 8.0},
                                 {"1 GB was taken as 1024^3 bytes", kGiga / kGibi},
                                 {"1024^3 bytes were taken as 1 GB", kGibi / kGiga},
                                 {"given in MB/s", 1000.0}};
-  std::vector<Slip> counts{
-      {"a parameter has 4 bytes, which was forgotten", 1 / kBytesPerParameter},
-      {"a parameter was counted with 8 bytes", 2.0},
-      {"the factor 2 of the ring was forgotten", 0.5},
-      {"the traffic of all workers was added up", n},
-      {"one step was counted, not an epoch", 1 / facts.steps().value_or(1)},
-      {"the whole epoch T(N) was taken for communication", *facts.communication() / *facts.time_n}};
+  std::vector<Slip> counts{{"the 4 bytes per parameter were left out", 1 / kBytesPerParameter},
+                           {"8 bytes per parameter were counted", 2.0},
+                           {"the factor 2 of the ring was left out", 0.5},
+                           {"the traffic of all workers was added up", n},
+                           {"one step was counted, not an epoch", 1 / facts.steps().value_or(1)},
+                           {"the whole epoch T(N) was counted as communication",
+                            *facts.communication() / *facts.time_n}};
   // With 2 workers the ring factor is 1: forgetting it changes nothing there.
-  if (ring != 1) counts.push_back({"the ring factor 2(N-1)/N was forgotten", 1 / ring});
+  if (ring != 1) counts.push_back({"the ring factor 2(N-1)/N was left out", 1 / ring});
   if (facts.reported_communication && *facts.reported_communication > 0) {
-    counts.push_back({"the reported communication time was used, which does not follow itself",
+    counts.push_back({"the reported communication time was used, which itself does not follow",
                       *facts.communication() / *facts.reported_communication});
   }
   for (const auto& slips : {counts, units}) {
@@ -122,12 +122,12 @@ void add_bandwidth_slips(Expectation& e, const AuditFacts& facts) {
 
 Expectation expect_bandwidth(const AuditFacts& facts) {
   if (const auto missing = missing_times(facts); !missing.empty()) return unknown(missing);
-  if (facts.baseline_workers != 1) return unknown("there is no run on 1 worker at the same batch");
+  if (facts.baseline_workers != 1) return unknown("no run on 1 worker at the same batch");
   if (!facts.steps()) return unknown("examples or global batch are missing");
   if (*facts.communication() <= 0)
     return unknown("the derived communication time is not above zero");
   if (!facts.configuration.parameters) {
-    return unknown("the model's parameters are not in the table");
+    return unknown("the model's parameter count is not in the table");
   }
   const double bytes = static_cast<double>(*facts.configuration.parameters) * kBytesPerParameter;
   const auto n = *facts.configuration.workers;
@@ -141,15 +141,15 @@ Expectation expect_bandwidth(const AuditFacts& facts) {
 
 Expectation expect_throughput(const AuditFacts& facts) {
   if (!facts.time_n) return unknown("no time was measured in this configuration");
-  if (!facts.configuration.examples) return unknown("the count of examples is missing");
+  if (!facts.configuration.examples) return unknown("the number of examples is missing");
   const double examples = static_cast<double>(*facts.configuration.examples);
   const double n = static_cast<double>(facts.configuration.workers.value_or(1));
   Expectation e;
   e.value = examples / *facts.time_n;
   e.formula = fmt::format("{} examples / {:.5g} s", *facts.configuration.examples, *facts.time_n);
-  e.slips = {{"per worker, not of all", *e.value / n},
-             {"multiplied by the workers once too often", *e.value * n},
-             {"the ratio is upside down", *facts.time_n / examples}};
+  e.slips = {{"per worker, not of all workers", *e.value / n},
+             {"multiplied by the worker count once too often", *e.value * n},
+             {"the ratio is inverted", *facts.time_n / examples}};
   return e;
 }
 
@@ -159,7 +159,8 @@ Expectation expect_total_time(const AuditFacts& facts) {
   Expectation e;
   e.value = *epoch * static_cast<double>(*facts.configuration.epochs);
   e.formula = fmt::format("{} epochs x {:.5g} s", *facts.configuration.epochs, *epoch);
-  e.slips = {{"given in minutes", *e.value / 60}, {"one epoch was taken for all", *epoch}};
+  e.slips = {{"given in minutes", *e.value / 60},
+             {"the time of one epoch was reported for all", *epoch}};
   return e;
 }
 
@@ -182,7 +183,7 @@ Expectation expect(const std::string& metric, const AuditFacts& facts) {
   if (metric == "bandwidth" || metric == "busbw") return expect_bandwidth(facts);
   if (metric == "throughput") return expect_throughput(facts);
   if (metric == "total_time") return expect_total_time(facts);
-  return unknown(fmt::format("there is no formula for {}", metric));
+  return unknown(fmt::format("no formula for {}", metric));
 }
 
 }  // namespace lockstep::analyze

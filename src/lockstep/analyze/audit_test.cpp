@@ -39,7 +39,7 @@ TEST(Audit, FiguresThatFollowAreLeftAlone) {
 }
 
 TEST(Audit, NamesTheSlipBehindASpeedup) {
-  EXPECT_NE(reported("speedup", 0.625).slip.find("upside down"), std::string::npos);
+  EXPECT_NE(reported("speedup", 0.625).slip.find("inverted"), std::string::npos);
   EXPECT_NE(reported("speedup", 6.41).slip.find("scaled form"), std::string::npos);
   EXPECT_NE(reported("speedup", 0.401).slip.find("efficiency"), std::string::npos);
   EXPECT_NE(reported("speedup", 1.375).slip.find("share of time saved"), std::string::npos);
@@ -49,10 +49,10 @@ TEST(Audit, NamesTheSlipBehindASpeedup) {
 }
 
 TEST(Audit, NamesTheSlipBehindABandwidth) {
-  EXPECT_EQ(reported("bandwidth", 0.01).slip, "a parameter has 4 bytes, which was forgotten");
-  EXPECT_EQ(reported("bandwidth", 0.32).slip, "bits were taken for bytes");
+  EXPECT_EQ(reported("bandwidth", 0.01).slip, "the 4 bytes per parameter were left out");
+  EXPECT_EQ(reported("bandwidth", 0.32).slip, "bits were mistaken for bytes");
   EXPECT_NE(reported("bandwidth", 0.0372529).slip.find("1024^3"), std::string::npos);
-  EXPECT_NE(reported("bandwidth", 0.026667).slip.find("2(N-1)/N was forgotten"), std::string::npos);
+  EXPECT_NE(reported("bandwidth", 0.026667).slip.find("2(N-1)/N was left out"), std::string::npos);
   EXPECT_NE(reported("bandwidth", 0.0004).slip.find("one step"), std::string::npos);
 }
 
@@ -68,13 +68,13 @@ TEST(Audit, TheSlipThatExplainsMostFiguresWins) {
   table.at_global(2, 10, "reported_bandwidth", 0.01).at_global(4, 10, "reported_bandwidth", 0.01);
   const Audit result = audit(table.rows);
   for (const AuditFinding& finding : result.findings) {
-    EXPECT_EQ(finding.slip, "a parameter has 4 bytes, which was forgotten");
+    EXPECT_EQ(finding.slip, "the 4 bytes per parameter were left out");
   }
   EXPECT_EQ(result.summary.size(), 1u);
   EXPECT_NE(result.summary[0].find("4.00x too low"), std::string::npos) << result.summary[0];
 }
 
-TEST(Audit, SaysWhatIsMissing) {
+TEST(Audit, ReportsWhatIsMissing) {
   MeasurementRows table;
   table.at_global(2, 10, "epoch_time", 30).at_global(2, 10, "reported_speedup", 1.5);
   EXPECT_EQ(only(table).outcome, AuditOutcome::kUnchecked);
@@ -82,7 +82,7 @@ TEST(Audit, SaysWhatIsMissing) {
   table = {};
   table.at_global(2, 10, "reported_speedup", 1.5);
   EXPECT_EQ(only(table).formula, "no time was measured in this configuration");
-  EXPECT_EQ(reported("karma", 3).formula, "there is no formula for karma");
+  EXPECT_EQ(reported("karma", 3).formula, "no formula for karma");
 }
 
 TEST(Audit, BandwidthsWithoutASizeMustAgreeOnOne) {

@@ -65,6 +65,9 @@ Configuration configuration_of(const Measurement& row,
   c.variant = variant_of(c.settings);
   c.scaling = row.scaling;
   c.threads_per_worker = row.threads_per_worker;
+  c.loader_workers = row.loader_workers;
+  c.flops_per_example = row.flops_per_example;
+  c.example_unit = row.example_unit;
   c.nodes = row.nodes;
   c.workers = row.workers;
   c.batch_per_worker = row.batch_per_worker;
@@ -91,7 +94,8 @@ struct Collected {
 };
 
 bool is_timing(const std::string& metric) {
-  return metric.ends_with("_time") || metric == "throughput";
+  return metric.ends_with("_time") || metric == "throughput" || metric == "token_rate" ||
+         metric == "epoch_energy";
 }
 
 /// Times of every epoch are repeats of one another; of a loss or an accuracy the last epoch counts.

@@ -43,6 +43,9 @@ struct Configuration {
   bool contains_warm_up = false;                   ///< in some of its times
   std::optional<std::int64_t> threads_per_worker;  ///< of a CPU worker
   std::optional<std::int64_t> parameters;
+  std::optional<std::int64_t> loader_workers;     ///< processes per worker that load data
+  std::optional<std::int64_t> flops_per_example;  ///< operations of forward and backward
+  std::string example_unit;                       ///< "images", "sequences"; empty = "examples"
 
   /// Values by metric, without those of warm-up epochs. Of a curve the last epoch's.
   std::map<std::string, std::vector<double>> values;

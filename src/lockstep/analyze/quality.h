@@ -10,7 +10,7 @@
 
 namespace lockstep::analyze {
 
-/// The metrics that say how well a network learned, losses first.
+/// The metrics that show how well a network learned, losses first.
 std::span<const std::string> quality_metrics();
 
 /// "validation accuracy", "training loss".
@@ -25,7 +25,7 @@ bool higher_is_better(const std::string& metric);
 struct QualityFigure {
   std::string metric;
   double last = 0;             ///< median over repeats of the last epoch
-  std::optional<double> best;  ///< over epochs; only where the source told them
+  std::optional<double> best;  ///< over epochs; only if the source has them
   std::size_t count = 0;
 };
 

@@ -30,6 +30,9 @@ record::Measurement configuration(const record::RunSpec& spec, const RunIdentity
   }
   if (spec.threads_per_worker > 0) row.threads_per_worker = spec.threads_per_worker;
   if (spec.parameters > 0) row.parameters = spec.parameters;
+  if (spec.data.loader_workers >= 0) row.loader_workers = spec.data.loader_workers;
+  if (spec.flops_per_example > 0) row.flops_per_example = std::llround(spec.flops_per_example);
+  row.example_unit = spec.data.unit;
   if (!identity.study.empty()) {
     row.study = identity.study;
     row.repeat = identity.repeat;
@@ -80,6 +83,18 @@ void add_phases(Rows& rows, const StepBreakdown& steps) {
   add("other_time", seconds(Phase::kOther));
 }
 
+/// Energy and tokens of an epoch, where they are known.
+void add_extra(Rows& rows, const record::EpochResult& epoch, bool whole, Rows::WarmUp warm_up) {
+  const auto metric = [&](const char* name) {
+    const auto found = epoch.metrics.find(name);
+    return found == epoch.metrics.end() ? record::kUnknown : found->second;
+  };
+  if (whole) rows.add("epoch_energy", metric("energy_j"), "J", epoch.epoch, warm_up);
+  if (epoch.train_s > 0) {
+    rows.add("token_rate", metric("tokens") / epoch.train_s, "tokens/s", epoch.epoch, warm_up);
+  }
+}
+
 /// Examples per second of all workers in the steps after the warm-up.
 double steady_rate(const record::RunSpec& spec, const StepBreakdown& steps) {
   const double step_s = steps.mean.step.count();
@@ -117,6 +132,7 @@ std::vector<record::Measurement> measurements_of(const record::RunStarted& start
       rows.add("throughput", rate, "examples/s", epoch.epoch,
                first_steps_apart ? Rows::WarmUp::kNone : warm_up);
     }
+    add_extra(rows, epoch, whole, warm_up);
     // After a part of an epoch, runs of different batches have seen different amounts of data:
     // their losses do not compare.
     if (!whole && epoch.examples < started.spec.data.train_examples) continue;
@@ -129,6 +145,7 @@ std::vector<record::Measurement> measurements_of(const record::RunStarted& start
   const bool done = ended && ended->status == record::RunStatus::kDone;
   if (done && started.spec.max_steps == 0 && ended->total_s > 0) {
     rows.add("total_time", ended->total_s, "s", 0);
+    rows.add("energy", ended->energy_j, "J", 0);
   }
   add_phases(rows, steps);
   return rows.take();

@@ -72,7 +72,7 @@ TEST(RunMeasurements, TheRateOfARunOfFewStepsLeavesOutItsFirstSteps) {
       256 / 0.02);
 }
 
-TEST(RunMeasurements, ASingleEpochIsNoWarmUp) {
+TEST(RunMeasurements, ASingleEpochIsNotWarmUp) {
   const std::vector epochs{epoch(1, 6)};
   const auto rows = measurements_of(started(), epochs, std::nullopt, {});
   EXPECT_EQ(of_metric(rows, "epoch_time").at(0).warm_up, false);

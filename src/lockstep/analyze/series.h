@@ -20,7 +20,7 @@ struct SeriesKey {
   std::string model{};
   std::string dataset{};
   std::string device{};
-  std::map<std::string, std::string> settings{};  ///< that tell configurations of the table apart
+  std::map<std::string, std::string> settings{};  ///< that distinguish configurations of the table
   std::optional<Scaling> scaling{};               ///< nothing when batches are unknown
   std::optional<double> batch{};                  ///< that is fixed: B of strong, b of weak scaling
 
@@ -32,7 +32,7 @@ struct SeriesKey {
   std::string batch_text() const;
 };
 
-/// B of strong scaling, b of weak; nothing where the configuration does not have it.
+/// B of strong scaling, b of weak; nothing if the configuration does not have it.
 std::optional<double> fixed_batch(const Configuration& c, Scaling scaling);
 
 /// The series of a configuration under a kind of scaling.
@@ -47,7 +47,7 @@ class ScalingRule {
   explicit ScalingRule(std::span<const Configuration> configurations,
                        std::optional<Scaling> stated = {});
 
-  /// Nothing where neither batch is known.
+  /// Nothing if neither batch is known.
   std::optional<Scaling> of(const Configuration& c) const;
   SeriesKey key(const Configuration& c) const { return series_key(c, of(c)); }
 

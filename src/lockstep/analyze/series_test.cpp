@@ -49,7 +49,7 @@ TEST(ScalingRule, FollowsWhatTheTableStates) {
 }
 
 /// A host that divides its cores among its workers makes one series; a study of threads several.
-TEST(SeriesKey, ThreadsTellSeriesApartOnlyWhereOneCountRanWithSeveral) {
+TEST(SeriesKey, ThreadsSeparateSeriesOnlyWhereOneCountRanWithSeveral) {
   MeasurementRows divided;
   divided.at_local(1, 32, "epoch_time", 10).note("threads_per_worker", "2");
   divided.at_local(2, 32, "epoch_time", 6).note("threads_per_worker", "1");

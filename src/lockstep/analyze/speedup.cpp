@@ -79,12 +79,12 @@ void remark_on_warm_up(SpeedupGroup& group) {
   std::int64_t count = 0;
   for (const SpeedupPoint& point : group.points) count += point.configuration.contains_warm_up;
   if (count == 0) return;
-  group.remarks.push_back(fmt::format(
-      "the times of {} contain the warm-up, because its runs had one epoch: train two for times "
-      "without it",
-      count == static_cast<std::int64_t>(group.points.size())
-          ? "every configuration"
-          : fmt::format("{} of {} configurations", count, group.points.size())));
+  group.remarks.push_back(
+      fmt::format("the times of {} include the warm-up, because its runs had only one epoch; train "
+                  "two or more to exclude it",
+                  count == static_cast<std::int64_t>(group.points.size())
+                      ? "every configuration"
+                      : fmt::format("{} of {} configurations", count, group.points.size())));
 }
 
 SpeedupGroup make_group(std::span<const Configuration> members, TimeBasis basis,
@@ -202,9 +202,9 @@ std::vector<SpeedupGroup> speedups(std::span<const Configuration> configurations
   refuse_across_devices(groups);
   if (!found_baseline) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("nothing was measured on {} worker(s), the baseline asked for",
+                fmt::format("the requested baseline of {} worker(s) was not measured",
                             *options.baseline_workers),
-                "choose a worker count of the table");
+                "choose a measured worker count");
   }
   return groups;
 }

@@ -51,7 +51,7 @@ struct SpeedupGroup {
   std::optional<std::int64_t> baseline_workers;  ///< N0
   std::vector<SpeedupPoint> points;
   std::vector<std::string> refusals;  ///< comparisons that were not made, each with its reason
-  std::vector<std::string> remarks;   ///< what to know about those that were
+  std::vector<std::string> remarks;   ///< notes on those that were
 
   /// "resnet18-cifar on cifar10, v100".
   std::string title() const;
@@ -61,7 +61,7 @@ struct SpeedupGroup {
 struct SpeedupOptions {
   std::optional<std::int64_t>
       baseline_workers{};            ///< default: the smallest count that all series have
-  std::optional<Scaling> scaling{};  ///< default: what the table's batches say
+  std::optional<Scaling> scaling{};  ///< default: by the table's batches
 };
 
 /// Why T(N0)/T(N) of these two would compare unlike things; nothing when it may be formed.

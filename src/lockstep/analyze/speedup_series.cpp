@@ -39,7 +39,7 @@ bool take_batch_as_said(SpeedupGroup& group, const SpeedupOptions& options) {
   });
   if (known || !options.scaling || group.basis == TimeBasis::kStepTime) return false;
   group.remarks.push_back(
-      fmt::format("no batch is known: the {} is taken as fixed, as stated",
+      fmt::format("no batch size is known: the {} is taken as fixed, as stated with --scaling",
                   *group.scaling == Scaling::kStrong ? "global batch" : "batch per worker"));
   return true;
 }
@@ -51,7 +51,7 @@ std::map<double, Series> series_by_batch(SpeedupGroup& group, const SpeedupOptio
     auto batch = fixed_batch(point.configuration, *group.scaling);
     if (as_said) batch = 0;
     if (!batch || !point.configuration.workers) {
-      group.refusals.push_back(fmt::format("{} is compared with nothing: its {} is unknown",
+      group.refusals.push_back(fmt::format("{} is not compared: its {} is unknown",
                                            point.configuration.label(),
                                            point.configuration.workers ? "batch" : "worker count"));
       continue;
@@ -92,11 +92,11 @@ void compare_series(SpeedupGroup& group, double batch, const Series& points) {
     SpeedupPoint* baseline = baseline_for(points, *point, *group.baseline_workers);
     if (baseline == nullptr) {
       if (points.size() < 2) return;
-      group.refusals.push_back(fmt::format(
-          "{} = {} has no run on {} worker(s): its speedups would have another baseline "
-          "({}) than the rest and are left out",
-          name, record::batch_text(batch), *group.baseline_workers,
-          *points.front()->configuration.workers));
+      group.refusals.push_back(
+          fmt::format("{} = {} has no run on {} worker(s): its speedups would have a different "
+                      "baseline ({}) from the others and are left out",
+                      name, record::batch_text(batch), *group.baseline_workers,
+                      *points.front()->configuration.workers));
       return;
     }
     baseline->baseline = true;
@@ -129,8 +129,7 @@ void remark_on_threads(SpeedupGroup& group) {
   }
   group.remarks.push_back(
       fmt::format("threads per worker differ ({}): the speedup is that of the whole machine, not "
-                  "of more devices "
-                  "of one kind",
+                  "of adding devices of one kind",
                   fmt::join(parts, ", ")));
 }
 
@@ -150,7 +149,7 @@ std::optional<std::string> unlike(const Configuration& baseline, const Configura
   if (baseline.variant != other.variant) {
     return differ("settings", baseline.variant, other.variant);
   }
-  if (baseline.examples != other.examples) return "different counts of examples";
+  if (baseline.examples != other.examples) return "different numbers of examples";
   const auto a = fixed_batch(baseline, scaling);
   const auto b = fixed_batch(other, scaling);
   if (a && b && *a != *b) {
@@ -186,9 +185,8 @@ void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
   for (const auto& [batch, points] : series) compare_series(group, batch, points);
   remark_on_threads(group);
   if (*group.baseline_workers > 1 && !options.baseline_workers && group.has_speedups()) {
-    group.remarks.push_back(fmt::format(
-        "there is no run on 1 worker: speedups are over {} workers and say nothing about one",
-        *group.baseline_workers));
+    group.remarks.push_back(fmt::format("no run on 1 worker: speedups are relative to {} workers",
+                                        *group.baseline_workers));
   }
 }
 

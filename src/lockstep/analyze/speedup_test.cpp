@@ -97,7 +97,7 @@ TEST(Speedup, WithoutOneWorkerTheBaselineIsNamed) {
   const auto groups = groups_of(table);
   EXPECT_EQ(groups.at(0).baseline_workers, 2);
   EXPECT_NEAR(*point(groups[0], 4, 128).efficiency, 209.0 / 81 / 2, 1e-12);
-  EXPECT_TRUE(mentions(groups[0].remarks, "there is no run on 1 worker"));
+  EXPECT_TRUE(mentions(groups[0].remarks, "no run on 1 worker"));
 }
 
 TEST(Speedup, MixedBaselinesAreRefused) {
@@ -121,7 +121,7 @@ TEST(Speedup, UnknownBatchesGiveNoSpeedup) {
   EXPECT_TRUE(mentions(groups[0].refusals, "neither batch_per_worker nor global_batch"));
 }
 
-TEST(Speedup, RatesWithoutBatchesAreComparedWhereTheUserSaysWhatWasFixed) {
+TEST(Speedup, RatesWithoutBatchesAreComparedWhereTheUserStatesWhatWasFixed) {
   MeasurementRows table;
   for (const std::int64_t workers : {1, 2, 4}) {
     record::Measurement row;
@@ -151,7 +151,7 @@ TEST(Speedup, DevicesModelsAndSettingsAreNeverMixed) {
   for (const auto& group : groups_of(table)) EXPECT_FALSE(group.has_speedups());
 }
 
-TEST(Speedup, SaysWhyTwoConfigurationsAreUnlike) {
+TEST(Speedup, ReportsWhyTwoConfigurationsAreUnlike) {
   MeasurementRows table;
   table.at_global(1, 32, "epoch_time", 20);
   table.device = "v100";

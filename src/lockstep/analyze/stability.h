@@ -14,7 +14,7 @@ struct StabilityRule {
   /// best for losses.
   double tolerance_accuracy = 0.01;
   double tolerance_loss = 0.05;
-  /// Curves of fewer epochs are not judged.
+  /// Curves of fewer epochs are not rated.
   int fewest_epochs = 5;
 
   /// One sentence, printed with every number that the rule gives.

@@ -33,7 +33,7 @@ TEST(Stability, LossesCountDownwardsAndRelatively) {
   EXPECT_EQ(epochs_to_stable(curve({4, 2, 1, 1, 1, 1}), false), 4);
 }
 
-TEST(Stability, ShortCurvesAndCurvesThatDivergedAreNotJudged) {
+TEST(Stability, ShortCurvesAndCurvesThatDivergedAreNotRated) {
   EXPECT_FALSE(epochs_to_stable(curve({.5, .5, .5, .5}), true).has_value());
   EXPECT_FALSE(epochs_to_stable(curve({.5, .5, .5, .5, 0.0 / 0.0}), true).has_value());
 }
@@ -56,7 +56,7 @@ TEST(Stability, FromTheEpochFoundOnEverySmoothedValueIsWithinTolerance) {
   }
 }
 
-TEST(Stability, TheRuleSaysItsNumbers) {
+TEST(Stability, TheRuleStatesItsNumbers) {
   EXPECT_NE(StabilityRule{}.text().find("averaged over 3 epochs"), std::string::npos);
 }
 

@@ -62,10 +62,10 @@ void StepBreakdownBuilder::note_ready(const record::StepTimes& step) {
     open.last_ready_ns = step.ready_ns;
   }
   if (open.heard == workers_) {
-    Sums blame;
-    blame.last = 1;
-    blame.others_waited_s = open.waited_s / (workers_ - 1);
-    sums_for(ranks_[open.last_rank], step.step).add(blame);
+    Sums delay;
+    delay.last = 1;
+    delay.others_waited_s = open.waited_s / (workers_ - 1);
+    sums_for(ranks_[open.last_rank], step.step).add(delay);
     open_.erase(step.step);
   }
   if (open_.size() > kMostOpenSteps) open_.erase(open_.begin());
@@ -79,7 +79,7 @@ StepBreakdown StepBreakdownBuilder::result() const {
   });
   if (leave_out) result.warmup_steps = kWarmupSteps;
 
-  std::int64_t judged = 0;
+  std::int64_t counted = 0;
   SlowestRank slowest;
   std::int64_t slowest_last = 0;
   for (const auto& [number, sums] : ranks_) {
@@ -92,7 +92,7 @@ StepBreakdown StepBreakdownBuilder::result() const {
     for (std::size_t p = 0; p < rank.phases.size(); ++p) rank.phases[p] = Seconds(used.phase_s[p]);
     if (used.steps > 0) divide(rank, static_cast<double>(used.steps));
     result.ranks.push_back(rank);
-    judged += used.last;
+    counted += used.last;
     if (used.last > 0 && (slowest_last == 0 || used.others_waited_s > slowest.cost.count())) {
       slowest.rank = number;
       slowest.cost = Seconds(used.others_waited_s);
@@ -100,9 +100,9 @@ StepBreakdown StepBreakdownBuilder::result() const {
     }
   }
   result.mean = mean_over(result.ranks);
-  if (judged > 0) {
-    slowest.last_share = static_cast<double>(slowest_last) / static_cast<double>(judged);
-    slowest.cost /= static_cast<double>(judged);
+  if (counted > 0) {
+    slowest.last_share = static_cast<double>(slowest_last) / static_cast<double>(counted);
+    slowest.cost /= static_cast<double>(counted);
     if (result.mean.step.count() > 0) slowest.cost_share = slowest.cost / result.mean.step;
     result.slowest = slowest;
   }

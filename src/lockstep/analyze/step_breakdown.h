@@ -78,7 +78,7 @@ class StepBreakdownBuilder {
     Sums warmup;
     Sums steady;
   };
-  /// One step of which not every rank was heard yet.
+  /// One step for which some ranks are still missing.
   struct OpenStep {
     int heard = 0;
     int last_rank = -1;

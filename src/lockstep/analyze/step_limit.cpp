@@ -55,25 +55,43 @@ std::string late_rank_sentence(const StepBreakdown& steps) {
 struct Part {
   Seconds time;
   const char* sentence;
+  std::string remedy{};
 };
+
+Seconds computing(const RankBreakdown& rank) {
+  return rank[Phase::kForward] + rank[Phase::kBackward] + rank[Phase::kOptimizer];
+}
+
+std::string part_sentence(const Part& part, Seconds step) {
+  std::string text = fmt::format(fmt::runtime(part.sentence), 100 * (part.time / step),
+                                 format_seconds(part.time), format_seconds(step));
+  return part.remedy.empty() ? text : text + "; " + part.remedy;
+}
 
 }  // namespace
 
-std::string limit_sentence(const StepBreakdown& steps) {
+std::string limit_sentence(const StepBreakdown& steps, const RunFacts& facts) {
   if (steps.ranks.empty() || steps.mean.step.count() <= 0) return "";
+  if (computing(steps.mean).count() <= 0) {
+    return fmt::format(
+        "limit: unknown: the program runs a step of {} as one call, so that its phases could not "
+        "be measured",
+        format_seconds(steps.mean.step));
+  }
   if (steps.slowest && steps.slowest->cost_share >= kLateRankShare) {
     if (const std::string late = late_rank_sentence(steps); !late.empty()) return late;
   }
   const RankBreakdown& mean = steps.mean;
   const std::array parts{
-      Part{mean[Phase::kForward] + mean[Phase::kBackward] + mean[Phase::kOptimizer],
+      Part{computing(mean),
            "compute: {:.0f} % of a step is forward, backward and optimizer ({} of {})"},
-      Part{mean[Phase::kInputWait],
-           "input: {:.0f} % of a step waits for the next batch ({} of {})"},
+      Part{mean[Phase::kInputWait], "input: {:.0f} % of a step waits for the next batch ({} of {})",
+           input_remedy(mean.step, mean[Phase::kInputWait], facts)},
       Part{mean[Phase::kHostToDevice],
            "copies: {:.0f} % of a step moves data to the device ({} of {})"},
       Part{mean[Phase::kWait], "waiting: {:.0f} % of a step waits for other ranks ({} of {})"},
-      Part{mean[Phase::kTransfer], "communication: {:.0f} % of a step moves gradients ({} of {})"},
+      Part{mean[Phase::kTransfer], "communication: {:.0f} % of a step moves gradients ({} of {})",
+           transfer_remedy(mean.step, mean[Phase::kTransfer], computing(mean))},
       Part{mean[Phase::kOther],
            "other: {:.0f} % of a step is outside of the measured phases, such as logging ({} of "
            "{})"},
@@ -82,8 +100,12 @@ std::string limit_sentence(const StepBreakdown& steps) {
   for (const Part& part : parts) {
     if (part.time > largest->time) largest = &part;
   }
-  return "limit: " + fmt::format(fmt::runtime(largest->sentence), 100 * (largest->time / mean.step),
-                                 format_seconds(largest->time), format_seconds(mean.step));
+  std::string text = "limit: " + part_sentence(*largest, mean.step);
+  const Part& input = parts[1];
+  if (largest != &input && input.time / mean.step >= kInputShare) {
+    text += "\nalso " + part_sentence(input, mean.step);
+  }
+  return text;
 }
 
 }  // namespace lockstep::analyze

@@ -63,7 +63,7 @@ TEST(StepLimit, NamesTheRankThatOthersWaitForAndWhereItIsSlow) {
   }
 }
 
-TEST(StepLimit, BlamesNoRankWhereRanksAreAlike) {
+TEST(StepLimit, NamesNoRankWhereRanksAreAlike) {
   const std::map<Phase, double> usual{{Phase::kForward, 20}, {Phase::kBackward, 20}};
   const StepBreakdown steps = breakdown_of(std::vector(2, usual));
   ASSERT_EQ(steps.ranks.size(), 2u);

@@ -25,7 +25,7 @@ std::string place(const std::string& device, std::optional<std::int64_t> workers
 
 /// The largest batch per worker that ran and the smallest that ran out of memory, by device and
 /// worker count: workers of one host share its memory.
-void judge_memory(std::span<const Configuration> configurations, std::vector<Finding>& findings) {
+void assess_memory(std::span<const Configuration> configurations, std::vector<Finding>& findings) {
   struct Limits {
     double largest = 0;
     double failed = 0;
@@ -47,14 +47,14 @@ void judge_memory(std::span<const Configuration> configurations, std::vector<Fin
         {Topic::kMemory,
          fmt::format("{}: b = {} ran out of memory on {}{}.", std::get<0>(key),
                      record::batch_text(limit.failed), place(std::get<1>(key), std::get<2>(key)),
-                     limit.largest > 0 ? fmt::format("; the largest that was run is b = {}",
+                     limit.largest > 0 ? fmt::format("; the largest batch that was run is b = {}",
                                                      record::batch_text(limit.largest))
                                        : "")});
   }
 }
 
-void judge_missing(std::span<const Configuration> configurations,
-                   std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
+void assess_missing(std::span<const Configuration> configurations,
+                    std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
   const auto missing = [&](std::string sentence) {
     findings.push_back({Topic::kMissing, std::move(sentence)});
   };
@@ -73,7 +73,8 @@ void judge_missing(std::span<const Configuration> configurations,
                                        [](const SpeedupGroup& g) { return g.has_speedups(); });
   if (!any_speedup) {
     missing(
-        "Which worker count pays cannot be determined: nothing was measured on two worker counts "
+        "Which worker count pays off cannot be determined: nothing was measured on two worker "
+        "counts "
         "at the "
         "same batch. Run the same batch on 1 and on 2 workers.");
   }
@@ -94,7 +95,7 @@ void judge_missing(std::span<const Configuration> configurations,
       });
   if (!validated) {
     missing(
-        "Whether accuracy is kept cannot be determined: there is no val_accuracy and no val_loss.");
+        "Whether accuracy is kept cannot be determined: no val_accuracy or val_loss was measured.");
   }
   if (std::any_of(configurations.begin(), configurations.end(),
                   [](const Configuration& c) { return c.unreliable; })) {
@@ -168,12 +169,12 @@ std::map<ModelKey, std::vector<const SpeedupGroup*>> by_model(
 std::vector<Finding> verdict(std::span<const Configuration> configurations,
                              std::span<const SpeedupGroup> groups) {
   std::vector<Finding> findings;
-  judge_workers(groups, findings);
-  judge_device(groups, findings);
-  judge_limit(groups, findings);
-  judge_memory(configurations, findings);
-  judge_quality(configurations, findings);
-  judge_missing(configurations, groups, findings);
+  assess_workers(groups, findings);
+  assess_device(groups, findings);
+  assess_limit(groups, findings);
+  assess_memory(configurations, findings);
+  assess_quality(configurations, findings);
+  assess_missing(configurations, groups, findings);
   return findings;
 }
 

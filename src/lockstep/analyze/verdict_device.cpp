@@ -36,7 +36,7 @@ std::vector<DevicePair> device_pairs(std::span<const SpeedupGroup> groups) {
   return pairs;
 }
 
-void judge_device(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
+void assess_device(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
   for (const DevicePair& pair : device_pairs(groups)) {
     const std::string from = devices_text(pair.a->configuration);
     const std::string to = devices_text(pair.b->configuration);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "lockstep/analyze/communication.h"
+#include "lockstep/analyze/remedy.h"
 #include "lockstep/analyze/verdict_parts.h"
 
 namespace lockstep::analyze {
@@ -27,7 +28,7 @@ std::string time_range(const std::vector<const SpeedupGroup*>& groups) {
 }
 
 /// Neither workers nor device matter: the time is elsewhere.
-void judge_too_small(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
+void assess_too_small(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
   const auto pairs = device_pairs(groups);
   for (const auto& [key, members] : by_model(groups)) {
     bool any_series = false;
@@ -64,8 +65,8 @@ std::string split_text(const TimeSplit& split) {
                      split.configuration.label());
 }
 
-void judge_derived(const SpeedupGroup& group, const std::vector<TimeSplit>& splits,
-                   std::vector<Finding>& findings) {
+void assess_derived(const SpeedupGroup& group, const std::vector<TimeSplit>& splits,
+                    std::vector<Finding>& findings) {
   auto [least, most] =
       std::minmax_element(splits.begin(), splits.end(), [](const TimeSplit& a, const TimeSplit& b) {
         return a.communication_share() < b.communication_share();
@@ -73,10 +74,11 @@ void judge_derived(const SpeedupGroup& group, const std::vector<TimeSplit>& spli
   if (most->communication_s <= 0) {
     findings.push_back(
         {Topic::kLimit,
-         fmt::format("{}: more workers took less than their share, T(N) < T(1)/N ({} against {} s, "
-                     "{}): a smaller share may fit a cache, or more than the count changed.",
-                     group.title(), number_text(most->total_s), number_text(most->compute_s),
-                     most->configuration.label())});
+         fmt::format(
+             "{}: more workers took less than their share, T(N) < T(1)/N ({} against {} s, "
+             "{}): a smaller share may fit in a cache, or more than the worker count changed.",
+             group.title(), number_text(most->total_s), number_text(most->compute_s),
+             most->configuration.label())});
     return;
   }
   if (most->communication_share() < 0.2) {
@@ -86,7 +88,7 @@ void judge_derived(const SpeedupGroup& group, const std::vector<TimeSplit>& spli
                                     group.title(), split_text(*most))});
     return;
   }
-  // A share below zero is no share: see TimeSplit::baseline_off().
+  // A share below zero is not meaningful: see TimeSplit::baseline_off().
   if (least->baseline_off()) least = most;
   std::string text = fmt::format(
       "{}: communication and everything else that does not divide, T(N) - T(1)/N (derived), takes "
@@ -99,37 +101,67 @@ void judge_derived(const SpeedupGroup& group, const std::vector<TimeSplit>& spli
   findings.push_back({Topic::kLimit, text});
 }
 
-void judge_measured(const SpeedupGroup& group, const TimeSplit& split,
-                    std::vector<Finding>& findings) {
+constexpr const char* kInput = "input";
+constexpr const char* kOther = "other";
+constexpr const char* kTransfer = "moving gradients";
+
+/// What could be done about waiting for data, from a share of kInputShare on, or about a transfer
+/// that is the limit. One sentence, or none.
+std::string remedy_of(const TimeSplit& split, const char* limit) {
+  const Seconds step(split.total_s);
+  std::string text;
+  if (limit == kInput || split.input_s.value_or(0) >= kInputShare * split.total_s) {
+    text = input_remedy(step, Seconds(*split.input_s),
+                        {.loader_workers = split.configuration.loader_workers});
+    if (!text.empty()) text = "Input: " + text;
+  } else if (limit == kTransfer) {
+    text = transfer_remedy(step, Seconds(*split.transfer_s), Seconds(split.compute_s));
+    if (!text.empty()) text[0] = 'W';
+  }
+  return text.empty() ? "" : text + ".";
+}
+
+void assess_measured(const SpeedupGroup& group, const TimeSplit& split,
+                     std::vector<Finding>& findings) {
   struct Part {
     const char* name;
     double seconds;
   };
   std::vector<Part> parts{{"compute", split.compute_s},
-                          {"input", split.input_s.value_or(0)},
-                          {"other", split.other_s.value_or(0)}};
+                          {kInput, split.input_s.value_or(0)},
+                          {kOther, split.other_s.value_or(0)}};
   if (split.wait_s && split.transfer_s) {
     parts.push_back({"waiting for the slowest rank", *split.wait_s});
-    parts.push_back({"moving gradients", *split.transfer_s});
+    parts.push_back({kTransfer, *split.transfer_s});
   } else {
     parts.push_back({"exposed communication", split.communication_s});
   }
   std::sort(parts.begin(), parts.end(),
             [](const Part& a, const Part& b) { return a.seconds > b.seconds; });
-  findings.push_back(
-      {Topic::kLimit,
-       fmt::format(
-           "{}, {}: {} is the limit with {:.0f} % of a step of {} ms (measured), then {} with "
-           "{:.0f} %.",
-           group.title(), split.configuration.label(), parts[0].name,
-           100 * parts[0].seconds / split.total_s, number_text(1000 * split.total_s), parts[1].name,
-           100 * parts[1].seconds / split.total_s)});
+  std::string text;
+  if (parts[0].name == kOther && split.compute_s <= 0) {
+    text = fmt::format(
+        "{}, {}: what limits it is unknown: the program runs a step ({} ms) as one call, so that "
+        "its phases could not be measured.",
+        group.title(), split.configuration.label(), number_text(1000 * split.total_s));
+  } else {
+    text = fmt::format(
+        "{}, {}: {} is the limit with {:.0f} % of a step of {} ms (measured), then {} with "
+        "{:.0f} %.",
+        group.title(), split.configuration.label(), parts[0].name,
+        100 * parts[0].seconds / split.total_s, number_text(1000 * split.total_s), parts[1].name,
+        100 * parts[1].seconds / split.total_s);
+    if (const std::string remedy = remedy_of(split, parts[0].name); !remedy.empty()) {
+      text += " " + remedy;
+    }
+  }
+  findings.push_back({Topic::kLimit, std::move(text)});
 }
 
 /// Workers that compute the same batch more slowly than one alone share something they compute
 /// with.
-void judge_contention(const SpeedupGroup& group, const std::vector<TimeSplit>& splits,
-                      const TimeSplit& largest, std::vector<Finding>& findings) {
+void assess_contention(const SpeedupGroup& group, const std::vector<TimeSplit>& splits,
+                       const TimeSplit& largest, std::vector<Finding>& findings) {
   for (const TimeSplit& alone : splits) {
     if (alone.origin != Origin::kMeasured || alone.configuration.workers != 1 ||
         alone.configuration.batch_per_worker != largest.configuration.batch_per_worker) {
@@ -150,7 +182,7 @@ void judge_contention(const SpeedupGroup& group, const std::vector<TimeSplit>& s
 
 }  // namespace
 
-void judge_limit(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
+void assess_limit(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
   for (const SpeedupGroup& group : groups) {
     const std::vector<TimeSplit> splits = time_splits(group);
     std::vector<TimeSplit> derived;
@@ -164,12 +196,12 @@ void judge_limit(std::span<const SpeedupGroup> groups, std::vector<Finding>& fin
       }
     }
     if (largest != nullptr) {
-      judge_measured(group, *largest, findings);
-      judge_contention(group, splits, *largest, findings);
+      assess_measured(group, *largest, findings);
+      assess_contention(group, splits, *largest, findings);
     }
-    if (largest == nullptr && !derived.empty()) judge_derived(group, derived, findings);
+    if (largest == nullptr && !derived.empty()) assess_derived(group, derived, findings);
   }
-  judge_too_small(groups, findings);
+  assess_too_small(groups, findings);
 }
 
 }  // namespace lockstep::analyze

@@ -11,10 +11,10 @@
 namespace lockstep::analyze {
 
 // The parts of verdict(); each adds the findings of its topics.
-void judge_workers(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings);
-void judge_device(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings);
-void judge_limit(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings);
-void judge_quality(std::span<const Configuration> configurations, std::vector<Finding>& findings);
+void assess_workers(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings);
+void assess_device(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings);
+void assess_limit(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings);
+void assess_quality(std::span<const Configuration> configurations, std::vector<Finding>& findings);
 
 /// Groups of the same network and data set.
 using ModelKey = std::tuple<std::string, std::string>;

@@ -93,7 +93,7 @@ std::string trend_text(const std::string& metric, const ByBatch& values) {
   const std::string numbers = by_batch_text(values);
   switch (trend_of(metric, values)) {
     case Trend::kHeld:
-      return fmt::format("{} held as the global batch grew: {}", name, numbers);
+      return fmt::format("{} hardly changed as the global batch grew: {}", name, numbers);
     case Trend::kBestBetween:
       return fmt::format("{} was best at B = {} and got worse on either side of it: {}", name,
                          *best_in_between(values, higher_is_better(metric)), numbers);
@@ -113,15 +113,14 @@ std::string trend_text(const std::string& metric, const ByBatch& values) {
   return text;
 }
 
-/// "; so did validation loss": for metrics that went the same way.
+/// "; validation loss got worse too": for metrics that went the same way.
 std::string alike_text(Trend trend, const std::string& names) {
   switch (trend) {
-    case Trend::kHeld:
-      return "; so did " + names;
     case Trend::kBetter:
       return "; " + names + " improved too";
     case Trend::kWorse:
       return "; " + names + " got worse too";
+    case Trend::kHeld:
     case Trend::kBestBetween:
     case Trend::kNone:
       break;
@@ -169,7 +168,7 @@ std::string stable_sentence(const std::string& model, const ByBatch& values, boo
 
 }  // namespace
 
-void judge_quality(std::span<const Configuration> configurations, std::vector<Finding>& findings) {
+void assess_quality(std::span<const Configuration> configurations, std::vector<Finding>& findings) {
   using Key = std::tuple<std::string, std::string, std::optional<std::int64_t>>;
   std::map<Key, std::vector<QualityPoint>> by_model;
   for (QualityPoint& point : qualities(configurations)) {

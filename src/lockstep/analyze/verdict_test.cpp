@@ -10,7 +10,7 @@
 namespace lockstep::analyze {
 namespace {
 
-std::vector<Finding> judged(const MeasurementRows& table) {
+std::vector<Finding> verdict_on(const MeasurementRows& table) {
   const auto c = configurations(table.rows);
   return verdict(c, speedups(c));
 }
@@ -18,7 +18,7 @@ std::vector<Finding> judged(const MeasurementRows& table) {
 /// All sentences of a topic, one after the other.
 std::string sentences(const MeasurementRows& table, Topic topic) {
   std::string text;
-  for (const Finding& finding : judged(table)) {
+  for (const Finding& finding : verdict_on(table)) {
     if (finding.topic == topic) text += finding.sentence + "\n";
   }
   return text;
@@ -37,11 +37,11 @@ TEST(Verdict, RecommendsTheLargestCountUpToWhichEveryStepPays) {
   expect_says(sentences(table, Topic::kWorkers), "8 would be 1.10x as fast for 2x the devices");
 }
 
-TEST(Verdict, SaysThatMoreWorkersAreSlower) {
+TEST(Verdict, ReportsThatMoreWorkersAreSlower) {
   MeasurementRows table;
   table.at_global(1, 32, "epoch_time", 38).at_global(2, 32, "epoch_time", 67);
   expect_says(sentences(table, Topic::kWorkers),
-              "no worker count pays beyond the smallest: at best 2 gpu are 0.57x as fast as 1");
+              "no worker count above the smallest pays off: at best 2 gpu are 0.57x as fast as 1");
 }
 
 TEST(Verdict, ComparesDevicesOnlyForTheSameWork) {
@@ -96,7 +96,7 @@ TEST(Verdict, QualityThatHeldIsNotCalledWorse) {
   table.at_local(1, 32, "val_accuracy", 0.900).at_local(2, 32, "val_accuracy", 0.903);
   table.at_local(4, 32, "val_accuracy", 0.898);
   expect_says(sentences(table, Topic::kQuality),
-              "validation accuracy held as the global batch grew");
+              "validation accuracy hardly changed as the global batch grew");
 }
 
 /// The largest batch ends where the smallest began, but between them the loss was a fifth of that.
@@ -127,7 +127,7 @@ TEST(Verdict, MetricsThatWentTheSameWayShareASentence) {
   EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 1);
   expect_says(found, "validation accuracy fell with the global batch: 0.9 at B = 32, 0.8 at 64");
   expect_says(found, "validation loss, training loss got worse too");
-  expect_says(found, "training accuracy held");
+  expect_says(found, "training accuracy hardly changed");
 }
 
 TEST(Verdict, QualityWithoutATrendIsCalledSo) {
@@ -137,14 +137,15 @@ TEST(Verdict, QualityWithoutATrendIsCalledSo) {
   expect_says(sentences(table, Topic::kQuality), "varied without a trend");
 }
 
-TEST(Verdict, SaysWhatIsMissing) {
+TEST(Verdict, ReportsWhatIsMissing) {
   MeasurementRows table;
   table.at_local(1, 32, "val_loss", 1.0);
   expect_says(sentences(table, Topic::kMissing), "No verdict on time");
   table.at_local(1, 32, "epoch_time", 3);
-  expect_says(sentences(table, Topic::kMissing), "Which worker count pays cannot be determined");
+  expect_says(sentences(table, Topic::kMissing),
+              "Which worker count pays off cannot be determined");
   expect_says(sentences(table, Topic::kMissing), "every configuration was measured once");
-  EXPECT_TRUE(judged(MeasurementRows{}).size() == 1);
+  EXPECT_TRUE(verdict_on(MeasurementRows{}).size() == 1);
 }
 
 TEST(Verdict, WarnsOfUnreliableTimes) {

@@ -36,7 +36,7 @@ std::string series_sentence(const SpeedupGroup& group, const PointSeries& series
       steps.push_back(fmt::format("{} ({})", against(*series[i], first, group.basis),
                                   figures_text(*series[i], first, group.basis)));
     }
-    return text + fmt::format("more than {} do not pay: {}.", *first.configuration.workers,
+    return text + fmt::format("more than {} do not pay off: {}.", *first.configuration.workers,
                               fmt::join(steps, ", "));
   }
   const SpeedupPoint& best = *series[paying];
@@ -45,7 +45,8 @@ std::string series_sentence(const SpeedupGroup& group, const PointSeries& series
       fmt::format("use {}: {:.2f}x as fast as {} ({}), efficiency {:.2f}",
                   *best.configuration.workers, speed_ratio(best, first, group.basis),
                   *first.configuration.workers, figures_text(best, first, group.basis), efficiency);
-  if (efficiency > 1.1) text += " (above 1: more than the count changed, or the baseline is off)";
+  if (efficiency > 1.1)
+    text += " (above 1: more than the worker count changed, or the baseline is off)";
   if (paying + 1 < series.size()) {
     const SpeedupPoint& next = *series[paying + 1];
     const double ratio = speed_ratio(next, best, group.basis);
@@ -76,7 +77,7 @@ std::string nothing_pays_sentence(
                     speed_ratio(best, first, group->basis), *first.configuration.workers,
                     batch_text(first, *group), figures_text(best, first, group->basis)));
   }
-  return fmt::format("{}: no worker count pays beyond the smallest: at best {}.",
+  return fmt::format("{}: no worker count above the smallest pays off: at best {}.",
                      all.front().first->model, fmt::join(parts, "; "));
 }
 
@@ -123,7 +124,7 @@ bool any_count_pays(const PointSeries& series, TimeBasis basis) {
   return false;
 }
 
-void judge_workers(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
+void assess_workers(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
   for (const auto& [key, members] : by_model(groups)) {
     std::vector<std::pair<const SpeedupGroup*, PointSeries>> all;
     bool pays = false;

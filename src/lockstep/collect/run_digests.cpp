@@ -14,7 +14,7 @@
 namespace lockstep::collect {
 namespace {
 
-/// Below that many reading them again is no slower than reading what was kept.
+/// Below this number, reading them again is as fast as reading the stored digest.
 constexpr std::int64_t kRowsWorthKeeping = 20'000;
 
 void read_steps(store::Store& store, RunDigest& digest) {
@@ -92,7 +92,7 @@ std::vector<RunDigest> RunDigests::of(const std::string& store_path,
     }
   }
   std::atomic<std::size_t> next = 0;
-  // Each thread reads through a connection of its own.
+  // Each thread reads through its own connection.
   const auto read = [&] {
     store::Store store(store_path);
     for (std::size_t at = next++; at < unread.size(); at = next++) {

@@ -22,7 +22,7 @@ void keep_digest(const std::string& store_path, std::int64_t run);
 /// Thread-safe.
 class RunDigests {
  public:
-  /// In the order of `runs`. Reads every step of each run that it does not know yet, several runs
+  /// In the order of `runs`. Reads every step of each run that is not cached yet, several runs
   /// at a time. Throws kData as the store does.
   std::vector<RunDigest> of(const std::string& store_path, std::span<const store::RunSummary> runs);
 

@@ -66,7 +66,7 @@ TEST(StepDigest, KeepsTheShortestAndTheLongestStepOfEveryBin) {
   EXPECT_EQ(digest.slowest.front().step, 77'777);
 }
 
-TEST(StepDigest, TellsHowBusyEachRankWas) {
+TEST(StepDigest, ReportsHowBusyEachRankWas) {
   StepDigestBuilder builder(40, 2);
   for (std::int64_t s = 0; s < 20; ++s) {
     builder.add(step_of(s, 0, 0.010, 0.010));

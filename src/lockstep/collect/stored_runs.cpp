@@ -31,10 +31,11 @@ Error no_measurements(store::Store& store, const Selection& selection, const Sto
             "lockstep runs lists them; lockstep runs show ID shows what one of them has"};
   }
   const std::string what =
-      found.left_out > 0 ? fmt::format("none of the {} run(s) in {} is done", found.left_out, where)
-                         : fmt::format("there are no runs in {}", where);
+      found.left_out > 0
+          ? fmt::format("none of the {} run(s) in {} has finished", found.left_out, where)
+          : fmt::format("no runs in {}", where);
   const std::string hint = studies.empty()
-                               ? "train something, or give a measurements table with --from"
+                               ? "train or import a run, or give a measurements table with --from"
                                : fmt::format("studies in this store: {}", fmt::join(studies, ", "));
   return {ErrorKind::kData, what, hint};
 }
@@ -133,13 +134,24 @@ analyze::StepBreakdown step_breakdown(store::Store& store, const store::StoredRu
   return digests.of(store.path(), std::span(&run.summary, 1)).front().breakdown;
 }
 
+analyze::RunFacts run_facts(const record::RunStarted& started) {
+  analyze::RunFacts facts;
+  const record::RunSpec& spec = started.spec;
+  if (spec.data.loader_workers >= 0) facts.loader_workers = spec.data.loader_workers;
+  const int per_host = (spec.workers + spec.nodes - 1) / std::max(1, spec.nodes);
+  if (started.machine.cores > 0 && per_host > 0) {
+    facts.cores = std::max(1, started.machine.cores / per_host);
+  }
+  return facts;
+}
+
 std::map<std::string, std::int64_t> host_rooms(const std::vector<RunDigest>& runs) {
   std::map<std::string, std::int64_t> rooms;
   std::set<std::string> unknown;
   for (const RunDigest& digest : runs) {
     const record::RunSpec& spec = digest.run.started.spec;
     const auto room = record::host_room(spec, digest.run.started.machine);
-    if (!room || spec.launcher != "local" || digest.run.summary.imported) {
+    if (!room || spec.launcher != record::Launcher::kLocal || digest.run.summary.imported) {
       unknown.insert(spec.recipe);
       continue;
     }

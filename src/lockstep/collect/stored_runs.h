@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/analyze/remedy.h"
 #include "lockstep/collect/run_digests.h"
 #include "lockstep/record/measurement.h"
 #include "lockstep/store/store.h"
@@ -44,6 +45,9 @@ StoredRuns measured_runs(store::Store& store, const Selection& selection);
 
 /// Where the time of a stored run's steps went; without ranks when no steps were recorded.
 analyze::StepBreakdown step_breakdown(store::Store& store, const store::StoredRun& run);
+
+/// What else is known of it, for what could be done about its limit.
+analyze::RunFacts run_facts(const record::RunStarted& started);
 
 /// How many workers the hosts of each model's runs have room for. Only where all of its runs were
 /// started on one host: the size of a cluster does not follow from the runs on it.

@@ -37,6 +37,8 @@ std::vector<HeldOut> hold_out_largest(const std::vector<LearningSeries>& all, co
     if (one.series.points.size() < 2) continue;
     HeldOut held;
     held.series = one.series.name;
+    held.source = one.source;
+    held.kind = one.kind;
     held.actual = one.series.points.back();
     ScalingSeries seen = one.series;
     seen.points.pop_back();
@@ -110,6 +112,17 @@ Backtest summarize_backtest(const std::vector<HeldOut>& held_out) {
     backtest.classic[m] = summarize_errors(errors);
   }
   return backtest;
+}
+
+std::vector<PartOfBacktest> backtest_by(const std::vector<HeldOut>& held_out,
+                                        std::string HeldOut::*part_of) {
+  std::map<std::string, std::vector<HeldOut>> parts;
+  for (const HeldOut& held : held_out) {
+    if (!(held.*part_of).empty()) parts[held.*part_of].push_back(held);
+  }
+  std::vector<PartOfBacktest> result;
+  for (const auto& [name, part] : parts) result.push_back({name, summarize_backtest(part)});
+  return result;
 }
 
 }  // namespace lockstep::predict

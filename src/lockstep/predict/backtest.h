@@ -13,6 +13,8 @@ namespace lockstep::predict {
 /// The largest count of one series, predicted from all others.
 struct HeldOut {
   std::string series;
+  std::string source;
+  std::string kind;  ///< see LearningSeries
   ScalingPoint actual;
   ScalingPrediction predicted;
   std::array<double, kClassicCount> classic{};  ///< rates by the simple predictors
@@ -59,5 +61,15 @@ bool can_hold_out_sources(const std::vector<LearningSeries>& series);
 
 /// Throws kData when there is nothing to summarise.
 Backtest summarize_backtest(const std::vector<HeldOut>& held_out);
+
+/// The backtest of the series of one source, or of one kind of scaling.
+struct PartOfBacktest {
+  std::string name;
+  Backtest result;
+};
+
+/// By `part_of` (source or kind), in order of name; series that do not say are left out.
+std::vector<PartOfBacktest> backtest_by(const std::vector<HeldOut>& held_out,
+                                        std::string HeldOut::*part_of);
 
 }  // namespace lockstep::predict

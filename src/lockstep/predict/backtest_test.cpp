@@ -22,7 +22,7 @@ std::vector<LearningSeries> synthetic_series(int count, std::uint64_t seed) {
       points.push_back({n, n / t * std::exp(0.01 * rng.normal()), 1});
     }
     all.push_back({make_series("synthetic " + std::to_string(i), points, 16),
-                   "group " + std::to_string(i / 2), "source " + std::to_string(i % 4)});
+                   "group " + std::to_string(i / 2), "source " + std::to_string(i % 4), "weak"});
   }
   return all;
 }
@@ -72,6 +72,17 @@ TEST(Backtest, SourcesAreHeldOutOnlyWhereTheOthersSuffice) {
   EXPECT_FALSE(can_hold_out_sources(all));
 }
 
+TEST(Backtest, EachSourceAndKindHasItsOwnFigures) {
+  std::vector<LearningSeries> all = synthetic_series(20, 5);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].kind = i < 5 ? "strong" : "weak";
+  const auto held_out = hold_out_largest(all, shipped_prior(), true);
+  const auto kinds = backtest_by(held_out, &HeldOut::kind);
+  ASSERT_EQ(kinds.size(), 2u);
+  EXPECT_EQ(kinds[0].name, "strong");
+  EXPECT_EQ(kinds[0].result.series, 5u);
+  EXPECT_EQ(backtest_by(held_out, &HeldOut::source).size(), 4u);
+}
+
 TEST(Backtest, SeriesOfOneGroupShareAFold) {
   const std::vector<int> fold = group_folds({"a", "b", "a", "c", "b", "a"}, 3);
   EXPECT_EQ(fold[0], fold[2]);
@@ -82,7 +93,7 @@ TEST(Backtest, SeriesOfOneGroupShareAFold) {
 
 TEST(Backtest, SaysWhatIsMissing) {
   EXPECT_THROW(fit_prior(synthetic_series(3, 1), "few"), Error);
-  const LearningSeries single{make_series("one", {{1, 5, 0}}), "g", "s"};
+  const LearningSeries single{make_series("one", {{1, 5, 0}}), "g", "s", "weak"};
   EXPECT_THROW(summarize_backtest(hold_out_largest({single}, shipped_prior(), true)), Error);
 }
 

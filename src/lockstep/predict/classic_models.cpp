@@ -3,46 +3,17 @@
 #include <nlopt.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <memory>
 
-#include "lockstep/predict/host_boundary.h"
+#include "lockstep/predict/non_negative_fit.h"
 
 namespace lockstep::predict {
 namespace {
 
 constexpr int kMostFeatures = 4;
-
-/// Non-negative least squares over at most four columns: the best of all subsets whose ordinary
-/// solution is non-negative, which is exact at this size.
-Eigen::VectorXd non_negative_fit(const Eigen::MatrixXd& a, const Eigen::VectorXd& b) {
-  const int columns = static_cast<int>(a.cols());
-  Eigen::VectorXd best = Eigen::VectorXd::Zero(columns);
-  double least = b.squaredNorm() + 1;
-  for (int set = 1; set < (1 << columns); ++set) {
-    std::vector<int> chosen;
-    for (int c = 0; c < columns; ++c) {
-      if ((set >> c & 1) != 0) chosen.push_back(c);
-    }
-    if (static_cast<Eigen::Index>(chosen.size()) > a.rows()) continue;
-    Eigen::MatrixXd part(a.rows(), static_cast<Eigen::Index>(chosen.size()));
-    for (std::size_t c = 0; c < chosen.size(); ++c) {
-      part.col(static_cast<Eigen::Index>(c)) = a.col(chosen[c]);
-    }
-    const auto solver = part.colPivHouseholderQr();
-    if (solver.rank() < part.cols()) continue;
-    const Eigen::VectorXd solution = solver.solve(b);
-    const double residual = (part * solution - b).squaredNorm();
-    if (solution.minCoeff() < -1e-12 || residual >= least - 1e-14) continue;
-    least = residual;
-    best.setZero();
-    for (std::size_t c = 0; c < chosen.size(); ++c) {
-      best(chosen[c]) = solution(static_cast<Eigen::Index>(c));
-    }
-  }
-  return best;
-}
 
 std::array<double, kMostFeatures> features(double n) {
   return {1, 1 / n, std::log(n), n};
@@ -116,11 +87,48 @@ double goodput_time(const ScalingSeries& series, const ScalingPoint& target) {
   return std::exp(goodput_log_time(x.data(), target.workers, across(target) && seen_across));
 }
 
+/// Exponent of rate = c n^power through the last two counts.
+double last_power(const std::vector<ScalingPoint>& points) {
+  const ScalingPoint& last = points.back();
+  const ScalingPoint& before = points[points.size() - 2];
+  return std::log(last.rate / before.rate) / std::log(last.workers / before.workers);
+}
+
+/// The exponent of the least-squares line of log rate over log workers.
+double whole_power(const std::vector<ScalingPoint>& points) {
+  const auto rows = static_cast<Eigen::Index>(points.size());
+  Eigen::VectorXd x(rows);
+  Eigen::VectorXd y(rows);
+  for (Eigen::Index r = 0; r < rows; ++r) {
+    x(r) = std::log(points[static_cast<std::size_t>(r)].workers);
+    y(r) = std::log(points[static_cast<std::size_t>(r)].rate);
+  }
+  x.array() -= x.mean();
+  return x.dot(y) / x.squaredNorm();
+}
+
+/// Amdahl's law, time = a + b/n, through the last two counts; neither part below 0.
+double amdahl_of_last_two(const std::vector<ScalingPoint>& points, double target) {
+  const ScalingPoint& last = points.back();
+  const ScalingPoint& before = points[points.size() - 2];
+  const double whole = 1 / last.rate;
+  const double shared =
+      std::clamp((1 / before.rate - whole) / (1 / before.workers - 1 / last.workers), 0.0,
+                 whole * last.workers);
+  return 1 / (whole + shared * (1 / target - 1 / last.workers));
+}
+
+double power_rate(const ScalingPoint& last, double target, double power) {
+  return last.rate * std::pow(target / last.workers, power);
+}
+
 }  // namespace
 
 std::string_view classic_name(ClassicModel model) {
-  constexpr std::array<std::string_view, kClassicCount> kNames{"perfect", "power law", "amdahl",
-                                                               "ernest", "goodput"};
+  constexpr std::array<std::string_view, kClassicCount> kNames{
+      "perfect",          "power law", "shrunken power law",
+      "power law of all", "amdahl",    "amdahl, last two",
+      "ernest",           "goodput"};
   return kNames[static_cast<std::size_t>(model)];
 }
 
@@ -136,19 +144,24 @@ double predict_classic(ClassicModel model, const ScalingSeries& series,
     times.push_back(model == ClassicModel::kAmdahl ? 1 / point.rate : point.workers / point.rate);
   }
   double rate = perfect;
+  const bool two = points.size() > 1;
   switch (model) {
     case ClassicModel::kPerfect:
       break;
     case ClassicModel::kPowerLaw:
-      if (points.size() > 1) {
-        const ScalingPoint& before = points[points.size() - 2];
-        const double power =
-            std::log(last.rate / before.rate) / std::log(last.workers / before.workers);
-        rate = last.rate * std::pow(target.workers / last.workers, power);
-      }
+      if (two) rate = power_rate(last, target.workers, last_power(points));
+      break;
+    case ClassicModel::kShrunkenPower:
+      if (two) rate = power_rate(last, target.workers, 1 + (last_power(points) - 1) / 2);
+      break;
+    case ClassicModel::kPowerOfAll:
+      if (two) rate = power_rate(last, target.workers, whole_power(points));
       break;
     case ClassicModel::kAmdahl:
       rate = 1 / fitted_time(counts, times, target.workers, 2);
+      break;
+    case ClassicModel::kAmdahlLast:
+      if (two) rate = amdahl_of_last_two(points, target.workers);
       break;
     case ClassicModel::kErnest:
       rate = target.workers / fitted_time(counts, times, target.workers, 4);

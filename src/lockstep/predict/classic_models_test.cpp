@@ -21,6 +21,20 @@ TEST(ClassicModels, AmdahlRecoversASerialPart) {
   EXPECT_NEAR(rate, 1 / (0.1 + 0.9 / 16), 1e-9);
 }
 
+TEST(ClassicModels, AmdahlOfTheLastTwoIgnoresWhatCameBefore) {
+  const auto rate = [](double n) { return 1 / (0.2 + 0.8 / n); };
+  const ScalingSeries s = make_series("s", {{1, 0.3, 0}, {4, rate(4), 0}, {8, rate(8), 0}});
+  EXPECT_NEAR(predict_classic(ClassicModel::kAmdahlLast, s, {32, 0, 0}), rate(32), 1e-9);
+}
+
+TEST(ClassicModels, TheShrunkenPowerLawLosesHalfAsMuch) {
+  const ScalingSeries s = make_series("s", {{1, 1, 0}, {2, 1.8, 0}});
+  EXPECT_NEAR(predict_classic(ClassicModel::kPowerLaw, s, {4, 0, 0}), 4 * 0.81, 1e-9);
+  EXPECT_NEAR(predict_classic(ClassicModel::kPowerOfAll, s, {4, 0, 0}), 4 * 0.81, 1e-9);
+  EXPECT_NEAR(predict_classic(ClassicModel::kShrunkenPower, s, {4, 0, 0}), 4 * 0.9 * std::sqrt(0.9),
+              1e-9);
+}
+
 TEST(ClassicModels, ErnestRecoversALogarithmicStepTime) {
   const ScalingSeries s = from_times([](double n) { return 2 + 0.3 * std::log(n); });
   EXPECT_NEAR(predict_classic(ClassicModel::kErnest, s, {16, 0, 1}), 16 / (2 + 0.3 * std::log(16)),

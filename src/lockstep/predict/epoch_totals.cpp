@@ -48,8 +48,9 @@ std::optional<TotalTime> on_the_line(const std::map<std::int64_t, double>& known
   TotalTime total;
   total.seconds = around(value, kNormal90 * kEpochNoise + kDriftPerDoubling * beyond);
   total.because = fmt::format(
-      "total time: runs of {} and {} epochs on as many workers give {} per epoch and {} once", few,
-      many, format_seconds(Seconds(each)),
+      "total time: runs of {} and {} epochs on the same number of workers give {} per epoch and {} "
+      "once",
+      few, many, format_seconds(Seconds(each)),
       format_seconds(Seconds(std::max(short_s - each * static_cast<double>(few), 0.0))));
   return total;
 }
@@ -79,13 +80,14 @@ TotalTime from_epochs(const Estimate& epoch, const TotalQuestion& question,
                       const std::optional<Estimate>& once) {
   TotalTime total;
   const bool first = question.first_epoch_only && question.epochs > 1;
+  total.from_epochs = !first;
   total.seconds =
       first ? total_from_first_epoch(epoch, question.epochs, question.where)
             : mapped(epoch, [&](double s) { return s * static_cast<double>(question.epochs); });
   if (first) {
     total.because =
-        "total time: only first epochs were measured, and how much of one is warm-up cannot be "
-        "told from it; a run of two epochs would tell";
+        "total time: only first epochs were measured, so how much of one is warm-up cannot be "
+        "determined; a run of two epochs would show it";
   } else {
     total.because = "total time: epochs alone; start-up and validation were not measured";
   }
@@ -106,7 +108,7 @@ std::optional<TotalTime> predict_total(const std::vector<WholeRun>& runs,
                                        const TotalQuestion& question) {
   const std::map<std::int64_t, double> known = lengths(runs, question.workers);
   if (const auto same = known.find(question.epochs); same != known.end()) {
-    return TotalTime{around(same->second, kNormal90 * kEpochNoise), true, ""};
+    return TotalTime{around(same->second, kNormal90 * kEpochNoise), true, false, ""};
   }
   if (auto line = on_the_line(known, question.epochs)) return line;
   if (question.epoch_s) return from_epochs(*question.epoch_s, question, overhead(runs, question));
@@ -122,6 +124,7 @@ std::optional<TotalTime> predict_total(const std::vector<WholeRun>& runs,
   const double value = seconds * ratio;
   return TotalTime{
       {value, std::min(value, fixed) * 0.98, std::max(value, fixed) * 1.02},
+      false,
       false,
       fmt::format("total time: scaled from runs of {} epochs; how much of one is "
                   "start-up cannot be determined; a run of another length would show it",

@@ -32,7 +32,8 @@ struct TotalQuestion {
 struct TotalTime {
   Estimate seconds;
   bool measured = false;
-  std::string because;  ///< what the total is made of and why its interval is as wide as it is
+  bool from_epochs = false;  ///< as many times the epoch of the question, and start-up
+  std::string because;       ///< what the total is made of and why its interval is as wide as it is
 };
 
 /// The time of a whole run: as measured; else on the line through runs of other lengths on as many

@@ -20,7 +20,7 @@ void add_throughput(JobPrediction& job, const TableSeries& table,
       const bool strong = table.scaling == Scaling::kStrong;
       const std::optional<double> batch = fixed_batch(table);
       if (!batch) {
-        job.unknowns.push_back("throughput: the table gives no batch to go with the step time");
+        job.unknowns.push_back("throughput: the table has no batch for the step time");
         break;
       }
       const double per_step = *batch * (strong ? 1 : job.scaling.workers);
@@ -32,6 +32,9 @@ void add_throughput(JobPrediction& job, const TableSeries& table,
       break;
     case Metric::kTotalTime:
       break;
+    case Metric::kOtherRate:
+      job.unknowns.push_back("examples/s and epoch time: they do not follow from " + table.unit);
+      return;
   }
   if (!examples && table.metric != Metric::kTotalTime) {
     job.unknowns.push_back(table.metric == Metric::kEpochTime
@@ -64,6 +67,7 @@ void add_total(JobPrediction& job, const TableSeries& table, std::int64_t epochs
   job.total_s = total->seconds;
   job.total_measured =
       total->measured && (table.metric != Metric::kTotalTime || job.scaling.measured);
+  job.total_derived = total->from_epochs && job.scaling.measured;
   if (!total->because.empty()) job.scaling.width.push_back(total->because);
   if (table.metric != Metric::kTotalTime || job.scaling.measured) return;
   // Both uncertainties: of the count, and of the epochs.
@@ -91,19 +95,33 @@ std::optional<StepParts> parts_of(const JobPrediction& job, const TableSeries& t
   return parts;
 }
 
+/// Per worker, of a series in which both batches change: as asked, else as measured at that count,
+/// else as at the last.
+double batch_at(const TableSeries& table, const JobQuestion& question) {
+  if (question.batch > 0) return question.batch;
+  double batch = 0;
+  for (const ScalingPoint& point : table.series.points) {
+    if (point.workers <= question.workers || batch == 0) batch = point.batch;
+  }
+  return batch > 0 ? batch : 1;
+}
+
 }  // namespace
 
 JobPrediction predict_job(const TableSeries& table, const JobQuestion& question,
                           const Prior& prior) {
   JobPrediction job;
-  job.scaling = predict_rate(table.series, {question.workers, 0, question.nodes}, prior);
+  job.scaling =
+      predict_rate(table.series, {question.workers, 0, question.nodes, question.batch}, prior);
   if (table.derived && job.scaling.measured) {
     job.derived = true;
     job.scaling.width = {"derived from other batches; the interval is how well those agree"};
   }
   const Estimate rate = rate_of(job.scaling);
-  job.metric = mapped(
-      rate, [&](double r) { return value_of(table.metric, table.scaling, question.workers, r); });
+  const double batch = batch_at(table, question);
+  job.metric = mapped(rate, [&](double r) {
+    return value_of(table.metric, table.scaling, question.workers, r, batch);
+  });
   const ScalingPoint& first = table.series.points.front();
   job.baseline_workers = first.workers;
   job.speedup = mapped(rate, [&](double r) { return r / first.rate; });
@@ -117,8 +135,16 @@ JobPrediction predict_job(const TableSeries& table, const JobQuestion& question,
         rate, [&](double r) { return *epoch_seconds(table, question.workers, r, examples); });
   }
   if (epochs) add_total(job, table, *epochs);
-  if (!epochs && table.metric == Metric::kTotalTime) job.total_s = job.metric;
+  if (!epochs && table.metric == Metric::kTotalTime) {
+    job.total_s = job.metric;
+    job.total_measured = job.scaling.measured;
+  }
   job.parts = parts_of(job, table);
+  if (table.scaling == Scaling::kMixed && question.batch == 0 && !job.scaling.measured) {
+    job.unknowns.push_back(
+        "the batch per worker at counts that were not run: it is taken to stay as at the last; "
+        "state it with --batch");
+  }
   if (first.workers > 1) {
     job.unknowns.push_back(fmt::format(
         "speedup against one worker: the smallest measured count is {:g}", first.workers));

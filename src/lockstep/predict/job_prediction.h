@@ -27,6 +27,7 @@ struct JobPrediction {
   std::optional<Estimate> total_s;     ///< all epochs
   bool derived = false;                ///< the count was measured, but at other batches
   bool total_measured = false;         ///< a run of as many epochs and workers was measured
+  bool total_derived = false;          ///< total_s is as many of the epochs that were measured
   std::int64_t epochs = 0;             ///< that total_s is of; 0 = not known
   std::optional<Estimate> throughput;  ///< examples/s of all workers
   std::optional<Estimate> speedup;     ///< against `baseline_workers`, same data in less time
@@ -38,7 +39,8 @@ struct JobPrediction {
 
 struct JobQuestion {
   double workers = 1;
-  int nodes = 0;                           ///< 0 = not known
+  int nodes = 0;     ///< 0 = not known
+  double batch = 0;  ///< per worker, where both batches change; 0 = as at the last count
   std::optional<std::int64_t> epochs{};    ///< default: the table's
   std::optional<std::int64_t> examples{};  ///< default: the table's
 };

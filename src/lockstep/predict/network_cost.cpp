@@ -176,7 +176,7 @@ TrainingCost training_cost(std::string_view model) {
   if (model == "resnet18-cifar" || model == "cifar-resnet18") return resnet18_cifar_cost();
   if (model == "fashion") return fashion_cost();
   throw Error(ErrorKind::kUsage, fmt::format("no layer table for the network '{}'", model),
-              "known: dcgan (gan), resnet18-cifar (cifar-resnet18), fashion");
+              "known networks: dcgan (gan), resnet18-cifar (cifar-resnet18), fashion");
 }
 
 }  // namespace lockstep::predict

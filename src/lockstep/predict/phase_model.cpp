@@ -55,6 +55,10 @@ double Link::all_reduce_s(double bytes, double workers) const {
   return 2 * (workers - 1) * alpha_s + 2 * (workers - 1) / workers * bytes / bytes_per_s;
 }
 
+Link SharedLink::applied_to(const Link& link) const {
+  return {link.alpha_s * latency_factor, link.bytes_per_s / flows_factor, link.spread};
+}
+
 Link fit_link(const std::vector<CollectiveTime>& calibration) {
   std::set<double> sizes;
   for (const CollectiveTime& one : calibration) {
@@ -127,7 +131,8 @@ PhasePrediction predict_phases(const StepPhases& one, const Link& link,
   const double contention = question.contention.value;
   PhasePrediction result;
   result.compute_s = one.compute_s() * contention;
-  result.communication_s = link.all_reduce_s(question.gradient_bytes, n);
+  result.communication_s =
+      question.shared_link.applied_to(link).all_reduce_s(question.gradient_bytes, n);
   // Buckets become ready as backward goes on; the last one when it is over.
   const double hideable = question.overlap ? one.backward_s * contention : 0;
   const double last_bucket = result.communication_s / std::max(question.buckets, 1.0);

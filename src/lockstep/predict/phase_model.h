@@ -25,6 +25,16 @@ struct Link {
   double all_reduce_s(double bytes, double workers) const;
 };
 
+/// What ranks that share a machine and its link do to an all-reduce, against the calibration.
+struct SharedLink {
+  /// A message moves on when its rank gets a core: with more ranks than cores, it waits its turn.
+  double latency_factor = 1;
+  /// Concurrent flows over the link of one host, over those of the calibration.
+  double flows_factor = 1;
+
+  Link applied_to(const Link& link) const;
+};
+
 /// Least squares of relative errors; alpha and 1/beta not negative. Throws kData when the sizes do
 /// not span enough to separate latency from bandwidth (two different sizes at least).
 Link fit_link(const std::vector<CollectiveTime>& calibration);
@@ -66,6 +76,7 @@ struct PhaseQuestion {
   double gradient_bytes = 0;
   double buckets = 4;   ///< the last bucket can hide behind nothing
   bool overlap = true;  ///< communication runs while backward does
+  SharedLink shared_link{};
   /// Factor on compute with all workers at once.
   Estimate contention{1, 1, 1};
   /// Relative standard deviation between runs of one configuration; 0 = not known, the usual one.

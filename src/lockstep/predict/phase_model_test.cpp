@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lockstep/base/error.h"
+#include "lockstep/predict/run_phases.h"
 
 namespace lockstep::predict {
 namespace {
@@ -100,6 +101,66 @@ TEST(PhaseModel, TheIntervalHoldsBothEndsOfTheContention) {
   const PhasePrediction p = predict_phases(one, {0, 1e9, 0}, {.contention = {1.7, 1.0, 1.9}});
   EXPECT_LE(p.step_s.low, 0.01);
   EXPECT_GE(p.step_s.high, 0.019);
+}
+
+TEST(PhaseModel, RanksThatWaitForACoreDelayMessagesAndFlowsShareTheLink) {
+  StepPhases one;
+  one.forward_s = 0.001;
+  const Link link{1e-4, 1e8, 0};
+  PhaseQuestion question{.workers = 4, .gradient_bytes = 1e6, .overlap = false};
+  const double alone = predict_phases(one, link, question).communication_s;
+  // 2 (N - 1) alpha + 2 (N - 1)/N S / beta
+  EXPECT_NEAR(alone, 6 * 1e-4 + 1.5 * 1e-2, 1e-12);
+  question.shared_link = {.latency_factor = 2, .flows_factor = 3};
+  EXPECT_NEAR(predict_phases(one, link, question).communication_s, 12e-4 + 4.5e-2, 1e-12);
+}
+
+OneWorkerRun two_core_run() {
+  OneWorkerRun run;
+  run.started.spec.device = "cpu";
+  run.started.spec.threads_per_worker = 1;
+  run.started.spec.batch_per_worker = 4;
+  run.started.spec.parameters = 100'000;
+  run.started.spec.data.train_examples = 1000;
+  run.started.machine.cores = 2;
+  run.steps.resize(200);
+  for (record::StepTimes& step : run.steps) {
+    step[record::Phase::kForward] = step.total_s = 0.001;
+  }
+  run.utilisation = {{.seconds = 1, .cpu_cores = 1}};
+  return run;
+}
+
+TEST(PhaseModel, HostsThatAreNamespacesOfOneMachineShareItsCores) {
+  const auto none = [](int) { return CalibratedRate{}; };
+  const Link link{1e-4, 1e8, 0};
+  RunPhasesQuestion question{.workers = 4, .nodes = 4};
+  const auto apart = predict_run_phases(two_core_run(), link, none, question);
+  question.machines = 1;
+  const auto together = predict_run_phases(two_core_run(), link, none, question);
+  EXPECT_NEAR(apart.step.compute_s, 0.001, 1e-9);
+  // Four ranks that keep a core busy each, on two cores.
+  EXPECT_NEAR(together.step.compute_s, 0.002, 1e-9);
+  EXPECT_GT(together.step.communication_s, apart.step.communication_s);
+  // A calibration by as many ranks on the same machine has their waiting in it.
+  question.calibrated_workers = question.calibrated_nodes = 4;
+  const auto calibrated = predict_run_phases(two_core_run(), link, none, question);
+  EXPECT_NEAR(calibrated.step.communication_s, apart.step.communication_s, 1e-12);
+  // Two of them had a core each: their latencies double where four take turns.
+  question.calibrated_workers = question.calibrated_nodes = 2;
+  const auto fewer = predict_run_phases(two_core_run(), link, none, question);
+  EXPECT_NEAR(fewer.step.communication_s, together.step.communication_s, 1e-12);
+}
+
+TEST(PhaseModel, MoreRanksPerHostThanCalibratedShareItsLink) {
+  const auto none = [](int) { return CalibratedRate{}; };
+  const Link link{0, 1e8, 0};
+  RunPhasesQuestion question{
+      .workers = 4, .nodes = 2, .calibrated_workers = 4, .calibrated_nodes = 2};
+  const auto as_calibrated = predict_run_phases(two_core_run(), link, none, question);
+  question.calibrated_workers = 2;
+  const auto shared = predict_run_phases(two_core_run(), link, none, question);
+  EXPECT_NEAR(shared.step.communication_s, 2 * as_calibrated.step.communication_s, 1e-12);
 }
 
 TEST(PhaseModel, TakesPhasesFromRecordedSteps) {

@@ -8,7 +8,6 @@ namespace {
 
 /// Standardised values beyond this say no more than this: keeps odd series from running away.
 constexpr double kLargestDeviation = 2.5;
-constexpr double kLargestOwnError = 0.7;
 
 double standardised(double value, double center, double scale) {
   return std::clamp((value - center) / scale, -kLargestDeviation, kLargestDeviation);
@@ -18,84 +17,62 @@ double log_size(double value) {
   return std::log(std::fabs(value) + 0.01);
 }
 
-std::vector<double> weights_of(const Gate& gate, const Situation& situation) {
-  const std::size_t features = gate.features.size();
-  std::vector<double> weights;
-  for (std::size_t f = 0; f < gate.forms.size(); ++f) {
-    const auto form = static_cast<std::size_t>(gate.forms[f]);
-    double score =
-        gate.bias[f] - gate.own_weight * std::min(situation.own_errors[form], kLargestOwnError);
-    for (std::size_t j = 0; j < features; ++j) {
-      score += gate.weight[f * features + j] *
-               standardised(situation[gate.features[j]], gate.center[j], gate.scale[j]);
-    }
-    weights.push_back(score);
-  }
-  const double highest = *std::max_element(weights.begin(), weights.end());
-  double sum = 0;
-  for (double& weight : weights) sum += weight = std::exp(weight - highest);
-  for (double& weight : weights) weight /= sum;
-  return weights;
-}
-
 }  // namespace
 
-Mixture mix(const std::vector<Gate>& gates, const Situation& situation) {
-  const std::vector<Form>& forms = gates.front().forms;
-  Mixture mixture;
-  mixture.weights.assign(forms.size(), 0);
-  for (const Gate& gate : gates) {
-    const std::vector<double> weights = weights_of(gate, situation);
-    for (std::size_t f = 0; f < forms.size(); ++f) {
-      mixture.weights[f] += weights[f] / static_cast<double>(gates.size());
-    }
-  }
+const std::vector<Form>& forms_of(Evidence evidence) {
+  // Chosen by leaving out whole sources; docs/internals/prediction-choice.md has what was tried.
+  static const std::array<std::vector<Form>, kEvidenceCount> forms{
+      std::vector{Form::kSteady, Form::kTypicalLoss, Form::kSteepLoss},
+      std::vector{Form::kSteady, Form::kRing, Form::kSerial, Form::kPowerLast, Form::kTypicalLoss,
+                  Form::kSteepLoss},
+      std::vector{Form::kSteady, Form::kRing, Form::kSerial, Form::kPowerAll, Form::kErnest,
+                  Form::kAmdahl, Form::kPrevious},
+      std::vector{Form::kShareLast, Form::kShareAll, Form::kShareGrowth}};
+  return forms[static_cast<std::size_t>(evidence)];
+}
+
+Mixture mix(const std::vector<double>& weights, const Situation& situation) {
+  const std::vector<Form>& forms = forms_of(situation.evidence);
+  Mixture mixture{weights, 0};
   for (std::size_t f = 0; f < forms.size(); ++f) {
-    mixture.change += mixture.weights[f] * situation.forms[static_cast<std::size_t>(forms[f])];
+    mixture.change += weights[f] * situation.form(forms[f]);
   }
   return mixture;
 }
 
-std::array<double, kShapeTerms> shape_terms(const std::vector<Form>& forms,
-                                            const Situation& situation, const Mixture& mixture) {
+Mixture mix(const EvidencePrior& prior, const Situation& situation) {
+  return mix(prior.weights[static_cast<std::size_t>(situation.place)], situation);
+}
+
+std::array<double, kShapeTerms> shape_terms(const Situation& situation, const Mixture& mixture) {
+  const std::vector<Form>& forms = forms_of(situation.evidence);
   double variance = 0;
   double lowest = 1e300;
   double highest = -1e300;
   for (std::size_t f = 0; f < forms.size(); ++f) {
-    const double change = situation.forms[static_cast<std::size_t>(forms[f])];
+    const double change = situation.form(forms[f]);
     variance += mixture.weights[f] * (change - mixture.change) * (change - mixture.change);
     lowest = std::min(lowest, change);
     highest = std::max(highest, change);
   }
-  return {log_size(std::sqrt(variance)),
-          log_size(highest - lowest),
-          log_size(situation[Feature::kLastSlope]),
-          log_size(situation[Feature::kRoughness]),
-          std::log(situation[Feature::kDoublings]),
-          log_size(situation[Feature::kMeanSlope])};
-}
-
-int regime(const Situation& situation) {
-  if (situation[Feature::kCrossesNext] > 0) return 1;
-  if (situation[Feature::kJustCrossed] > 0) return 2;
-  return situation[Feature::kBeyond] > 0 ? 3 : 0;
+  return {log_size(std::sqrt(variance)),  log_size(highest - lowest),
+          log_size(situation.last_slope), log_size(situation.roughness),
+          std::log(situation.doublings),  log_size(situation.mean_slope)};
 }
 
 std::vector<double> spread_terms(const SpreadModel& model,
-                                 const std::array<double, kShapeTerms>& shape, int regime) {
-  std::array<double, kShapeTerms> z{};
-  for (std::size_t i = 0; i < z.size(); ++i) {
-    z[i] = standardised(shape[i], model.center[i], model.scale[i]);
-  }
+                                 const std::array<double, kShapeTerms>& shape, Place place) {
   std::vector<double> terms{1.0};
-  terms.insert(terms.end(), z.begin(), z.end());
-  for (int r = 1; r < kRegimes; ++r) terms.push_back(r == regime ? 1 : 0);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    terms.push_back(standardised(shape[i], model.center[i], model.scale[i]));
+  }
+  for (int p = 1; p < kPlaceCount; ++p) terms.push_back(p == static_cast<int>(place) ? 1 : 0);
   return terms;
 }
 
 double spread_scale(const SpreadModel& model, const std::array<double, kShapeTerms>& shape,
-                    int regime) {
-  const std::vector<double> terms = spread_terms(model, shape, regime);
+                    Place place) {
+  const std::vector<double> terms = spread_terms(model, shape, place);
   double log_scale = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) log_scale += model.coefficient[i] * terms[i];
   return std::exp(std::clamp(log_scale, std::log(0.003), std::log(0.8)));

@@ -4,35 +4,26 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/predict/scaling_features.h"
+#include "lockstep/predict/situation.h"
 
 namespace lockstep::predict {
 
-/// Weight of each form in a situation: softmax over forms of
-///   bias_f + sum_j weight_fj z_j - own_weight * own_error_f,
-/// z_j the standardised features, own_error_f what the form got wrong on the series itself.
-struct Gate {
-  std::vector<Form> forms;
-  std::vector<Feature> features;
-  std::vector<double> center;  ///< per feature
-  std::vector<double> scale;   ///< per feature
-  std::vector<double> weight;  ///< forms x features, row by row
-  std::vector<double> bias;    ///< per form
-  double own_weight = 0;
-};
+/// The forms that are averaged with so much evidence.
+const std::vector<Form>& forms_of(Evidence evidence);
 
 /// Half-width of the interval in a situation: the scale exp(coefficient . terms), times the
 /// quantiles that residuals of that scale had in cross-validation (conformal prediction).
 struct SpreadModel {
   std::vector<double> center;       ///< per shape term
   std::vector<double> scale;        ///< per shape term
-  std::vector<double> coefficient;  ///< intercept, shape terms, regimes
+  std::vector<double> coefficient;  ///< intercept, shape terms, places but the first
   double low_quantile = -2;         ///< 5 % of the scaled residuals lie below
   double high_quantile = 2;         ///< 5 % lie above
 };
 
 struct EvidencePrior {
-  std::vector<Gate> gates;  ///< of the same forms; their weights are averaged
+  /// Of the forms of this evidence, at each place; each adds up to 1.
+  std::array<std::vector<double>, kPlaceCount> weights;
   SpreadModel spread;
   std::size_t rows = 0;  ///< situations it was fitted to
 };
@@ -56,28 +47,25 @@ struct Prior {
 
 const Prior& shipped_prior();
 
-/// How the mixture came out in one situation, in log efficiency relative to the last point.
+/// How the average came out in one situation, in log efficiency relative to the last point.
 struct Mixture {
-  std::vector<double> weights;  ///< per form of the gates; they add up to 1
+  std::vector<double> weights;  ///< per form of the evidence; they add up to 1
   double change = 0;            ///< weighted mean of the forms
 };
 
-/// The mean of what the gates say. They must have the same forms; at least one.
-Mixture mix(const std::vector<Gate>& gates, const Situation& situation);
+/// `weights` are those of the place, see EvidencePrior.
+Mixture mix(const std::vector<double>& weights, const Situation& situation);
+Mixture mix(const EvidencePrior& prior, const Situation& situation);
 
 inline constexpr int kShapeTerms = 6;
-inline constexpr int kRegimes = 4;
-/// Terms of SpreadModel: the shape terms are logarithms of the forms' disagreement (weighted and
-/// whole), the last slope, the roughness, the doublings ahead and the mean slope.
-std::array<double, kShapeTerms> shape_terms(const std::vector<Form>& forms,
-                                            const Situation& situation, const Mixture& mixture);
-/// 0 inside a host, 1 about to leave it, 2 just left it, 3 well beyond.
-int regime(const Situation& situation);
+/// Terms of SpreadModel: logarithms of the forms' disagreement (weighted and whole), the last
+/// slope, the roughness, the doublings ahead and the mean slope.
+std::array<double, kShapeTerms> shape_terms(const Situation& situation, const Mixture& mixture);
 /// The regressors of SpreadModel in the order of its coefficients.
 std::vector<double> spread_terms(const SpreadModel& model,
-                                 const std::array<double, kShapeTerms>& shape, int regime);
+                                 const std::array<double, kShapeTerms>& shape, Place place);
 /// The scale; positive and bounded.
 double spread_scale(const SpreadModel& model, const std::array<double, kShapeTerms>& shape,
-                    int regime);
+                    Place place);
 
 }  // namespace lockstep::predict

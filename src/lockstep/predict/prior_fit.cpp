@@ -10,12 +10,13 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/rng.h"
 #include "lockstep/base/statistics.h"
-#include "lockstep/predict/strong_scaling.h"
 
 namespace lockstep::predict {
 namespace {
 
 constexpr int kFolds = 10;
+constexpr std::size_t kFewestSources = 3;
+constexpr std::size_t kFewestRows = 20;
 /// Strong: what makes residuals large differs from source to source, so that a scale that follows
 /// them closely is wrong on sources it has not seen.
 constexpr double kSpreadRidge = 0.3;
@@ -24,7 +25,7 @@ constexpr double kSmallResidual = 0.01;
 
 /// Left out at either end. Bounds and distance widen intervals beyond the quantiles; with this the
 /// whole covers 90 % in cross-validation.
-constexpr double kTail = 0.07;
+constexpr double kTail = 0.055;
 
 struct RowWeights {
   double next;  ///< the next count from a prefix that is not the whole series
@@ -49,25 +50,35 @@ double weighted_quantile(std::vector<std::pair<double, double>> values, double f
   return values.back().first;
 }
 
+/// Whole sources where there are enough of them, as the series to come are of other sources; else
+/// groups.
 std::vector<int> folds_of(const std::vector<LearningRow>& rows) {
-  std::vector<std::string> groups;
-  for (const LearningRow& row : rows) groups.push_back(row.group);
-  return group_folds(groups, kFolds);
+  std::set<std::string> sources;
+  for (const LearningRow& row : rows) sources.insert(row.source);
+  const bool by_source = sources.size() >= kFewestSources;
+  std::vector<std::string> together;
+  for (const LearningRow& row : rows) together.push_back(by_source ? row.source : row.group);
+  return group_folds(together, by_source ? static_cast<int>(sources.size()) : kFolds);
 }
 
-/// What each row would have been given by gates that saw none of its group.
+int fold_count(const std::vector<int>& folds) {
+  return folds.empty() ? 0 : 1 + *std::max_element(folds.begin(), folds.end());
+}
+
+/// What each row would have been given by weights that saw none of its fold.
 std::vector<Mixture> cross_validate(const std::vector<LearningRow>& rows, Evidence evidence) {
   const std::vector<int> fold = folds_of(rows);
   std::vector<Mixture> held_out(rows.size());
-  for (int k = 0; k < kFolds; ++k) {
+  for (int k = 0; k < fold_count(fold); ++k) {
     std::vector<LearningRow> seen;
     for (std::size_t r = 0; r < rows.size(); ++r) {
       if (fold[r] != k) seen.push_back(rows[r]);
     }
-    if (seen.size() == rows.size() || seen.empty()) continue;
-    const std::vector<Gate> gates = fit_gates(seen, evidence);
+    const PlaceWeights weights = fit_weights(seen.empty() ? rows : seen, evidence);
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      if (fold[r] == k) held_out[r] = mix(gates, rows[r].situation);
+      if (fold[r] != k) continue;
+      held_out[r] =
+          mix(weights[static_cast<std::size_t>(rows[r].situation.place)], rows[r].situation);
     }
   }
   return held_out;
@@ -90,13 +101,14 @@ SpreadModel fit_scale(const std::vector<LearningRow>& rows, const std::vector<Mi
     model.center.push_back(summary.mean);
     model.scale.push_back(summary.deviation + 1e-3);
   }
-  const auto terms = static_cast<Eigen::Index>(spread_terms(model, shapes.front(), 0).size());
+  const auto terms =
+      static_cast<Eigen::Index>(spread_terms(model, shapes.front(), Place::kInside).size());
   Eigen::MatrixXd normal = Eigen::MatrixXd::Zero(terms, terms);
   Eigen::VectorXd right = Eigen::VectorXd::Zero(terms);
   double total = 0;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     if (!taken(r)) continue;
-    const std::vector<double> x = spread_terms(model, shapes[r], regime(rows[r].situation));
+    const std::vector<double> x = spread_terms(model, shapes[r], rows[r].situation.place);
     const Eigen::Map<const Eigen::VectorXd> v(x.data(), terms);
     const double weight = rows[r].spread_weight;
     const double residual = std::fabs(rows[r].actual - held_out[r].change);
@@ -143,29 +155,26 @@ std::vector<int> group_folds(const std::vector<std::string>& groups, int folds) 
 }
 
 std::vector<LearningRow> learning_rows(const std::vector<LearningSeries>& all, Evidence evidence) {
-  // Chosen by grouped cross-validation on the largest counts.
-  const bool rich = evidence == Evidence::kThreeOrMore;
-  const RowWeights gate_weights = rich ? RowWeights{0.3, 0.1} : RowWeights{1, 0.2};
+  // Chosen by leaving out whole sources, on the largest counts.
+  const bool rich = evidence == Evidence::kMoreCounts || evidence == Evidence::kSharedWork;
+  const RowWeights fit_weights = rich ? RowWeights{0.05, 0.02} : RowWeights{1, 0.2};
   const RowWeights spread_weights = rich ? RowWeights{0.05, 0.05} : RowWeights{1, 0.2};
   std::vector<LearningRow> rows;
   for (const LearningSeries& one : all) {
-    if (one.series.points.empty()) continue;
-    const ScalingSeries series = one.series.scaling == Scaling::kStrong
-                                     ? StrongScaling(one.series).weak_equivalent(one.series)
-                                     : one.series;
-    const std::vector<ScalingPoint>& points = series.points;
+    const std::vector<ScalingPoint>& points = one.series.points;
     const std::vector<double> logs = log_efficiencies(points);
     for (std::size_t seen = 1; seen < points.size(); ++seen) {
-      const ScalingSeries part = prefix(series, seen);
+      const ScalingSeries part = prefix(one.series, seen);
       for (std::size_t target = seen; target < points.size(); ++target) {
         LearningRow row;
         row.situation = describe(part, points[target]);
         if (row.situation.evidence != evidence) break;
         row.actual = logs[target] - logs[seen - 1];
         row.group = one.group;
-        const bool whole = seen + 1 == points.size() && rich;
+        row.source = one.source;
+        const bool whole = seen + 1 == points.size();
         const bool next = target == seen;
-        row.gate_weight = whole ? 1 : next ? gate_weights.next : gate_weights.far;
+        row.fit_weight = whole ? 1 : next ? fit_weights.next : fit_weights.far;
         row.spread_weight = whole ? 1 : next ? spread_weights.next : spread_weights.far;
         rows.push_back(std::move(row));
       }
@@ -174,18 +183,17 @@ std::vector<LearningRow> learning_rows(const std::vector<LearningSeries>& all, E
   return rows;
 }
 
-SpreadModel fit_spread(const std::vector<Form>& forms, const std::vector<LearningRow>& rows,
-                       const std::vector<Mixture>& held_out) {
+SpreadModel fit_spread(const std::vector<LearningRow>& rows, const std::vector<Mixture>& held_out) {
   std::vector<Shape> shapes;
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    shapes.push_back(shape_terms(forms, rows[r].situation, held_out[r]));
+    shapes.push_back(shape_terms(rows[r].situation, held_out[r]));
   }
   SpreadModel model = fit_scale(rows, held_out, shapes, [](std::size_t) { return true; });
   // A scale fitted to the residuals it divides makes them look smaller than those to come will be:
-  // each is divided by a scale that has not seen its group.
+  // each is divided by a scale that has not seen its fold.
   const std::vector<int> fold = folds_of(rows);
   std::vector<std::pair<double, double>> scaled;
-  for (int k = 0; k < kFolds; ++k) {
+  for (int k = 0; k < fold_count(fold); ++k) {
     const auto inside = std::count(fold.begin(), fold.end(), k);
     if (inside == 0) continue;
     const bool all = static_cast<std::size_t>(inside) == fold.size();
@@ -193,7 +201,7 @@ SpreadModel fit_spread(const std::vector<Form>& forms, const std::vector<Learnin
         fit_scale(rows, held_out, shapes, [&](std::size_t r) { return all || fold[r] != k; });
     for (std::size_t r = 0; r < rows.size(); ++r) {
       if (fold[r] != k) continue;
-      const double scale = spread_scale(unseen, shapes[r], regime(rows[r].situation));
+      const double scale = spread_scale(unseen, shapes[r], rows[r].situation.place);
       scaled.emplace_back((rows[r].actual - held_out[r].change) / scale, rows[r].spread_weight);
     }
   }
@@ -211,15 +219,20 @@ Prior fit_prior(const std::vector<LearningSeries>& series, std::string provenanc
   prior.provenance = std::move(provenance);
   for (int e = 0; e < kEvidenceCount; ++e) {
     const auto evidence = static_cast<Evidence>(e);
-    const std::vector<LearningRow> rows = learning_rows(series, evidence);
-    if (rows.size() < 20) {
-      throw Error(ErrorKind::kData, "a prior needs series of four and more worker counts",
+    std::vector<LearningRow> rows = learning_rows(series, evidence);
+    EvidencePrior& part = prior.evidence[static_cast<std::size_t>(e)];
+    part.weights = fit_weights(rows, evidence);
+    part.rows = rows.size();
+    if (evidence == Evidence::kSharedWork && rows.size() < kFewestRows) {
+      // Nothing to learn their doubt from: that of the other series has to do.
+      part.spread = prior.of(Evidence::kMoreCounts).spread;
+      continue;
+    }
+    if (rows.size() < kFewestRows) {
+      throw Error(ErrorKind::kData, "a prior needs series of at least four worker counts",
                   "use the shipped prior for tables of shorter series");
     }
-    EvidencePrior& part = prior.evidence[static_cast<std::size_t>(e)];
-    part.gates = fit_gates(rows, evidence);
-    part.spread = fit_spread(part.gates.front().forms, rows, cross_validate(rows, evidence));
-    part.rows = rows.size();
+    part.spread = fit_spread(rows, cross_validate(rows, evidence));
   }
   prior.interior = fit_interior(series);
   return prior;

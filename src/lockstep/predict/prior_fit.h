@@ -13,15 +13,17 @@ struct LearningSeries {
   ScalingSeries series;
   std::string group;
   std::string source;  ///< who published it; all that one source measured is alike, too
+  std::string kind;    ///< weak, strong, mixed or "not stated"
 };
 
 /// One situation met in a series, with what really came.
 struct LearningRow {
   Situation situation;
-  double actual = 0;  ///< log efficiency at the target relative to the last seen point
-  double gate_weight = 1;
+  double actual = 0;      ///< log efficiency at the target relative to the last seen point
+  double fit_weight = 1;  ///< in the fit of the form weights
   double spread_weight = 1;
   std::string group;
+  std::string source;
 };
 
 /// Every target of every prefix of the series. The largest count from all others weighs most, as it
@@ -29,14 +31,15 @@ struct LearningRow {
 std::vector<LearningRow> learning_rows(const std::vector<LearningSeries>& series,
                                        Evidence evidence);
 
-/// Fits the weights of the forms, by the host boundary alone and by all of the shape: each
-/// minimises the weighted mean absolute log error, bounded for outliers, with a ridge penalty.
-std::vector<Gate> fit_gates(const std::vector<LearningRow>& rows, Evidence evidence);
+using PlaceWeights = std::array<std::vector<double>, kPlaceCount>;
 
-/// Fits the scale to residuals that grouped cross-validation left, and takes the quantiles of those
-/// residuals over scales that did not see their group.
-SpreadModel fit_spread(const std::vector<Form>& forms, const std::vector<LearningRow>& rows,
-                       const std::vector<Mixture>& held_out);
+/// The weights of the forms at each place: minimise the weighted mean absolute log error, bounded
+/// for outliers, with a ridge penalty that pulls them together.
+PlaceWeights fit_weights(const std::vector<LearningRow>& rows, Evidence evidence);
+
+/// Fits the scale to residuals that cross-validation left, and takes the quantiles of those
+/// residuals over scales that did not see their source (or group, where there are few sources).
+SpreadModel fit_spread(const std::vector<LearningRow>& rows, const std::vector<Mixture>& held_out);
 
 /// Fewer series than this are too few to fit a prior of their own to.
 inline constexpr std::size_t kEnoughForPrior = 60;

@@ -14,28 +14,13 @@ std::string numbers(const std::vector<double>& values) {
   return text + "}";
 }
 
-template <class Enum>
-std::string indices(const std::vector<Enum>& values, const char* type) {
-  std::string text = "{";
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    text += fmt::format("{}{}({})", i == 0 ? "" : ", ", type, static_cast<int>(values[i]));
-  }
-  return text + "}";
-}
-
-std::string gate_source(const Gate& gate) {
-  return fmt::format("Gate{{{}, {}, {}, {}, {}, {}, {:.6g}}}", indices(gate.forms, "Form"),
-                     indices(gate.features, "Feature"), numbers(gate.center), numbers(gate.scale),
-                     numbers(gate.weight), numbers(gate.bias), gate.own_weight);
-}
-
 std::string evidence_source(const EvidencePrior& prior) {
-  std::string gates;
-  for (const Gate& gate : prior.gates) gates += (gates.empty() ? "" : ", ") + gate_source(gate);
+  std::string weights;
+  for (const auto& one : prior.weights) weights += (weights.empty() ? "" : ", ") + numbers(one);
   return fmt::format(
-      "      EvidencePrior{{{{{}}},\n"
+      "      EvidencePrior{{{{{{{}}}}},\n"
       "                    SpreadModel{{{}, {}, {}, {:.6g}, {:.6g}}}, {}}}",
-      gates, numbers(prior.spread.center), numbers(prior.spread.scale),
+      weights, numbers(prior.spread.center), numbers(prior.spread.scale),
       numbers(prior.spread.coefficient), prior.spread.low_quantile, prior.spread.high_quantile,
       prior.rows);
 }

@@ -53,6 +53,34 @@ SharedHost shared_host(const OneWorkerRun& run, const RateOfThreads& rate, std::
   return host;
 }
 
+std::int64_t rounded_up(std::int64_t workers, std::int64_t among) {
+  return (workers + among - 1) / among;
+}
+
+/// Ranks per core; at least 1, where none waits for another.
+double run_queue(double ranks, int cores) {
+  return cores > 0 ? std::max(1.0, ranks / cores) : 1;
+}
+
+/// What ranks that share a machine and its link add to what the calibration has of it.
+SharedLink shared_link(int cores, std::int64_t on_one_machine, std::int64_t on_one_host,
+                       const RunPhasesQuestion& question) {
+  SharedLink shared;
+  shared.latency_factor = run_queue(static_cast<double>(on_one_machine), cores);
+  if (question.calibrated_workers < 1 || question.calibrated_nodes < 1) return shared;
+  // The calibration's hosts were as many to a machine as those asked for, if there were as many.
+  const std::int64_t hosts_per_machine = std::max<std::int64_t>(1, on_one_machine / on_one_host);
+  const std::int64_t machines = rounded_up(question.calibrated_nodes, hosts_per_machine);
+  const auto calibrated = static_cast<double>(question.calibrated_workers);
+  shared.latency_factor = std::max(
+      1.0, shared.latency_factor / run_queue(calibrated / static_cast<double>(machines), cores));
+  if (question.nodes > 1) {
+    const double flows = calibrated / static_cast<double>(question.calibrated_nodes);
+    shared.flows_factor = std::max(1.0, static_cast<double>(on_one_host) / flows);
+  }
+  return shared;
+}
+
 }  // namespace
 
 RunPhasesPrediction predict_run_phases(const OneWorkerRun& run, const Link& link,
@@ -63,14 +91,16 @@ RunPhasesPrediction predict_run_phases(const OneWorkerRun& run, const Link& link
   const StepPhases one = mean_phases(run.steps, static_cast<std::size_t>(warm_up));
   RunPhasesPrediction answer;
   answer.steps = one.totals_s.size();
-  const std::int64_t on_one_host = (question.workers + question.nodes - 1) / question.nodes;
-  answer.host = shared_host(run, rate, on_one_host);
+  const std::int64_t machines = question.machines > 0 ? question.machines : question.nodes;
+  const std::int64_t on_one_host = rounded_up(question.workers, question.nodes);
+  const std::int64_t on_one_machine = rounded_up(question.workers, machines);
+  answer.host = shared_host(run, rate, on_one_machine);
   PhaseQuestion& asked = answer.asked;
   asked.workers = static_cast<int>(question.workers);
   asked.gradient_bytes = 4.0 * static_cast<double>(spec.parameters);
   // Adding up gradients takes a core too: with all of them computing, nothing hides it.
   const bool spare_core =
-      spec.device != "cpu" || answer.host.threads_each * on_one_host < run.started.machine.cores;
+      spec.device != "cpu" || answer.host.threads_each * on_one_machine < run.started.machine.cores;
   // Other people's scripts use DistributedDataParallel, which overlaps too.
   const bool overlaps = spec.strategy == record::Strategy::kOverlap || !spec.command.empty();
   asked.overlap = overlaps && spare_core;
@@ -78,6 +108,7 @@ RunPhasesPrediction predict_run_phases(const OneWorkerRun& run, const Link& link
   if (question.contention > 0) {
     asked.contention = {question.contention, question.contention, question.contention};
   }
+  asked.shared_link = shared_link(run.started.machine.cores, on_one_machine, on_one_host, question);
   asked.run_spread = run.run_spread;
   answer.step = predict_phases(one, link, asked);
   const double per_epoch = static_cast<double>(spec.data.train_examples) /
@@ -90,8 +121,9 @@ const record::LinkCalibration* best_link(std::span<const record::LinkCalibration
                                          const std::string& host, std::int64_t workers,
                                          std::int64_t nodes) {
   const bool across = nodes > 1;
+  const auto usual = across ? record::Backend::kGloo : record::Backend::kSharedMemory;
   const auto worth = [&](const record::LinkCalibration& link) {
-    return 2 * (link.workers == workers) + (link.backend == (across ? "gloo" : "shm"));
+    return 2 * (link.workers == workers) + (link.backend == usual);
   };
   const record::LinkCalibration* best = nullptr;
   for (const record::LinkCalibration& link : links) {

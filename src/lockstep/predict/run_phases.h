@@ -24,6 +24,12 @@ struct OneWorkerRun {
 struct RunPhasesQuestion {
   std::int64_t workers = 2;
   std::int64_t nodes = 1;  ///< hosts that the workers are spread over evenly
+  /// Machines behind the hosts; 0 = as many as hosts. Hosts that are containers, namespaces or
+  /// virtual machines of one machine share its cores.
+  std::int64_t machines = 0;
+  /// Ranks and hosts of the link's calibration; 0 = not known.
+  std::int64_t calibrated_workers = 0;
+  std::int64_t calibrated_nodes = 0;
   /// Slowdown of compute when all workers compute at once; 0 = by calibrations, else none.
   double contention = 0;
 };

@@ -4,6 +4,10 @@
 #include <cmath>
 #include <functional>
 
+#include "lockstep/predict/classic_models.h"
+#include "lockstep/predict/host_boundary.h"
+#include "lockstep/predict/shared_work.h"
+
 namespace lockstep::predict {
 namespace {
 
@@ -12,21 +16,16 @@ namespace {
 constexpr double kLargestRecovery = 1.2;
 /// No form may lose more than a factor of 12 in efficiency per doubling.
 constexpr double kLargestLossPerDoubling = 2.5;
-/// Shrinking t is believed down to this part of its last value.
-constexpr double kSmallestTimeRatio = 0.25;
 
-double time_ratio_to_log(double ratio) {
-  return -std::log(std::max(ratio, kSmallestTimeRatio));
-}
-
-/// t = t_first + c (shape(n) - shape(n_first)), through the first and the last point.
-double through_ends(const std::vector<ScalingPoint>& points, const std::vector<double>& logs,
-                    double target, const std::function<double(double)>& shape) {
-  const double first = points.front().workers;
-  const double last = points.back().workers;
-  const double t_last = std::exp(-logs.back());
-  const double growth = (t_last - 1) * (shape(target) - shape(last)) / (shape(last) - shape(first));
-  return time_ratio_to_log(1 + growth / t_last);
+/// t = t_last + c (shape(n) - shape(n_last)), through the last two points; steady where t fell.
+double through_last_two(const std::vector<ScalingPoint>& points, double target,
+                        const std::function<double(double)>& shape) {
+  const ScalingPoint& last = points.back();
+  const ScalingPoint& before = points[points.size() - 2];
+  const double growth = 1 - (before.workers / before.rate) / (last.workers / last.rate);
+  const double ahead =
+      (shape(target) - shape(last.workers)) / (shape(last.workers) - shape(before.workers));
+  return growth <= 0 ? 0 : -std::log1p(growth * ahead);
 }
 
 /// More workers made the job slower, and yet more of them slower still: that is no outlier.
@@ -36,65 +35,62 @@ bool keeps_falling(const std::vector<ScalingPoint>& points) {
          points[last - 1].rate < points[last - 2].rate;
 }
 
-/// Slope of the least-squares line of log efficiency over log2 workers.
-double slope(const std::vector<ScalingPoint>& points, const std::vector<double>& logs) {
-  const double n = static_cast<double>(points.size());
-  double mean_x = 0;
-  double mean_y = 0;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    mean_x += std::log2(points[i].workers) / n;
-    mean_y += logs[i] / n;
-  }
-  double xx = 0;
-  double xy = 0;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const double x = std::log2(points[i].workers) - mean_x;
-    xx += x * x;
-    xy += x * (logs[i] - mean_y);
-  }
-  return xy / xx;
+/// What a textbook form predicts, as the change of log efficiency from the last count.
+double change_by(ClassicModel model, const ScalingSeries& series, const ScalingPoint& target) {
+  const ScalingPoint& last = series.points.back();
+  return std::log(predict_classic(model, series, target) / target.workers) -
+         std::log(last.rate / last.workers);
+}
+
+/// Back to the efficiency before the last count; not across the host boundary.
+double recovery(const ScalingSeries& series) {
+  const std::vector<ScalingPoint>& points = series.points;
+  const std::size_t last = points.size() - 1;
+  if (last < 2 || keeps_falling(points)) return 0;
+  if (first_across_hosts(points, series.devices_per_host) >= last) return 0;
+  const double fall = std::log(points[last - 1].rate / points[last - 1].workers) -
+                      std::log(points[last].rate / points[last].workers);
+  return std::fabs(fall) < kLargestRecovery ? fall : 0;
 }
 
 }  // namespace
 
 std::string_view form_name(Form form) {
   constexpr std::array<std::string_view, kFormCount> kNames{
-      "steady",   "ring", "tree",      "linear",  "power_last", "power_all",
-      "previous", "best", "increment", "typical", "steep"};
+      "steady",   "ring",    "serial", "power_last", "power_all", "amdahl",      "ernest",
+      "previous", "typical", "steep",  "share_last", "share_all", "share_growth"};
   return kNames[static_cast<std::size_t>(form)];
 }
 
-std::array<double, kFormCount> evaluate_forms(const std::vector<ScalingPoint>& points,
-                                              const std::vector<double>& logs, double target,
-                                              std::size_t comparable) {
+std::array<double, kFormCount> evaluate_forms(const ScalingSeries& series,
+                                              const ScalingPoint& target) {
+  const std::vector<ScalingPoint>& points = series.points;
   std::array<double, kFormCount> change{};
   const auto set = [&](Form form, double value) { change[static_cast<std::size_t>(form)] = value; };
-  const double doublings = std::log2(target / points.back().workers);
+  const double doublings = std::log2(target.workers / points.back().workers);
   set(Form::kTypicalLoss, -0.04 * doublings);
   set(Form::kSteepLoss, -0.35 * doublings);
-  const std::size_t last = points.size() - 1;
-  if (last >= 1) {
-    const double step = std::log2(points[last].workers / points[last - 1].workers);
-    set(Form::kRing, through_ends(points, logs, target, [](double n) { return -1 / n; }));
-    set(Form::kTree, through_ends(points, logs, target, [](double n) { return std::log2(n); }));
-    set(Form::kLinear, through_ends(points, logs, target, [](double n) { return n; }));
-    set(Form::kPowerLast, (logs[last] - logs[last - 1]) / step * doublings);
-    set(Form::kPowerAll, slope(points, logs) * doublings);
-    const double t_ratio = std::exp(logs[last] - logs[last - 1]);
-    set(Form::kIncrement, time_ratio_to_log(1 + (1 - t_ratio) / step * doublings));
+  if (points.size() > 1) {
+    const double n = target.workers;
+    set(Form::kRing, through_last_two(points, n, [](double x) { return -1 / x; }));
+    set(Form::kSerial, through_last_two(points, n, [](double x) { return x; }));
+    // What rose was noise or the end of a disturbance, not a law to go on by.
+    set(Form::kPowerLast, std::min(0.0, change_by(ClassicModel::kPowerLaw, series, target)));
+    set(Form::kPowerAll, std::min(0.0, change_by(ClassicModel::kPowerOfAll, series, target)));
+    set(Form::kAmdahl, change_by(ClassicModel::kAmdahl, series, target));
+    set(Form::kErnest, change_by(ClassicModel::kErnest, series, target));
+    set(Form::kPrevious, recovery(series));
   }
-  // What rose from one count to the next was noise or the end of a disturbance, not a law to go on
-  // by: a gain may be kept (steady) or lost again, but no form adds to it.
-  for (double& value : change) value = std::min(value, 0.0);
-  if (last >= 2 && !keeps_falling(points)) {
-    const double fall = logs[last - 1] - logs[last];
-    if (std::fabs(fall) < kLargestRecovery && comparable < last) set(Form::kPrevious, fall);
-    const auto first = logs.begin() + static_cast<long>(std::max<std::size_t>(comparable, 1));
-    const double gap = *std::max_element(first, logs.end()) - logs[last];
-    if (gap < kLargestRecovery) set(Form::kBest, gap);
+  if (points.size() > 1 && shares_work(series)) {
+    const SharedWork shared(series, target);
+    set(Form::kShareLast, shared.through_last_two());
+    set(Form::kShareAll, shared.fitted(2));
+    set(Form::kShareGrowth, shared.fitted(4));
   }
   const double floor = -kLargestLossPerDoubling * std::max(doublings, 0.5);
-  for (double& value : change) value = std::clamp(value, floor, kLargestRecovery);
+  for (double& value : change) {
+    value = std::isfinite(value) ? std::clamp(value, floor, kLargestRecovery) : 0;
+  }
   return change;
 }
 

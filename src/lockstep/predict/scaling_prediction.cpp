@@ -6,12 +6,11 @@
 #include <cmath>
 
 #include "lockstep/base/error.h"
-#include "lockstep/predict/strong_scaling.h"
+#include "lockstep/predict/estimate.h"
 
 namespace lockstep::predict {
 namespace {
 
-/// z of a two-sided 90 % interval of the normal distribution.
 /// What one unrepeated measurement is taken to be off by (log); benchmarks of this kind repeat to
 /// about that.
 constexpr double kUsualNoise = 0.01;
@@ -116,9 +115,9 @@ void explain(ScalingPrediction& prediction, const ScalingSeries& series, const S
   const double last = series.points.back().workers;
   const std::size_t count = series.points.size();
   const double ratio = target.workers / last;
-  if (situation[Feature::kCrossesNext] > 0) {
+  if (situation.place == Place::kLeaving) {
     prediction.width.push_back(
-        situation[Feature::kCrossesNext] < 1
+        !situation.host_size_known
             ? fmt::format(
                   "{:g} workers may need a second host, and nothing was measured across one",
                   target.workers)
@@ -136,8 +135,7 @@ void explain(ScalingPrediction& prediction, const ScalingSeries& series, const S
         fmt::format("the loss per doubling: run {:g} workers", std::min(2 * last, target.workers)));
   } else if (count == 2) {
     prediction.width.push_back(
-        "two worker counts cannot distinguish a loss that levels off from one that "
-        "goes on");
+        "two worker counts cannot distinguish a loss that levels off from one that continues");
     prediction.unknowns.push_back(
         fmt::format("whether the loss levels off: run {:g} workers",
                     third_count(series.points.front().workers, last, target.workers)));
@@ -146,11 +144,11 @@ void explain(ScalingPrediction& prediction, const ScalingSeries& series, const S
     prediction.width.push_back(fmt::format("{:.3g} times the largest measured count", ratio));
     if (count > 2) {
       prediction.unknowns.push_back(
-          fmt::format("the way to {:g}: run {:g} workers first", target.workers, 2 * last));
+          fmt::format("the counts up to {:g}: run {:g} workers first", target.workers, 2 * last));
     }
   }
-  if (situation[Feature::kRoughness] > 0.15) {
-    prediction.width.push_back(situation[Feature::kLargestRise] > 0.02
+  if (situation.roughness > 0.15) {
+    prediction.width.push_back(situation.largest_rise > 0.02
                                    ? "the measured efficiencies jump up and down"
                                    : "the loss per doubling changes from count to count");
     prediction.unknowns.push_back(
@@ -171,22 +169,59 @@ void explain(ScalingPrediction& prediction, const ScalingSeries& series, const S
 }
 
 double scale_at(const EvidencePrior& part, const Situation& situation) {
-  const Mixture mixture = mix(part.gates, situation);
-  return spread_scale(part.spread, shape_terms(part.gates.front().forms, situation, mixture),
-                      regime(situation));
+  return spread_scale(part.spread, shape_terms(situation, mix(part, situation)), situation.place);
 }
+
+/// How far the logarithm of the rate may lie below and above the prediction.
+struct HalfWidths {
+  double low = 0;
+  double high = 0;
+};
 
 /// Errors add up as in a random walk at least: no target is surer than one nearer by, times the
 /// root of the distance.
-double scale_over_way(const ScalingSeries& series, const ScalingPoint& target,
-                      const EvidencePrior& part, const Situation& situation) {
-  const double doublings = situation[Feature::kDoublings];
-  double scale = scale_at(part, situation);
+HalfWidths half_widths(const ScalingSeries& series, const ScalingPoint& target, const Prior& prior,
+                       Evidence evidence) {
+  const EvidencePrior& part = prior.of(evidence);
+  const auto scale_to = [&](const ScalingPoint& point) {
+    Situation situation = describe(series, point);
+    situation.evidence = evidence;
+    return scale_at(part, situation);
+  };
+  const double doublings = std::log2(target.workers / series.points.back().workers);
+  double scale = scale_to(target);
   for (int step = 1; step < doublings; ++step) {
-    const ScalingPoint nearer{series.points.back().workers * std::exp2(step), 0, 0};
-    scale = std::max(scale, scale_at(part, describe(series, nearer)) * std::sqrt(doublings / step));
+    const ScalingPoint nearer{series.points.back().workers * std::exp2(step), 0, 0, target.batch};
+    scale = std::max(scale, scale_to(nearer) * std::sqrt(doublings / step));
   }
-  return scale;
+  return {-part.spread.low_quantile * scale, part.spread.high_quantile * scale};
+}
+
+/// Forms of shared work agree through any two counts, which does not make them right.
+bool two_of_shared_work(const ScalingSeries& series) {
+  return shares_work(series) && series.points.size() == 2;
+}
+
+/// Where the counts say little about the target (two of shared work; none across hosts, whatever
+/// the shape inside one), the doubt is at least that of other series of two counts.
+HalfWidths half_widths(const ScalingSeries& series, const ScalingPoint& target, const Prior& prior,
+                       const Situation& situation) {
+  HalfWidths widths = half_widths(series, target, prior, situation.evidence);
+  const bool leaving =
+      situation.evidence == Evidence::kMoreCounts && situation.place == Place::kLeaving;
+  if (leaving || two_of_shared_work(series)) {
+    const HalfWidths two = half_widths(series, target, prior, Evidence::kTwoCounts);
+    widths = {std::max(widths.low, two.low), std::max(widths.high, two.high)};
+  }
+  if (situation.evidence == Evidence::kSharedWork) {
+    // Where the shares do not tell compute from overhead, any of the forms may be right.
+    const double change = mix(prior.of(situation.evidence), situation).change;
+    for (const Form form : forms_of(situation.evidence)) {
+      widths.low = std::max(widths.low, change - situation.form(form));
+      widths.high = std::max(widths.high, situation.form(form) - change);
+    }
+  }
+  return widths;
 }
 
 /// The rate at the target if the last step's fall of the rate goes on; the last rate if it rose.
@@ -218,24 +253,27 @@ ScalingPrediction beyond(const ScalingSeries& series, const ScalingPoint& target
                          const Prior& prior) {
   const Situation situation = describe(series, target);
   const EvidencePrior& part = prior.of(situation.evidence);
-  const Mixture mixture = mix(part.gates, situation);
-  const double scale = scale_over_way(series, target, part, situation);
+  const Mixture mixture = mix(part, situation);
+  const HalfWidths widths = half_widths(series, target, prior, situation);
   // The prior's series are single runs: their noise is in its quantiles. Only what repeats show
   // beyond that is added.
-  const double rounding = series.rounding * (1 + situation[Feature::kDoublings]);
-  const double erratic = std::max(0.0, situation[Feature::kRoughness] - kRoughest);
+  const double rounding = series.rounding * (1 + situation.doublings);
+  const double erratic = std::max(0.0, situation.roughness - kRoughest);
   const double noise =
       kNormal90 * std::hypot(std::max(0.0, series.repeat_spread - 0.02), rounding, erratic);
   const std::vector<double> logs = log_efficiencies(series.points);
   const double best = *std::max_element(logs.begin(), logs.end());
-  const double log_efficiency = std::min(logs.back() + mixture.change, best);
-  const double room = best + kHighestGain + erratic - log_efficiency;
+  // A larger batch per worker than any before may well be more efficient than all of them.
+  const double highest = series.scaling == Scaling::kMixed ? best + kHighestGain : best;
+  const double log_efficiency = std::min(logs.back() + mixture.change, highest);
+  const double room = highest + kHighestGain + erratic - log_efficiency;
   ScalingPrediction prediction;
   set_rates(prediction, log_rate_at(log_efficiency, series.points.front(), target.workers),
-            -std::hypot(part.spread.low_quantile * scale, noise),
-            std::min(std::hypot(part.spread.high_quantile * scale, noise), room));
-  prediction.low = bounded_low(series, target, prediction, noise);
-  const std::vector<Form>& forms = part.gates.front().forms;
+            -std::hypot(widths.low, noise), std::min(std::hypot(widths.high, noise), room));
+  if (!two_of_shared_work(series)) {
+    prediction.low = bounded_low(series, target, prediction, noise);
+  }
+  const std::vector<Form>& forms = forms_of(situation.evidence);
   for (std::size_t f = 0; f < forms.size(); ++f) {
     prediction.shares.push_back({forms[f], mixture.weights[f]});
   }
@@ -243,14 +281,6 @@ ScalingPrediction beyond(const ScalingSeries& series, const ScalingPoint& target
                    [](const FormShare& a, const FormShare& b) { return a.weight > b.weight; });
   explain(prediction, series, situation, target);
   return prediction;
-}
-
-/// No count is predicted to be more efficient than the best that was measured.
-void bound_by_best(ScalingPrediction& prediction, const ScalingSeries& series, double workers) {
-  double best = 0;
-  for (const ScalingPoint& point : series.points) best = std::max(best, point.rate / point.workers);
-  prediction.rate = std::min(prediction.rate, best * workers);
-  prediction.low = std::min(prediction.low, prediction.rate);
 }
 
 ScalingPrediction dispatch(const ScalingSeries& series, const ScalingPoint& target,
@@ -274,23 +304,9 @@ ScalingPrediction predict_rate(const ScalingSeries& series, const ScalingPoint& 
   }
   if (series.points.empty()) {
     throw Error(ErrorKind::kData, fmt::format("series '{}' has no usable measurement", series.name),
-                "one positive throughput or time at one worker count is the least that is needed");
+                "at least one positive throughput or time at one worker count is needed");
   }
-  ScalingPrediction prediction;
-  if (series.scaling == Scaling::kStrong) {
-    const StrongScaling strong(series);
-    prediction = dispatch(strong.weak_equivalent(series), target, prior);
-    for (double* rate : {&prediction.rate, &prediction.low, &prediction.high}) {
-      *rate = strong.strong_rate(target.workers, *rate);
-    }
-    if (!prediction.measured) bound_by_best(prediction, series, target.workers);
-    // Where no overhead is left to be uncertain about, the noise of a run still is.
-    const double noise = std::exp(std::min(kNormal90 * noise_of(series), kLongestLog));
-    prediction.low = std::min(prediction.low, prediction.rate / noise);
-    prediction.high = std::max(prediction.high, prediction.rate * noise);
-  } else {
-    prediction = dispatch(series, target, prior);
-  }
+  ScalingPrediction prediction = dispatch(series, target, prior);
   prediction.workers = target.workers;
   const ScalingPoint& first = series.points.front();
   prediction.efficiency = (prediction.rate / target.workers) / (first.rate / first.workers);

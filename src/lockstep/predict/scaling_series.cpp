@@ -17,14 +17,20 @@ struct MetricName {
   std::string_view name;
 };
 
-constexpr std::array<MetricName, 4> kMetrics{{{Metric::kThroughput, "throughput"},
+constexpr std::array<MetricName, 5> kMetrics{{{Metric::kThroughput, "throughput"},
                                               {Metric::kStepTime, "step_time"},
                                               {Metric::kEpochTime, "epoch_time"},
-                                              {Metric::kTotalTime, "total_time"}}};
+                                              {Metric::kTotalTime, "total_time"},
+                                              {Metric::kOtherRate, "rate"}}};
+
+bool is_rate(Metric metric) {
+  return metric == Metric::kThroughput || metric == Metric::kOtherRate;
+}
 
 /// Work done in the time that the metric measures, up to a constant of the series.
-double work(Metric metric, Scaling scaling, double workers) {
-  return metric == Metric::kStepTime && scaling == Scaling::kWeak ? workers : 1.0;
+double work(Metric metric, Scaling scaling, double workers, double batch) {
+  if (metric != Metric::kStepTime || scaling == Scaling::kStrong) return 1;
+  return scaling == Scaling::kWeak ? workers : workers * batch;
 }
 
 bool usable(const ScalingPoint& point) {
@@ -45,15 +51,16 @@ std::optional<Metric> metric_from_name(std::string_view name) {
   for (const MetricName& entry : kMetrics) {
     if (entry.name == name) return entry.metric;
   }
+  if (name.ends_with("_per_s")) return Metric::kOtherRate;
   return std::nullopt;
 }
 
-double rate_of(Metric metric, Scaling scaling, double workers, double value) {
-  return metric == Metric::kThroughput ? value : work(metric, scaling, workers) / value;
+double rate_of(Metric metric, Scaling scaling, double workers, double value, double batch) {
+  return is_rate(metric) ? value : work(metric, scaling, workers, batch) / value;
 }
 
-double value_of(Metric metric, Scaling scaling, double workers, double rate) {
-  return metric == Metric::kThroughput ? rate : work(metric, scaling, workers) / rate;
+double value_of(Metric metric, Scaling scaling, double workers, double rate, double batch) {
+  return is_rate(metric) ? rate : work(metric, scaling, workers, batch) / rate;
 }
 
 ScalingSeries make_series(std::string name, const std::vector<ScalingPoint>& measured,
@@ -68,7 +75,7 @@ ScalingSeries make_series(std::string name, const std::vector<ScalingPoint>& mea
     } else {
       series.notes.push_back(fmt::format("left out a value at {:g} workers: {}", point.workers,
                                          point.workers > kMostWorkers
-                                             ? "no job has as many workers"
+                                             ? "implausible number of workers"
                                              : "not a positive, finite measurement"));
     }
   }
@@ -79,7 +86,7 @@ ScalingSeries make_series(std::string name, const std::vector<ScalingPoint>& mea
     for (const ScalingPoint& point : repeats) logs.push_back(std::log(point.rate));
     const Summary summary = summarize(logs);
     const double rate = repeats.size() == 1 ? repeats.front().rate : std::exp(summary.median);
-    series.points.push_back({workers, rate, repeats.front().nodes});
+    series.points.push_back({workers, rate, repeats.front().nodes, repeats.front().batch});
     if (repeats.size() < 2) continue;
     squares += summary.deviation * summary.deviation * static_cast<double>(repeats.size() - 1);
     freedom += repeats.size() - 1;
@@ -88,6 +95,10 @@ ScalingSeries make_series(std::string name, const std::vector<ScalingPoint>& mea
   }
   if (freedom > 0) series.repeat_spread = std::sqrt(squares / static_cast<double>(freedom));
   return series;
+}
+
+bool shares_work(const ScalingSeries& series) {
+  return series.scaling != Scaling::kWeak || series.whole_time;
 }
 
 std::vector<double> log_efficiencies(const std::vector<ScalingPoint>& points) {

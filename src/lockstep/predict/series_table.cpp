@@ -55,8 +55,13 @@ class SeriesFinder {
         distinguishing_(analyze::distinguishing_settings(rows)),
         rule_(analyze::configurations(rows)) {}
 
+  /// Where the source states that both batches change, points of all batches are one series.
   analyze::SeriesKey key(const Measurement& row) const {
-    return rule_.key(analyze::configuration_of(row, distinguishing_));
+    const analyze::Configuration c = analyze::configuration_of(row, distinguishing_);
+    if (row.scaling != Scaling::kMixed) return rule_.key(c);
+    analyze::SeriesKey key = analyze::series_key(c, Scaling::kMixed);
+    key.batch.reset();
+    return key;
   }
 
   std::string name(const Measurement& row) const {
@@ -97,6 +102,13 @@ double rounding_error(const std::vector<const Measurement*>& rows) {
   return error > 0.005 && error < 0.2 ? error : 0;
 }
 
+/// Per worker; 0 where it is neither given nor follows from the global batch.
+double batch_of(const Measurement& row) {
+  if (row.batch_per_worker) return *row.batch_per_worker;
+  if (!row.global_batch || *row.workers < 1) return 0;
+  return static_cast<double>(*row.global_batch) / static_cast<double>(*row.workers);
+}
+
 TableSeries make_table_series(const Group& group) {
   const std::vector<const Measurement*>& rows = group.rows;
   const Measurement& first = *rows.front();
@@ -119,14 +131,24 @@ TableSeries make_table_series(const Group& group) {
   // The newest run: epochs take as long in runs of other lengths.
   table.epochs = rows.back()->epochs;
   table.source = first.source;
+  if (table.scaling == Scaling::kMixed) {
+    table.batch_per_worker.reset();
+    table.global_batch.reset();
+  }
+  const bool batches = std::all_of(rows.begin(), rows.end(),
+                                   [](const Measurement* row) { return batch_of(*row) > 0; });
   std::vector<ScalingPoint> points;
   for (const Measurement* row : rows) {
     const auto workers = static_cast<double>(*row->workers);
-    points.push_back({workers, rate_of(table.metric, table.scaling, workers, row->value),
-                      static_cast<int>(row->nodes.value_or(0))});
+    const double batch = batches ? batch_of(*row) : 0;
+    points.push_back(
+        {workers, rate_of(table.metric, table.scaling, workers, row->value, batches ? batch : 1),
+         static_cast<int>(row->nodes.value_or(0)), batch});
   }
   table.series = make_series(table.name, points, devices_per_host(table.device));
   table.series.scaling = table.scaling;
+  table.series.whole_time = table.metric == Metric::kTotalTime ||
+                            (table.metric == Metric::kEpochTime && table.scaling_assumed);
   table.series.rounding = rounding_error(rows);
   return table;
 }
@@ -134,10 +156,12 @@ TableSeries make_table_series(const Group& group) {
 int directness(Metric metric) {
   switch (metric) {
     case Metric::kThroughput:
-      return 3;
+      return 4;
     case Metric::kEpochTime:
-      return 2;
+      return 3;
     case Metric::kStepTime:
+      return 2;
+    case Metric::kOtherRate:
       return 1;
     case Metric::kTotalTime:
       return 0;
@@ -152,6 +176,21 @@ bool says_more(const TableSeries& a, const TableSeries& b) {
     return a.series.points.size() > b.series.points.size();
   }
   return a.epochs.value_or(0) > b.epochs.value_or(0);
+}
+
+/// The one that gives the speed most directly. A rate of unknown examples determines no time of a
+/// job: epoch times at as many counts are then used instead.
+const TableSeries* best_of(const std::vector<const TableSeries*>& same) {
+  const auto more = [](const TableSeries* a, const TableSeries* b) { return says_more(*a, *b); };
+  const TableSeries* best = *std::min_element(same.begin(), same.end(), more);
+  if (best->metric == Metric::kTotalTime || best->series.points.empty()) return best;
+  const ScalingPoint& first = best->series.points.front();
+  if (epoch_seconds(*best, first.workers, first.rate, best->examples)) return best;
+  const std::size_t counts = best->series.points.size();
+  for (const TableSeries* one : same) {
+    if (one->metric == Metric::kEpochTime && one->series.points.size() >= counts) return one;
+  }
+  return best;
 }
 
 std::vector<WholeRun> whole_runs_of(const TableSeries& best,
@@ -196,6 +235,7 @@ bool is_phase(const std::string& metric) {
 }  // namespace
 
 std::optional<double> fixed_batch(const TableSeries& table) {
+  if (table.scaling == Scaling::kMixed) return std::nullopt;
   if (table.scaling == Scaling::kWeak) return table.batch_per_worker;
   if (!table.global_batch) return std::nullopt;
   return static_cast<double>(*table.global_batch);
@@ -223,6 +263,7 @@ std::optional<double> epoch_seconds(const TableSeries& table, double workers, do
       return value * count / (*batch * (strong ? 1 : workers));
     }
     case Metric::kTotalTime:
+    case Metric::kOtherRate:
       return std::nullopt;
   }
   return std::nullopt;
@@ -236,9 +277,7 @@ std::vector<TableSeries> most_direct(std::vector<TableSeries> all) {
   for (const TableSeries& one : all) {
     if (!taken.insert(one.name).second) continue;
     const auto& same = by_name[one.name];
-    const TableSeries* best = *std::min_element(
-        same.begin(), same.end(),
-        [](const TableSeries* a, const TableSeries* b) { return says_more(*a, *b); });
+    const TableSeries* best = best_of(same);
     result.push_back(*best);
     result.back().whole_runs = whole_runs_of(*best, same);
   }
@@ -262,7 +301,7 @@ std::vector<TableSeries> series_of(const std::vector<Measurement>& rows,
     if (!metric_from_name(row.metric)) continue;
     if (!series_column.empty() && record::column_text(row, series_column).empty()) {
       throw Error(ErrorKind::kData, fmt::format("the table has no column '{}'", series_column),
-                  "name a column of the table after --series-column, or leave it out");
+                  "give a column of the table with --series-column, or omit the option");
     }
     const auto [found, added] = place.emplace(finder.identity(row), groups.size());
     if (added) groups.push_back({finder.key(row), finder.name(row), {}});
@@ -270,7 +309,7 @@ std::vector<TableSeries> series_of(const std::vector<Measurement>& rows,
   }
   if (groups.empty() && unreliable) {
     throw Error(ErrorKind::kData, "all runs were oversubscribed: their timings are unreliable",
-                "train with no more workers x threads than there are cores");
+                "train with workers x threads not above the number of cores");
   }
   if (groups.empty()) {
     throw Error(ErrorKind::kData,
@@ -291,7 +330,10 @@ std::vector<LearningSeries> learning_series(const std::vector<TableSeries>& tabl
   std::vector<LearningSeries> result;
   for (const TableSeries& one : table) {
     const std::string family = one.model.substr(0, one.model.find(' '));
-    result.push_back({one.series, one.source + '\x1f' + family + '\x1f' + one.device, one.source});
+    const std::string kind =
+        one.scaling_assumed ? "not stated" : std::string(record::scaling_name(one.scaling));
+    result.push_back(
+        {one.series, one.source + '\x1f' + family + '\x1f' + one.device, one.source, kind});
   }
   return result;
 }

@@ -64,7 +64,8 @@ std::vector<TableSeries> series_of(const std::vector<record::Measurement>& rows,
                                    const std::string& series_column = "");
 
 /// One series per key: of several metrics the one that gives the speed most directly (throughput,
-/// epoch time, step time, total time). The total times are kept as its whole runs.
+/// epoch time, step time, total time) and the time of an epoch, where one does. The total times are
+/// kept as its whole runs.
 std::vector<TableSeries> most_direct(std::vector<TableSeries> all);
 
 /// Where rows come from. In whole runs of the store what takes time beyond the epochs recurs with

@@ -18,6 +18,40 @@ record::Measurement row(std::int64_t workers, double value,
   return m;
 }
 
+TEST(SeriesTable, WhereBothBatchesChangeAllCountsAreOneSeriesWithTheirBatches) {
+  std::vector<record::Measurement> rows;
+  const std::pair<std::int64_t, double> batches[] = {{1, 32}, {2, 32}, {4, 12.5}};
+  for (const auto& [workers, batch] : batches) {
+    rows.push_back(row(workers, 0.5, "step_time"));
+    rows.back().scaling = Scaling::kMixed;
+    rows.back().batch_per_worker = batch;
+  }
+  const auto table = series_of(rows);
+  ASSERT_EQ(table.size(), 1u);
+  EXPECT_EQ(table[0].scaling, Scaling::kMixed);
+  EXPECT_FALSE(fixed_batch(table[0]));
+  ASSERT_EQ(table[0].series.points.size(), 3u);
+  EXPECT_EQ(table[0].series.points[2].batch, 12.5);
+  // Examples per second, in which a step of another batch can be compared.
+  EXPECT_DOUBLE_EQ(table[0].series.points[2].rate, 4 * 12.5 / 0.5);
+}
+
+TEST(SeriesTable, RatesOfTokensAreASeriesButNoThroughput) {
+  const auto table = series_of({row(8, 16000, "tokens_per_s"), row(16, 31000, "tokens_per_s")});
+  ASSERT_EQ(table.size(), 1u);
+  EXPECT_EQ(table[0].metric, Metric::kOtherRate);
+  EXPECT_EQ(table[0].series.points.back().rate, 31000);
+  EXPECT_FALSE(epoch_seconds(table[0], 8, 16000, 1000));
+}
+
+TEST(SeriesTable, TimesOfWholeRunsAndOfUnstatedScalingShareTheWork) {
+  EXPECT_TRUE(shares_work(series_of({row(1, 40), row(2, 22)})[0].series));
+  EXPECT_TRUE(shares_work(series_of({row(1, 40, "total_time")})[0].series));
+  record::Measurement stated = row(1, 40);
+  stated.batch_per_worker = 32;
+  EXPECT_FALSE(shares_work(series_of({stated})[0].series));
+}
+
 TEST(SeriesTable, GroupsRowsThatDifferOnlyInWorkers) {
   std::vector<record::Measurement> rows;
   for (std::int64_t batch : {32, 128}) {

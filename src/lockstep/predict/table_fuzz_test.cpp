@@ -35,15 +35,20 @@ std::vector<record::Measurement> random_table(Rng& rng) {
                                   "total_time", "compute_time", "val_accuracy"};
   std::vector<record::Measurement> rows;
   const auto count = 1 + rng.below(12);
+  const auto kind = rng.below(4);                  // not stated, or one of the three
+  const auto first = rng.below(4) == 0 ? 256 : 1;  // some series begin at a large count
   for (std::uint64_t i = 0; i < count; ++i) {
     record::Measurement row;
     row.model = "net";
     row.device = rng.below(3) == 0 ? "cpu" : "t4";
-    if (rng.below(10) != 0) row.workers = static_cast<std::int64_t>(1 + rng.below(20));
+    if (rng.below(10) != 0) row.workers = static_cast<std::int64_t>(first * (1 + rng.below(20)));
     if (rng.below(3) != 0) row.batch_per_worker = static_cast<double>(32 << rng.below(2));
+    if (rng.below(6) == 0) row.batch_per_worker = 0.25 + 3 * rng.uniform();
     if (rng.below(3) == 0) row.global_batch = static_cast<std::int64_t>(64 << rng.below(2));
     if (rng.below(2) == 0) row.examples = static_cast<std::int64_t>(1 + rng.below(100'000));
     if (rng.below(2) == 0) row.epochs = static_cast<std::int64_t>(1 + rng.below(3) * 9);
+    if (kind != 0) row.scaling = static_cast<record::Scaling>(kind - 1);
+    if (rng.below(3) == 0) row.nodes = static_cast<std::int64_t>(1 + rng.below(4));
     row.metric = metrics[rng.below(6)];
     row.value = rng.below(3) == 0 ? odd_value(rng) : 1 + 100 * rng.uniform();
     rows.push_back(row);
@@ -76,6 +81,8 @@ TEST(TableFuzz, WhateverATableHoldsThereIsAnOrderedIntervalOrASentence) {
     const auto rows = random_table(rng);
     JobQuestion question;
     question.workers = 1 + static_cast<double>(rng.below(64));
+    if (rng.below(4) == 0) question.workers *= 256;
+    if (rng.below(4) == 0) question.batch = 0.5 + 64 * rng.uniform();
     if (rng.below(2) == 0) question.epochs = static_cast<std::int64_t>(1 + rng.below(100));
     try {
       for (const TableSeries& table : most_direct(series_of(rows))) {

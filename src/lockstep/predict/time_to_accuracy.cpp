@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "lockstep/base/error.h"
@@ -12,6 +13,8 @@ namespace {
 
 /// Seeds alone move epochs-to-target by about this.
 constexpr double kUsualSpread = 0.1;
+/// Standard deviation of what counting in whole epochs leaves open.
+constexpr double kWholeEpoch = 0.29;
 
 Estimate product(const Estimate& a, const Estimate& b) {
   // Independent relative errors add in squares.
@@ -61,6 +64,28 @@ StepsModel fit_steps(const std::vector<EpochsToTarget>& measured, double example
   const double misfit = (a * fit - ones).norm() / std::sqrt(static_cast<double>(rows));
   model.spread = std::max(misfit, kUsualSpread);
   return model;
+}
+
+bool epochs_grow_with_batch(const std::vector<EpochsToTarget>& measured) {
+  struct AtBatch {
+    double logs = 0;
+    double variance = 0;  ///< of the sum of logs
+    double runs = 0;
+  };
+  std::map<double, AtBatch> by_batch;
+  for (const EpochsToTarget& one : measured) {
+    AtBatch& at = by_batch[one.global_batch];
+    at.logs += std::log(one.epochs);
+    at.variance += kUsualSpread * kUsualSpread + std::pow(kWholeEpoch / one.epochs, 2);
+    at.runs += 1;
+  }
+  if (by_batch.size() < 2) return false;
+  const AtBatch& small = by_batch.begin()->second;
+  const AtBatch& large = by_batch.rbegin()->second;
+  const double growth = large.logs / large.runs - small.logs / small.runs;
+  const double error = std::sqrt(small.variance) / small.runs;
+  const double other = std::sqrt(large.variance) / large.runs;
+  return growth > kNormal90 * std::hypot(error, other);
 }
 
 StepsModel steps_from_noise_scale(double noise_batch, const EpochsToTarget& measured,

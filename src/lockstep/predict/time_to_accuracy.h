@@ -27,6 +27,11 @@ struct EpochsToTarget {
 /// From measured epochs-to-target at two or more global batches. Throws kData for fewer.
 StepsModel fit_steps(const std::vector<EpochsToTarget>& measured, double examples);
 
+/// Whether the measured epochs say how steps depend on the batch: epochs at the largest batch
+/// exceed those at the smallest by more than seeds and whole epochs leave open. Where they do not,
+/// every noise scale above the batches fits, and none is known.
+bool epochs_grow_with_batch(const std::vector<EpochsToTarget>& measured);
+
 /// From the gradient noise scale and epochs-to-target at one batch.
 StepsModel steps_from_noise_scale(double noise_batch, const EpochsToTarget& measured,
                                   double examples);

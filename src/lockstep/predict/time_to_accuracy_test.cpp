@@ -4,6 +4,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/rng.h"
+#include "lockstep/predict/target_epochs.h"
 
 namespace lockstep::predict {
 namespace {
@@ -28,6 +29,29 @@ TEST(TimeToAccuracy, TheStudyOfFourGlobalBatchesNeedsMoreEpochsAtLargerOnes) {
   EXPECT_GT(epochs, 25);
   EXPECT_LT(epochs, 60);
   EXPECT_LT(at512.low, at512.value);
+}
+
+TEST(TimeToAccuracy, EpochsThatDoNotGrowBeyondTheirNoiseCarryNoFit) {
+  EXPECT_FALSE(epochs_grow_with_batch({{64, 2}, {128, 2}}));
+  EXPECT_FALSE(epochs_grow_with_batch({{64, 10}, {128, 11}}));
+  EXPECT_FALSE(epochs_grow_with_batch({{64, 12}, {256, 10}}));
+  EXPECT_TRUE(epochs_grow_with_batch({{64, 15}, {128, 19}, {128, 20}, {256, 25}}));
+  // As many repeats as it takes.
+  const EpochsToTarget small{64, 10};
+  const EpochsToTarget large{128, 12};
+  EXPECT_TRUE(epochs_grow_with_batch({small, small, small, small, large, large, large, large}));
+}
+
+TEST(TimeToAccuracy, AFitThatTheRunsCannotCarryBecomesASentence) {
+  TargetEpochs epochs;
+  epochs.measured = {{64, 2}, {128, 2}};
+  epochs.examples = 60'000;
+  const StepsModel model = steps_model(epochs);
+  // As many epochs at 96 as at 64 and 128.
+  EXPECT_NEAR(model.steps(96).value * 96 / 60'000, 2, 0.01);
+  ASSERT_EQ(epochs.notes.size(), 1u);
+  EXPECT_NE(epochs.notes[0].find("no critical batch can be determined"), std::string::npos);
+  EXPECT_EQ(epochs.notes[0].find("1 + "), std::string::npos) << epochs.notes[0];
 }
 
 TEST(TimeToAccuracy, MoreWorkersPayUntilTheNoiseScale) {

@@ -1,0 +1,152 @@
+#include "lockstep/collect/measured_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "lockstep/analyze/communication.h"
+#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
+#include "lockstep/predict/network_cost.h"
+#include "lockstep/predict/phase_model.h"
+#include "lockstep/predict/run_phases.h"
+#include "lockstep/store/calibrations.h"
+#include "lockstep/store/store.h"
+
+namespace lockstep::collect {
+namespace {
+
+using record::Phase;
+
+constexpr std::size_t kMostJitterSamples = 20'000;
+
+double computed_s(const record::StepTimes& step) {
+  return step.total_s - step.exposed_s();
+}
+
+/// How compute times of ranks vary: within a step against the mean of its ranks, so that what slows
+/// all of them together does not count; of one rank from step to step.
+class JitterSamples {
+ public:
+  explicit JitterSamples(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
+
+  void add(const record::StepTimes& step) {
+    if (!together_.empty() && together_.front().step != step.step) close();
+    together_.push_back(step);
+  }
+
+  simulate::Jitter finish() {
+    close();
+    if (samples_.size() > kMostJitterSamples) {
+      std::vector<double> some;
+      for (std::size_t i = 0; i < kMostJitterSamples; ++i) {
+        some.push_back(samples_[i * samples_.size() / kMostJitterSamples]);
+      }
+      samples_ = std::move(some);
+    }
+    return simulate::Jitter::measured(std::move(samples_));
+  }
+
+ private:
+  void close() {
+    double mean = 0;
+    for (const record::StepTimes& one : together_) {
+      mean += computed_s(one) / static_cast<double>(together_.size());
+    }
+    const bool whole = together_.size() == ranks_;
+    for (const record::StepTimes& one : together_) {
+      if (whole) samples_.push_back(ranks_ == 1 ? mean : computed_s(one) / mean);
+    }
+    together_.clear();
+  }
+
+  std::size_t ranks_;
+  std::vector<record::StepTimes> together_;
+  std::vector<double> samples_;
+};
+
+std::vector<simulate::LayerShare> layers_of(const record::RunSpec& spec) {
+  std::vector<simulate::LayerShare> layers;
+  try {
+    for (const predict::NetworkPart& part : predict::training_cost(spec.recipe).parts) {
+      for (const predict::LayerCost& layer : part.layers) {
+        layers.push_back({layer.flops, layer.parameters});
+      }
+    }
+  } catch (const Error&) {
+    // No layer table: gradients are taken to appear evenly.
+  }
+  return layers;
+}
+
+simulate::MeasuredLink calibrated_link(const store::Calibrations& known,
+                                       const record::RunStarted& run, std::int64_t nodes) {
+  const record::LinkCalibration* best =
+      predict::best_link(known.links, run.machine.host, run.spec.workers, nodes);
+  if (best == nullptr) return {};
+  return {
+      {best->alpha_s, best->bytes_per_s},
+      best->spread,
+      fmt::format("calibrated: {} on {} workers", record::name_of(best->backend), best->workers)};
+}
+
+/// Forward and backward are those of one micro-step; the run recorded all of them together.
+simulate::StepShape shape_of(const predict::StepPhases& mean, const record::RunSpec& spec) {
+  simulate::StepShape shape;
+  shape.accumulate = std::max(spec.accumulate, 1);
+  shape.input_s = mean.input_s;
+  shape.forward_s = mean.forward_s / shape.accumulate;
+  shape.backward_s = mean.backward_s / shape.accumulate;
+  shape.other_s = mean.other_s;
+  shape.batch_per_worker = static_cast<double>(spec.batch_per_worker);
+  // Other people's scripts use DistributedDataParallel, which overlaps too.
+  shape.overlap = spec.strategy == record::Strategy::kOverlap || !spec.command.empty();
+  return shape;
+}
+
+}  // namespace
+
+simulate::StepSource measured_step(const std::string& store_path, std::int64_t run) {
+  store::Store store(store_path);
+  const store::StoredRun loaded = store.load(run);
+  const record::RunSpec& spec = loaded.started.spec;
+  const int workers = std::max(spec.workers, 1);
+  const std::int64_t warm_up = analyze::warm_up_steps(loaded.steps / workers);
+  std::vector<record::StepTimes> steps;
+  JitterSamples jitter(workers);
+  store.visit_steps(run, [&](record::StepTimes step) {
+    if (step.step < warm_up) return;
+    jitter.add(step);
+    step.total_s = computed_s(step);
+    steps.push_back(step);
+  });
+  if (steps.empty()) {
+    throw Error(ErrorKind::kData,
+                fmt::format("run {} of {} has no measured phases", run, store_path),
+                "name a run whose steps were recorded (lockstep train, lockstep run), or give "
+                "--compute and --gradients");
+  }
+  const predict::StepPhases mean = predict::mean_phases(steps, 0);
+  const store::Calibrations known = store::calibrations(store_path);
+  simulate::StepSource source;
+  source.text = fmt::format("run {}: {}, b = {}, {} steps of {} worker{}", run, spec.recipe,
+                            spec.batch_per_worker,
+                            format_count(static_cast<std::int64_t>(steps.size()) / workers),
+                            workers, workers == 1 ? "" : "s");
+  source.shape = shape_of(mean, spec);
+  source.jitter = jitter.finish();
+  source.gradient_bytes = analyze::kBytesPerParameter * static_cast<double>(spec.parameters);
+  if (spec.bucket_bytes > 0) source.bucket_bytes = static_cast<double>(spec.bucket_bytes);
+  source.half_wire = spec.wire != record::Wire::kFloat;
+  source.layers = layers_of(spec);
+  source.compute_spread = std::hypot(simulate::kStepSpread, mean.mean_error);
+  source.train_examples = static_cast<double>(spec.data.train_examples);
+  source.inside = calibrated_link(known, loaded.started, 1);
+  source.between = calibrated_link(known, loaded.started, 2);
+  return source;
+}
+
+}  // namespace lockstep::collect

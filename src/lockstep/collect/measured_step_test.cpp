@@ -1,0 +1,63 @@
+#include "lockstep/collect/measured_step.h"
+
+#include "lockstep/base/error.h"
+#include "lockstep/store/run_writer.h"
+#include "lockstep/store/store_fixture.h"
+
+namespace lockstep::collect {
+namespace {
+
+using record::Phase;
+
+class MeasuredStep : public store::StoreTest {
+ protected:
+  /// Rank 0 computes 9 ms, rank 1 11 ms and keeps it waiting; two micro-steps each.
+  void write_run(int ranks, std::int64_t steps) const {
+    record::RunStarted started = store::started(ranks, 32);
+    started.spec.accumulate = 2;
+    started.spec.parameters = 1'000'000;
+    started.spec.wire = record::Wire::kHalf;
+    store::RunWriter writer(path(), {"", "", 0});
+    writer.write(started);
+    record::StepBlock block;
+    for (std::int64_t step = 0; step < steps; ++step) {
+      for (int rank = 0; rank < ranks; ++rank) {
+        record::StepTimes times;
+        times.rank = rank;
+        times.step = step;
+        times.total_s = 0.012;
+        times[Phase::kForward] = 0.004;
+        times[Phase::kBackward] = rank == 0 ? 0.004 : 0.006;
+        times[Phase::kOptimizer] = 0.001;
+        times[Phase::kWait] = rank == 0 ? 0.002 : 0;
+        times[Phase::kTransfer] = 0.001;
+        block.steps.push_back(times);
+      }
+    }
+    if (steps > 0) writer.write(block);
+    writer.write(record::RunEnded{record::RunStatus::kDone, 1, 10, 0, ""});
+  }
+};
+
+TEST_F(MeasuredStep, LeavesCommunicationOut) {
+  write_run(2, 60);
+  const simulate::StepSource source = measured_step(path(), 1);
+  EXPECT_NEAR(source.shape.forward_s, 0.002, 1e-9);  // of one micro-step
+  EXPECT_NEAR(source.shape.backward_s, 0.0025, 1e-9);
+  EXPECT_NEAR(source.shape.other_s, 0.001, 1e-9);
+  EXPECT_EQ(source.shape.accumulate, 2);
+  EXPECT_EQ(source.shape.batch_per_worker, 32);
+  EXPECT_EQ(source.gradient_bytes, 4e6);
+  EXPECT_TRUE(source.half_wire);
+  EXPECT_EQ(source.jitter.samples(), 100u);  // 50 steps after the warm-up, two ranks
+  EXPECT_NEAR(source.jitter.largest() / source.jitter.smallest(), 11.0 / 9, 1e-6);
+}
+
+TEST_F(MeasuredStep, OfARunWithoutStepsIsRefused) {
+  write_run(1, 0);
+  EXPECT_THROW(measured_step(path(), 1), Error);
+  EXPECT_THROW(measured_step(path(), 7), Error);
+}
+
+}  // namespace
+}  // namespace lockstep::collect

@@ -1,0 +1,62 @@
+#include "lockstep/predict/situation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lockstep/predict/host_boundary.h"
+
+namespace lockstep::predict {
+namespace {
+
+std::vector<double> slopes(const std::vector<ScalingPoint>& points,
+                           const std::vector<double>& logs) {
+  std::vector<double> result;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    result.push_back((logs[i] - logs[i - 1]) /
+                     std::log2(points[i].workers / points[i - 1].workers));
+  }
+  return result;
+}
+
+double mean_absolute_change(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  double sum = 0;
+  for (std::size_t i = 1; i < values.size(); ++i) sum += std::fabs(values[i] - values[i - 1]);
+  return sum / static_cast<double>(values.size() - 1);
+}
+
+Evidence evidence_of(const ScalingSeries& series) {
+  if (series.points.size() == 1) return Evidence::kOneCount;
+  if (shares_work(series)) return Evidence::kSharedWork;
+  return series.points.size() == 2 ? Evidence::kTwoCounts : Evidence::kMoreCounts;
+}
+
+Place place_of(const Boundary& boundary) {
+  if (boundary.crosses_next > 0) return Place::kLeaving;
+  if (boundary.just_crossed > 0) return Place::kJustLeft;
+  return boundary.beyond > 0 ? Place::kBeyond : Place::kInside;
+}
+
+}  // namespace
+
+Situation describe(const ScalingSeries& series, const ScalingPoint& target) {
+  const std::vector<ScalingPoint>& points = series.points;
+  const std::vector<double> logs = log_efficiencies(points);
+  const std::vector<double> slope = slopes(points, logs);
+  const Boundary boundary = locate_boundary(series, target);
+  Situation situation;
+  situation.evidence = evidence_of(series);
+  situation.place = place_of(boundary);
+  situation.host_size_known = boundary.crosses_next == 0 || boundary.crosses_next == 1;
+  if (!slope.empty()) {
+    situation.last_slope = slope.back();
+    situation.mean_slope = logs.back() / std::log2(points.back().workers / points.front().workers);
+    situation.largest_rise = std::max(0.0, *std::max_element(slope.begin(), slope.end()));
+  }
+  situation.roughness = mean_absolute_change(slope);
+  situation.doublings = std::log2(target.workers / points.back().workers);
+  situation.forms = evaluate_forms(series, target);
+  return situation;
+}
+
+}  // namespace lockstep::predict
