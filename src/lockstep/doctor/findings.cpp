@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "lockstep/base/units.h"
+#include "lockstep/launch/worker_program.h"
 
 namespace lockstep::doctor {
 namespace {
@@ -66,6 +67,9 @@ Finding cpu(const HostFacts& facts) {
 }
 
 Finding memory(const HostFacts& facts) {
+  if (facts.memory_bytes <= 0) {
+    return {Severity::kNote, "memory", "unknown: /proc is not mounted here", ""};
+  }
   std::string text = fmt::format("{}, {} available", bytes(facts.memory_bytes),
                                  bytes(facts.available_memory_bytes));
   if (facts.limits.memory_bytes) {
@@ -76,7 +80,7 @@ Finding memory(const HostFacts& facts) {
                facts.limits.memory_bytes.value_or(facts.available_memory_bytes));
   if (available >= kLittleMemory) return {Severity::kOk, "memory", text, ""};
   return {Severity::kWarn, "memory", text,
-          "a worker may be killed: use fewer workers or a smaller batch"};
+          "a worker may be killed for lack of memory: use fewer workers or a smaller batch"};
 }
 
 Finding threads(const HostFacts& facts) {
@@ -100,7 +104,8 @@ void load(const HostFacts& facts, std::vector<Finding>& findings) {
   const double cores = static_cast<double>(std::max<std::size_t>(1, facts.usable_cores.size()));
   const std::string text = fmt::format("load average {:.2f} on {:.0f} cores", facts.load, cores);
   if (facts.load > kDisturbingLoad * cores) {
-    findings.push_back({Severity::kWarn, "load", text + ": other programs take time from a run",
+    findings.push_back({Severity::kWarn, "load",
+                        text + ": other programs compete with a run for CPU time",
                         "wait until they are done, or measure on a quiet machine"});
   } else {
     findings.push_back({Severity::kOk, "load", text, ""});
@@ -118,15 +123,14 @@ void load(const HostFacts& facts, std::vector<Finding>& findings) {
 void torch(const HostFacts& facts, std::vector<Finding>& findings) {
   if (facts.worker_path.empty()) {
     findings.push_back({Severity::kNote, "libtorch",
-                        "there is no lockstep-worker beside lockstep: this machine can report on "
-                        "runs but not train",
-                        "apt-get install libtorch-dev and build with -DLOCKSTEP_WORKER=ON"});
+                        "there is no lockstep-worker: everything works except lockstep train",
+                        launch::kHowToGetWorker});
     return;
   }
   if (!facts.probe) {
     findings.push_back({Severity::kWarn, "libtorch",
                         fmt::format("{} probe failed: {}", facts.worker_path, facts.probe_failure),
-                        "run it by hand to see why"});
+                        "run it manually to see why"});
     return;
   }
   findings.push_back(
@@ -172,22 +176,33 @@ void blas(const HostFacts& facts, std::vector<Finding>& findings) {
 Finding tool(const std::string& subject, const std::string& version, const std::string& problem,
              const std::string& missing, const std::string& advice) {
   if (!problem.empty()) {
-    return {Severity::kNote, subject, "installed, but it says: " + problem,
+    return {Severity::kNote, subject, "installed, but reports: " + problem,
             "configure it, or start workers with another --launcher"};
   }
   if (!version.empty()) return {Severity::kOk, subject, version, ""};
   return {Severity::kNote, subject, missing, advice};
 }
 
+Finding mpi(const HostFacts& facts) {
+  if (facts.mpi_refuses_root && facts.mpi_problem.empty()) {
+    return {
+        Severity::kNote, "mpi", facts.mpi + ", which refuses to start anything for root",
+        "use another user, or export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
+  }
+  return tool("mpi", facts.mpi, facts.mpi_problem,
+              "no mpirun in PATH: --launcher mpi cannot be used",
+              "apt-get install openmpi-bin, or load your cluster's MPI module");
+}
+
 Finding disk(const HostFacts& facts) {
   if (facts.free_disk_bytes < 0) {
     return {Severity::kWarn, "disk", facts.store_folder + " cannot be read",
-            "name a folder that exists with --store"};
+            "choose an existing folder with --store"};
   }
   const std::string text =
       fmt::format("{} free for the store in {}", bytes(facts.free_disk_bytes), facts.store_folder);
   if (facts.free_disk_bytes >= kLittleDisk) return {Severity::kOk, "disk", text, ""};
-  return {Severity::kWarn, "disk", text, "free some space or name another place with --store"};
+  return {Severity::kWarn, "disk", text, "free some space or choose another place with --store"};
 }
 
 }  // namespace
@@ -214,9 +229,10 @@ std::vector<Finding> examine(const HostFacts& facts) {
       facts.gpus.empty()
           ? Finding{Severity::kNote, "gpu", "none", ""}
           : Finding{Severity::kOk, "gpu", fmt::format("{}", fmt::join(facts.gpus, ", ")), ""});
-  findings.push_back(tool("mpi", facts.mpi, facts.mpi_problem, "no mpirun in PATH",
-                          "apt-get install openmpi-bin"));
-  findings.push_back(tool("slurm", facts.slurm, facts.slurm_problem, "no srun in PATH", ""));
+  findings.push_back(mpi(facts));
+  findings.push_back(tool("slurm", facts.slurm, facts.slurm_problem,
+                          "no srun in PATH: --launcher slurm cannot be used",
+                          "on a cluster, call lockstep where sbatch works"));
   findings.push_back(disk(facts));
   findings.push_back(
       facts.data_folder.empty()

@@ -10,7 +10,7 @@
 
 namespace lockstep::doctor {
 
-/// What `lockstep-worker probe` says of LibTorch and its BLAS.
+/// What `lockstep-worker probe` reports about LibTorch and its BLAS.
 struct ProbeAnswer {
   std::string torch;
   bool cuda = false;
@@ -21,7 +21,7 @@ struct ProbeAnswer {
   int threads = 0;
 };
 
-/// Everything the doctor looks at, gathered before anything is judged.
+/// Everything the doctor looks at, gathered before anything is evaluated.
 struct HostFacts {
   int online_cores = 0;
   std::vector<int> usable_cores;
@@ -40,9 +40,10 @@ struct HostFacts {
   std::optional<ProbeAnswer> tuned_probe;  ///< with `core_type`, as workers get it
   std::string core_type;                   ///< OPENBLAS_CORETYPE that fits; empty when none is set
 
-  std::string mpi;          ///< first line of mpirun --version; empty when there is none
-  std::string slurm;        ///< likewise of srun --version
-  std::string mpi_problem;  ///< what mpirun says where it is installed and fails
+  std::string mpi;                ///< first line of mpirun --version; empty when there is none
+  std::string slurm;              ///< likewise of srun --version
+  bool mpi_refuses_root = false;  ///< mpirun of Open MPI, called by root without its permission
+  std::string mpi_problem;        ///< what mpirun says where it is installed and fails
   std::string slurm_problem;
   std::string store_folder;
   std::int64_t free_disk_bytes = -1;  ///< negative when unknown

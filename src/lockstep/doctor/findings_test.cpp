@@ -50,7 +50,7 @@ TEST(Doctor, HasNothingToComplainAboutOnAHealthyMachine) {
   EXPECT_TRUE(complaints(healthy()).empty());
 }
 
-TEST(Doctor, TellsWhatABetterChoiceOfOpenblasKernelsGains) {
+TEST(Doctor, ReportsWhatABetterChoiceOfOpenblasKernelsGains) {
   HostFacts facts = healthy();
   facts.probe->blas = "OpenBLAS 0.3.21 (Prescott)";
   facts.probe->blas_gflops = 28;
@@ -84,7 +84,7 @@ TEST(Doctor, NotesAMissingWorkerAndWarnsOfOneThatDoesNotAnswer) {
   HostFacts facts = healthy();
   facts.worker_path.clear();
   facts.probe.reset();
-  expect_one(facts, Severity::kNote, "libtorch", "no lockstep-worker");
+  expect_one(facts, Severity::kNote, "libtorch", "there is no lockstep-worker");
   facts.worker_path = "/bin/lockstep-worker";
   facts.probe_failure = "libtorch.so: not found";
   expect_one(facts, Severity::kWarn, "libtorch", "libtorch.so: not found");
@@ -108,7 +108,7 @@ TEST(Doctor, WarnsOfWhatSpoilsTimings) {
   expect_one(facts, Severity::kNote, "smt", "share a core");
 }
 
-TEST(Doctor, TellsWhoLimitsTheCores) {
+TEST(Doctor, ReportsWhatLimitsTheCores) {
   HostFacts facts = healthy();
   facts.usable_cores = {0, 1};
   expect_one(facts, Severity::kNote, "cores", "2 of 4 usable: the affinity mask");
@@ -127,6 +127,13 @@ TEST(Doctor, WarnsOfLittleMemoryAndDisk) {
   expect_one(facts, Severity::kWarn, "disk", "cannot be read");
 }
 
+TEST(Doctor, DoesNotTakeUnknownMemoryForNone) {
+  HostFacts facts = healthy();
+  facts.memory_bytes = 0;
+  facts.available_memory_bytes = 0;
+  expect_one(facts, Severity::kNote, "memory", "unknown");
+}
+
 TEST(Doctor, NotesASlurmWithoutACluster) {
   HostFacts facts = healthy();
   facts.slurm_problem = "srun: fatal: Could not establish a configuration source";
@@ -135,6 +142,9 @@ TEST(Doctor, NotesASlurmWithoutACluster) {
 
 TEST(Doctor, NotesWhatIsNotInstalled) {
   HostFacts facts = healthy();
+  facts.mpi_refuses_root = true;
+  expect_one(facts, Severity::kNote, "mpi", "OMPI_ALLOW_RUN_AS_ROOT");
+  facts.mpi_refuses_root = false;
   facts.mpi.clear();
   expect_one(facts, Severity::kNote, "mpi", "openmpi-bin");
   facts = healthy();

@@ -28,8 +28,8 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-/// What `program --version` says first; empty when there is no such program.
-/// What the program says of itself; in `problem` where it does not do so in peace.
+/// The first line of `program --version`; empty when there is no such program. In `problem`, what
+/// it prints where it fails.
 std::string version_of(const std::string& program, std::string& problem, const Clock& clock) {
   if (!launch::find_program(program)) return "";
   try {
@@ -39,11 +39,18 @@ std::string version_of(const std::string& program, std::string& problem, const C
     const launch::CapturedOutput said = launch::run_captured(spec, kVersionTimeout, clock);
     const std::string line = first_line(said.output);
     if (!said.status.clean()) problem = line.empty() ? program + " fails" : line;
-    return line.empty() ? program + ", which does not tell its version" : line;
+    return line.empty() ? program + ", version unknown" : line;
   } catch (const Error& error) {
     problem = error.what();
     return program;
   }
+}
+
+/// Open MPI starts nothing for root unless two variables allow it.
+bool refuses_root(const std::string& mpi) {
+  return ::geteuid() == 0 && mpi.find("Open MPI") != std::string::npos &&
+         (std::getenv("OMPI_ALLOW_RUN_AS_ROOT") == nullptr ||
+          std::getenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") == nullptr);
 }
 
 ProbeAnswer parse_probe(const std::string& text) {
@@ -83,7 +90,7 @@ std::optional<ProbeAnswer> probe(const std::string& worker, std::vector<std::str
   } catch (const Error& problem) {
     failure = problem.what();
   } catch (const nlohmann::json::exception& problem) {
-    failure = fmt::format("its answer is not understood: {}", problem.what());
+    failure = fmt::format("unexpected answer: {}", problem.what());
   }
   return std::nullopt;
 }
@@ -149,6 +156,7 @@ HostFacts gather_host_facts(const std::string& store_path, const Clock& clock) {
   facts.governor = measure::read_governor();
   facts.gpus = gpus(clock);
   facts.mpi = version_of("mpirun", facts.mpi_problem, clock);
+  facts.mpi_refuses_root = refuses_root(facts.mpi);
   facts.slurm = version_of("srun", facts.slurm_problem, clock);
   look_at_disk(facts, store_path);
   if (std::filesystem::exists(kFashionFolder)) facts.data_folder = kFashionFolder;

@@ -34,7 +34,7 @@ TEST(CapturedOutput, KillsAProgramThatTakesTooLong) {
   EXPECT_EQ(captured.status.signal, SIGKILL);
 }
 
-TEST(CapturedOutput, DoesNotWaitForBackgroundProcessesThatHoldTheStreams) {
+TEST(CapturedOutput, DoesNotWaitForBackgroundProcessesThatKeepTheStreamsOpen) {
   const CapturedOutput captured =
       run_captured(separate_shell("sleep 1000 & echo done"), Seconds(60), SystemClock());
   EXPECT_EQ(captured.output, "done\n");

@@ -73,7 +73,7 @@ struct Preparation {
   const ProcessSpec* spec;
   cpu_set_t cores;
   pid_t parent;
-  pid_t group;  ///< to join; 0 = one of its own
+  pid_t group;  ///< to join; 0 = a new one
   int input;
   int output;
   int errors;
@@ -81,7 +81,7 @@ struct Preparation {
 };
 
 [[noreturn]] void become(const Preparation& prepared) {
-  // The parent may be gone before the kernel knows that this child wants to die with it.
+  // The parent may exit before this child has asked the kernel for a signal in that case.
   const bool orphaned = ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != prepared.parent;
   if (orphaned) ::_exit(127);
   ::setpgid(0, prepared.group);
@@ -182,7 +182,7 @@ ChildProcess ChildProcess::start(const ProcessSpec& spec) {
                                    : FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (spec.input && ::write(given.write.get(), spec.input->data(), spec.input->size()) !=
                         static_cast<ssize_t>(spec.input->size())) {
-    throw Error(ErrorKind::kInternal, "the input of a process is too long");
+    throw Error(ErrorKind::kInternal, "the input for a process is too long");
   }
   const Preparation prepared{path.c_str(),
                              argument_list.data(),
@@ -203,13 +203,13 @@ ChildProcess ChildProcess::start(const ProcessSpec& spec) {
                 fmt::format("cannot start another process: {}", std::strerror(errno)),
                 "raise the limit on processes (ulimit -u) or free memory");
   }
-  ::setpgid(pid, pid);  // as the child does: whoever comes first
+  ::setpgid(pid, pid);  // as the child does: the first call wins
   report.write.reset();
   ChildProcess child(pid, std::move(output.read), std::move(errors.read));
   if (const int problem = exec_result(report.read.get()); problem != 0) {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("cannot start {}: {}", spec.program, std::strerror(problem)),
-                "check that it is installed and may be executed");
+                "check that it is installed and executable");
   }
   child.input_ = std::move(given.write);
   child.stop_signal_ = spec.stop_signal;
@@ -238,8 +238,8 @@ ChildProcess::~ChildProcess() {
 void ChildProcess::ask_to_stop() const {
   if (!input_) return signal(stop_signal_);
   constexpr std::string_view kStop = "stop\n";
-  // A reader that is gone is no error: its end is noticed elsewhere. SIGPIPE is ignored by programs
-  // that start others.
+  // A reader that has exited is not an error: its end is noticed elsewhere. SIGPIPE is ignored by
+  // programs that start others.
   [[maybe_unused]] const auto written = ::write(input_.get(), kStop.data(), kStop.size());
 }
 
@@ -250,7 +250,7 @@ void ChildProcess::signal(int number) const {
 std::optional<ExitStatus> ChildProcess::poll() {
   if (status_ || pid_ < 0) return status_;
   siginfo_t info{};
-  // WNOWAIT keeps the number of the process taken until its group was told to end.
+  // WNOWAIT keeps the process id reserved until its group has been signalled.
   const int result = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
   if (result != 0 || info.si_pid == 0) return std::nullopt;
   signal(SIGKILL);

@@ -42,7 +42,7 @@ struct ExitStatus {
 /// The full path of a program in PATH, as the shell would find it.
 std::optional<std::string> find_program(const std::string& name);
 
-/// A child in a process group of its own, so that Ctrl-C on the terminal does not reach it; the
+/// A child in its own process group, so that Ctrl-C on the terminal does not reach it; the
 /// kernel kills it when the thread that started it dies. Its stdin is empty. Destroying this object
 /// kills and reaps it.
 class ChildProcess {
@@ -59,11 +59,11 @@ class ChildProcess {
   FileDescriptor& output() { return output_; }
   FileDescriptor& errors() { return errors_; }
 
-  /// Asks it to end when it likes: by its stop signal or, where it has an input, the line "stop".
+  /// Asks it to end in its own time: by its stop signal or, where it has an input, the line "stop".
   void ask_to_stop() const;
   /// To the whole process group. Nothing happens when the process has ended already.
   void signal(int number) const;
-  /// How it ended, or nothing while it runs; does not block. Children of its own that it left
+  /// How it ended, or nothing while it runs; does not block. Its own children that it left
   /// behind in its process group are killed.
   std::optional<ExitStatus> poll();
 

@@ -57,13 +57,13 @@ record::CollectivesResult run_collectives(const CollectivesRequest& request, Con
   command.spec.oversubscribed = request.oversubscribe;
   command.spec.backend = request.backend;
   if (request.launcher.local()) plan_workers(command.spec);
-  command.arguments = {"collectives", "--backend=" + request.backend,
+  command.arguments = {"collectives", fmt::format("--backend={}", record::name_of(request.backend)),
                        fmt::format("--most={}", request.most.count),
                        fmt::format("--seconds={}", request.seconds_per_size)};
   if (command.spec.oversubscribed) command.arguments.emplace_back("--oversubscribe");
   if (!request.interface.empty()) command.arguments.push_back("--interface=" + request.interface);
-  RowCollector collector(fmt::format("{} on {} workers", request.backend, request.workers),
-                         console);
+  RowCollector collector(
+      fmt::format("{} on {} workers", record::name_of(request.backend), request.workers), console);
   const Launch launch = make_launch(command, request.launcher);
   const GroupOutcome outcome = run_group(launch.specs, collector, signals, clock);
   console.clear_status();

@@ -13,7 +13,7 @@ namespace lockstep::launch {
 
 struct CollectivesRequest {
   int workers = 2;
-  std::string backend;
+  record::Backend backend = record::Backend::kAuto;
   Bytes most{64 << 20};
   double seconds_per_size = 0.3;
   bool oversubscribe = false;

@@ -19,7 +19,7 @@ std::string cores_of_host(int cores) {
 
 CorePlan plan_cores(std::span<const int> available, int workers, int threads, bool oversubscribe) {
   const int cores = static_cast<int>(available.size());
-  if (cores == 0) throw Error(ErrorKind::kEnvironment, "no core is available to this process");
+  if (cores == 0) throw Error(ErrorKind::kEnvironment, "no cores are available to this process");
   CorePlan plan;
   plan.workers = workers > 0 ? workers : std::max(1, cores / std::max(1, threads));
   plan.threads_per_worker = threads > 0 ? threads : std::max(1, cores / plan.workers);

@@ -31,7 +31,7 @@ TEST(CorePlan, GivesEachWorkerItsShareOfTheCores) {
   EXPECT_EQ(plan.cores, (std::vector<std::vector<int>>{{4, 5, 6, 7}, {8, 9, 10, 11}}));
 }
 
-TEST(CorePlan, RefusesMoreThreadsThanCoresUnlessToldTo) {
+TEST(CorePlan, RefusesMoreThreadsThanCoresUnlessAllowed) {
   try {
     plan_cores(cores(2), 8, 0, false);
     FAIL() << "8 workers on 2 cores were accepted";

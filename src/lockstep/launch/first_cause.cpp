@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "lockstep/base/memory_errors.h"
+
 namespace lockstep::launch {
 namespace {
 
@@ -33,25 +35,15 @@ std::string title_of(const WorkerOutcome& worker, std::size_t world_size) {
   return worker.title.empty() ? worker_title(worker.rank, world_size) : worker.title;
 }
 
-/// Text by which libraries say that an allocation failed.
-bool tells_of_no_memory(std::string_view text) {
-  for (const std::string_view sign :
-       {"std::bad_alloc", "t allocate memory", "Cannot allocate memory", "CUDA out of memory",
-        "Memory allocation still failed", "could not create a memory"}) {
-    if (text.find(sign) != std::string_view::npos) return true;
-  }
-  return false;
-}
-
-/// Whether it was the lack of memory that ended the worker: said so itself, or a library that could
+/// Whether lack of memory ended the worker: by its own error, or that of a library that could
 /// not allocate threw or ended the process.
 bool ran_out_of_memory(const WorkerOutcome& worker) {
   if (worker.error) {
     const ErrorKind kind = kind_from_name(worker.error->kind);
     return kind == ErrorKind::kMemory ||
-           (kind == ErrorKind::kInternal && tells_of_no_memory(worker.error->message));
+           (kind == ErrorKind::kInternal && reports_lack_of_memory(worker.error->message));
   }
-  return std::any_of(worker.last_lines.begin(), worker.last_lines.end(), tells_of_no_memory);
+  return std::any_of(worker.last_lines.begin(), worker.last_lines.end(), reports_lack_of_memory);
 }
 
 Candidate out_of_memory(const WorkerOutcome& worker, std::size_t world_size) {
@@ -70,7 +62,7 @@ Candidate from_error(const WorkerOutcome& worker, std::size_t world_size) {
   if (concerns_the_user(kind)) {
     return {0, worker.error_at, {sent.rank, false, Error(kind, sent.message, sent.hint)}};
   }
-  // A launcher such as mpirun speaks for all its ranks.
+  // A launcher such as mpirun represents all its ranks.
   const std::string who = worker.title.empty() ? worker_title(worker.rank, world_size)
                                                : fmt::format("rank {}", sent.rank);
   const std::string message = fmt::format("{} failed: {}", who, sent.message);
@@ -105,7 +97,7 @@ std::optional<Candidate> candidate_of(const WorkerOutcome& worker, std::size_t w
   }
   if (!worker.status || worker.told_to_end) return std::nullopt;
   const ExitStatus& status = *worker.status;
-  // mpirun and srun have codes of their own for jobs that were told to end.
+  // mpirun and srun have special codes for jobs that were asked to end.
   const bool launcher = !worker.title.empty();
   if (stopping && (launcher || ended_by_request(status))) return std::nullopt;
   if (!status.clean() && ran_out_of_memory(worker)) {
@@ -122,7 +114,7 @@ std::optional<Candidate> candidate_of(const WorkerOutcome& worker, std::size_t w
                     launcher ? "see its output above for the cause" : "");
   }
   if (worker.rank == 0 && !worker.closed_record) {
-    return from_end(worker, world_size, 0, "ended without closing the record of the run");
+    return from_end(worker, world_size, 0, "ended without completing the record of the run");
   }
   return std::nullopt;
 }

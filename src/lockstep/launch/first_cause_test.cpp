@@ -73,7 +73,7 @@ TEST(FirstCause, KeepsTheExitCodeOfErrorsThatConcernTheUsersInput) {
   }
 }
 
-TEST(FirstCause, BlamesAWorkerThatLeftEarlyForItsPeersComplaints) {
+TEST(FirstCause, NamesAWorkerThatLeftEarlyAsTheCauseOfPeerErrors) {
   auto workers = running(2);
   end(workers[1], 0, 0, 3);
   complain(workers[0], "peer", 5);
@@ -86,11 +86,11 @@ TEST(FirstCause, CallsAnEndOfRankZeroWithoutRunEndedAFailure) {
   auto workers = running(1);
   end(workers[0], 0, 0, 3);
   ASSERT_TRUE(first_cause(workers, false));
-  EXPECT_NE(std::string(first_cause(workers, false)->error.what()).find("without closing"),
+  EXPECT_NE(std::string(first_cause(workers, false)->error.what()).find("without completing"),
             std::string::npos);
 }
 
-TEST(FirstCause, IgnoresWhatWorkersDidAfterTheyWereToldToEnd) {
+TEST(FirstCause, IgnoresWhatWorkersDidAfterTheyWereAskedToEnd) {
   auto workers = running(1);
   end(workers[0], 0, SIGTERM, 3);
   EXPECT_TRUE(first_cause(workers, false));
@@ -118,7 +118,7 @@ TEST(FirstCause, CallsALauncherByItsNameAndLetsItEndOnRequestAsItLikes) {
   EXPECT_FALSE(first_cause(workers, true));
 }
 
-TEST(FirstCause, RecognisesAFailedAllocationHoweverItIsTold) {
+TEST(FirstCause, RecognisesAFailedAllocationInAnyWording) {
   for (const bool told : {true, false}) {
     auto workers = running(2);
     if (told) {

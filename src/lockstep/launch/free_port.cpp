@@ -18,8 +18,8 @@ int free_port() {
   auto* generic = reinterpret_cast<sockaddr*>(&address);
   if (::bind(socket.get(), generic, size) != 0 ||
       ::getsockname(socket.get(), generic, &size) != 0) {
-    throw Error(ErrorKind::kEnvironment, "there is no free TCP port on loopback",
-                "close programs that hold ports");
+    throw Error(ErrorKind::kEnvironment, "no free TCP port on loopback",
+                "close programs that use ports");
   }
   return ntohs(address.sin_port);
 }

@@ -32,9 +32,9 @@ std::vector<HostSlots> parse_host_file(std::string_view text, const std::string&
     if (!(words >> host.host)) continue;
     const auto fail = [&](const std::string& problem) {
       throw Error(ErrorKind::kUsage, fmt::format("{} line {}: {}", path, number, problem),
-                  "a line is a host and how many workers it takes: node1 slots=4");
+                  "each line has a host and its number of workers: node1 slots=4");
     };
-    if (!is_host(host.host)) fail(fmt::format("'{}' is not a host", host.host));
+    if (!is_host(host.host)) fail(fmt::format("'{}' is not a host name", host.host));
     for (std::string word; words >> word;) {
       if (word.starts_with("max_slots=") || word.starts_with("max-slots=")) continue;  // mpirun's
       std::size_t used = 0;
@@ -50,8 +50,8 @@ std::vector<HostSlots> parse_host_file(std::string_view text, const std::string&
     hosts.push_back(host);
   }
   if (hosts.empty()) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} names no host", path),
-                "a line is a host and how many workers it takes: node1 slots=4");
+    throw Error(ErrorKind::kUsage, fmt::format("{} contains no hosts", path),
+                "each line has a host and its number of workers: node1 slots=4");
   }
   return hosts;
 }
@@ -60,7 +60,7 @@ std::vector<HostSlots> read_host_file(const std::string& path) {
   std::ifstream file(path);
   if (!file) {
     throw Error(ErrorKind::kUsage, fmt::format("cannot read the host file {}", path),
-                "name it with --hostfile");
+                "give its path with --hostfile");
   }
   return parse_host_file(std::string(std::istreambuf_iterator<char>(file), {}), path);
 }

@@ -23,7 +23,7 @@ struct ClusterOptions {
   std::string account;
   std::string time;
   std::string gres;
-  int nodes = 0;             ///< hosts to spread over; 0 = as few as hold the workers
+  int nodes = 0;             ///< hosts to spread over; 0 = as few as fit the workers
   int workers_per_node = 0;  ///< 0 = all on one host, or workers / nodes
   std::string setup;         ///< file that a batch job sources first: module load, conda activate
 
@@ -48,7 +48,7 @@ struct WorkerJob {
 /// One mpirun for all workers. The secret stays out of its command line.
 ProcessSpec mpirun_command(const WorkerJob& job, const ClusterOptions& options);
 
-/// One srun for all workers: a job of its own, or a step inside an allocation.
+/// One srun for all workers: a new job, or a step inside an allocation.
 ProcessSpec srun_command(const WorkerJob& job, const ClusterOptions& options);
 
 /// One ssh for each worker, hosts filled in the order of the file. The secret goes in through

@@ -29,7 +29,7 @@ TEST(MpirunCommand, PassesVariablesAndNeverTheSecret) {
   EXPECT_TRUE(spec.events_in_output);
 }
 
-TEST(SrunCommand, TellsSlurmWhatTheUserSaid) {
+TEST(SrunCommand, PassesTheUsersOptionsToSlurm) {
   ClusterOptions options;
   options.partition = "gpu";
   options.account = "mine";

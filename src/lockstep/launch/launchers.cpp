@@ -15,9 +15,11 @@
 namespace lockstep::launch {
 namespace {
 
+using record::Launcher;
+
 void require(const std::string& program, const char* package) {
   if (find_program(program)) return;
-  throw Error(ErrorKind::kEnvironment, fmt::format("there is no {} in PATH", program),
+  throw Error(ErrorKind::kEnvironment, fmt::format("{} was not found in PATH", program),
               fmt::format("install it (Debian: {}) or choose another --launcher", package));
 }
 
@@ -38,7 +40,7 @@ WorkerJob job_of(const WorkerCommand& command) {
   job.arguments = command.arguments;
   job.workers = command.spec.workers;
   job.oversubscribe = command.spec.oversubscribed;
-  job.uses_mpi = command.spec.backend == "mpi";
+  job.uses_mpi = command.spec.backend == record::Backend::kMpi;
   job.name = command.name;
   job.environment = {"LOCKSTEP_SECRET=" + make_secret()};
   return job;
@@ -54,23 +56,18 @@ std::vector<std::string> worker_arguments(const record::TrainRequest& request) {
 }
 
 void check_launcher_options(const LauncherOptions& options) {
-  const std::string& name = options.launcher;
-  if (name != "local" && name != "mpi" && name != "slurm" && name != "ssh-hostfile") {
-    throw Error(ErrorKind::kUsage, fmt::format("--launcher '{}' is unknown", name),
-                "give one of local, mpi, slurm, ssh-hostfile");
-  }
-  if (name == "ssh-hostfile" && options.cluster.hostfile.empty()) {
-    throw Error(ErrorKind::kUsage, "--launcher ssh-hostfile needs the hosts",
+  if (options.launcher == Launcher::kSshHostfile && options.cluster.hostfile.empty()) {
+    throw Error(ErrorKind::kUsage, "--launcher ssh-hostfile needs a host file",
                 "add --hostfile FILE with a line 'node1 slots=4' for each");
   }
   const ClusterOptions& cluster = options.cluster;
   const bool of_slurm = !cluster.partition.empty() || !cluster.account.empty() ||
                         !cluster.time.empty() || !cluster.gres.empty() || !cluster.setup.empty() ||
                         cluster.nodes != 0 || cluster.workers_per_node != 0;
-  if (of_slurm && name != "slurm") {
+  if (of_slurm && options.launcher != Launcher::kSlurm) {
     throw Error(ErrorKind::kUsage,
                 "--partition, --account, --time, --gres, --setup, --nodes and --workers-per-node "
-                "are for Slurm",
+                "apply to Slurm only",
                 "add --launcher slurm");
   }
   if (cluster.nodes < 0) throw Error(ErrorKind::kUsage, "--nodes must not be negative");
@@ -78,21 +75,21 @@ void check_launcher_options(const LauncherOptions& options) {
 
 Launch make_launch(const WorkerCommand& command, const LauncherOptions& options) {
   if (options.local()) return launch_locally(command);
-  if (options.launcher == "mpi") {
+  if (options.launcher == Launcher::kMpi) {
     require("mpirun", "openmpi-bin");
     WorkerJob job = job_of(command);
     if (!options.cluster.hostfile.empty()) {
-      // There rank 0 runs; mpirun itself tells its workers only where mpirun runs.
+      // Rank 0 runs there; mpirun passes only its own host to the workers.
       const auto hosts = read_host_file(options.cluster.hostfile);
       job.environment.push_back("LOCKSTEP_RENDEZVOUS=" + hosts.front().address());
     }
     return {{mpirun_command(job, options.cluster)}, nullptr};
   }
-  if (options.launcher == "slurm") {
+  if (options.launcher == Launcher::kSlurm) {
     require("srun", "slurm-client");
     return {{srun_command(job_of(command), options.cluster)}, nullptr};
   }
-  // Another remote shell with ssh's way of calling it may stand in.
+  // Another remote shell with the interface of ssh may be used instead.
   const char* shell = std::getenv("LOCKSTEP_SSH");
   const std::string ssh = shell != nullptr ? shell : "ssh";
   require(ssh, "openssh-client");
@@ -108,7 +105,7 @@ Launch make_launch(const record::TrainRequest& request, const LauncherOptions& o
   record::TrainRequest planned = request;
   if (options.local()) {
     plan_workers(planned.spec);
-    planned.memory_bytes = 0;  // set below, so that it holds from a worker's first allocation on
+    planned.memory_bytes = 0;  // set below, so that it applies from a worker's first allocation on
   }
   Launch launch = make_launch(
       WorkerCommand{planned.spec, worker_arguments(planned), "lockstep-" + request.spec.recipe},

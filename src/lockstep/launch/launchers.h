@@ -12,11 +12,11 @@ namespace lockstep::launch {
 
 /// How the workers of a run are started.
 struct LauncherOptions {
-  std::string launcher = "local";  ///< or mpi, slurm, ssh-hostfile
+  record::Launcher launcher = record::Launcher::kLocal;
   ClusterOptions cluster;
   /// Hosts of the host file that lost a worker: taken last. For ssh-hostfile.
   std::vector<std::string> doubtful_hosts;
-  bool local() const { return launcher == "local"; }
+  bool local() const { return launcher == record::Launcher::kLocal; }
 };
 
 /// Throws kUsage for combinations that make no sense.
@@ -29,13 +29,13 @@ struct WorkerCommand {
   std::string name;                    ///< of the job
 };
 
-/// The processes that make up one attempt at a run, and what they hold on to.
+/// The processes that make up one attempt at a run, and their resources.
 struct Launch {
   std::vector<ProcessSpec> specs;
   std::shared_ptr<const void> kept;  ///< must live as long as the processes
 };
 
-/// Starts nothing. For "local", cores are shared out anew for the workers of the command.
+/// Starts nothing. For kLocal, cores are assigned again to the workers of the command.
 /// Throws kUsage or kEnvironment when the launcher or the worker program is not there.
 Launch make_launch(const WorkerCommand& command, const LauncherOptions& options);
 /// The same for a training run.

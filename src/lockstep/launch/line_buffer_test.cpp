@@ -18,7 +18,7 @@ std::vector<std::string> lines_of(const std::vector<std::string>& pieces, std::s
   return lines;
 }
 
-TEST(LineBuffer, HandsOnLinesWhateverThePiecesTheyCameIn) {
+TEST(LineBuffer, HandsOnLinesForAnyPieces) {
   const std::string text = "first\n\nthird line\r\nlast without end";
   const std::vector<std::string> expected{"first", "", "third line", "last without end"};
   Rng rng(7);

@@ -15,7 +15,7 @@ std::string value_of(const ProcessSpec& spec, const std::string& name) {
   return "(absent)";
 }
 
-TEST(LocalWorkers, TellEachWorkerItsRankThreadsAndSharedThings) {
+TEST(LocalWorkers, GiveEachWorkerItsRankThreadsAndSharedResources) {
   const LocalWorkers local;
   const std::vector<int> cores{0, 1, 2, 3};
   const auto specs = local.specs("worker", {"train", "fashion"}, plan_cores(cores, 2, 2, false),

@@ -60,6 +60,17 @@ void kill_children() {
   ::_exit(127);
 }
 
+/// Pipes and sockets of the launcher must not stay open here. By number: the C function is newer
+/// than some systems, and the call than Linux 5.9.
+void close_all() {
+  if (::syscall(SYS_close_range, 0U, ~0U, 0U) == 0) return;
+  rlimit open_files{1024, 1024};
+  ::getrlimit(RLIMIT_NOFILE, &open_files);
+  // A limit of a million would take a second: descriptors are handed out from below.
+  const auto most = static_cast<int>(std::min<rlim_t>(open_files.rlim_cur, 65'536));
+  for (int descriptor = 0; descriptor < most; ++descriptor) ::close(descriptor);
+}
+
 [[noreturn]] void end_like(int status) {
   if (!WIFSIGNALED(status)) ::_exit(WEXITSTATUS(status));
   const rlimit no_core{0, 0};
@@ -85,9 +96,7 @@ bool prepare_reaper(pid_t launcher) {
 void run_reaper(pid_t launcher, pid_t program) {
   // Signals to the process group are meant for the program.
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(number, SIG_IGN);
-  // Pipes and sockets of the launcher must not stay open here. By number: the C function is newer
-  // than some systems.
-  ::syscall(SYS_close_range, 0U, ~0U, 0U);
+  close_all();
   const sigset_t set = reaper_signals();
   while (true) {
     ::sigwaitinfo(&set, nullptr);

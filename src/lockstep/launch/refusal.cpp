@@ -7,13 +7,13 @@
 namespace lockstep::launch {
 namespace {
 
-/// Most of what is held back; a launcher that says more has something else to tell.
+/// Most lines that are held back; a launcher that prints more reports something else.
 constexpr std::size_t kMostHeld = 200;
 
 struct Sign {
   std::string_view text;  ///< anywhere in the line
   ErrorKind kind;
-  std::string_view words;  ///< in place of the launcher's own, where these go on for a page
+  std::string_view words;  ///< in place of the launcher's own, where these are too long
   std::string_view hint;
 };
 
@@ -37,7 +37,7 @@ constexpr Sign kSigns[] = {
     {"Invalid generic resource", ErrorKind::kUsage, "",
      "check --gres; scontrol show nodes lists what nodes have"},
     {"Requested partition configuration not available now", ErrorKind::kUsage,
-     "the job would wait in the queue forever: it is beyond the limits of the partition", kTooMuch},
+     "the job would wait in the queue forever: it exceeds the limits of the partition", kTooMuch},
     {"Requested node configuration is not available", ErrorKind::kUsage, "", kTooMuch},
     {"Node count specification invalid", ErrorKind::kUsage, "", kTooMuch},
     {"More processors requested than permitted", ErrorKind::kUsage, "", kTooMuch},
@@ -76,7 +76,7 @@ std::string_view essence(std::string_view line) {
   return line;
 }
 
-/// What only a launcher says, and only when something is wrong.
+/// Lines that only a launcher prints, and only when something is wrong.
 bool sounds_like_trouble(std::string_view line) {
   return line.starts_with("srun: error: ") || line.starts_with("srun: fatal: ") ||
          line.starts_with("ssh: ");
@@ -99,8 +99,8 @@ std::optional<Error> refusal_in(std::string_view line, const std::string& what) 
 
 bool RefusalListener::hold(std::string_view line) {
   if (!listening_ || held_.size() >= kMostHeld) return false;
-  if (refusal_) return true;  // what follows says the same at length
-  // Workers write lines of their own, which may speak of anything.
+  if (refusal_) return true;  // what follows repeats the same at length
+  // Workers print their own lines, with any content.
   if (line.starts_with("[rank ") || line.starts_with("error: ")) return false;
   const bool frame = is_frame(line);
   const bool framed = in_frame_ || frame;

@@ -23,7 +23,7 @@ TEST(Refusal, NamesThePartitionThatSlurmDoesNotHave) {
   EXPECT_EQ(error->hint(), "sinfo lists the partitions");
 }
 
-TEST(Refusal, TellsWhatTheUserAskedWrongFromWhatIsMissing) {
+TEST(Refusal, DistinguishesUserErrorsFromMissingPrograms) {
   const auto kind_of = [](const std::string& line) {
     const auto error = refusal_in(line, "srun");
     return error ? error->kind() : ErrorKind::kInternal;

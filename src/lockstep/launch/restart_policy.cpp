@@ -61,11 +61,11 @@ record::TrainRequest with_workers(const record::TrainRequest& request, int worke
   const std::int64_t all = batch * before;
   if (all % workers == 0) {
     next.spec.batch_per_worker = all / workers;
-    told = fmt::format("batch per worker {} instead of {}, so that B = {} stays",
+    told = fmt::format("batch per worker {} instead of {}, to keep B = {}",
                        next.spec.batch_per_worker, batch, all);
   } else if (request.spec.lr_scale != record::RateScaling::kNone) {
-    told = fmt::format("B = {} instead of {}; --lr-scale {} follows it", batch * workers, all,
-                       record::name_of(request.spec.lr_scale));
+    told = fmt::format("B = {} instead of {}; --lr-scale {} adapts the learning rate",
+                       batch * workers, all, record::name_of(request.spec.lr_scale));
   } else {
     next.spec.learning_rate = learning_rate * workers / before;
     told = fmt::format("B = {} instead of {}, learning rate {:.4g} instead of {:.4g} (linear rule)",

@@ -79,7 +79,7 @@ TEST(RestartPolicy, CountsOnlyWorkersThatDiedOfThemselves) {
   EXPECT_EQ(lost_ranks(outcome), (std::vector<int>{1, 2}));
 }
 
-TEST(RestartPolicy, CountsTheBlamedRankWhereAllWereToldToEnd) {
+TEST(RestartPolicy, CountsTheFailedRankWhereAllWereAskedToEnd) {
   GroupOutcome outcome = failed_with(ErrorKind::kWorker);
   outcome.workers.resize(4);
   EXPECT_EQ(lost_ranks(outcome), std::vector<int>{1});

@@ -23,7 +23,7 @@ class SignalInbox {
   int fd() const { return fd_.get(); }
   /// The number of requests to stop since the last call; signals about children are discarded.
   int take_stop_requests();
-  /// Whether one of those taken was SIGHUP: the terminal is gone.
+  /// Whether one of those taken was SIGHUP: the terminal was closed.
   bool hung_up() const { return hung_up_; }
 
  private:

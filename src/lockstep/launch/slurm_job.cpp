@@ -32,7 +32,7 @@ void write_text(const std::string& path, const std::string& text) {
     file << text;
     if (!file.flush()) {
       throw Error(ErrorKind::kData, fmt::format("cannot write {}", temporary),
-                  "check the folder's rights and the free space of its disk");
+                  "check the folder's permissions and the free disk space");
     }
   }
   fs::rename(temporary, path);
@@ -68,7 +68,7 @@ constexpr const char* kMasterAddress = "${MASTER_ADDR}";
 constexpr const char* kMasterPort = "${MASTER_PORT}";
 
 /// What a script begins with after its own directives, up to the command: more directives, the note
-/// of its start, and what the user wants set up, which does not count as time of the command.
+/// of its start, and the user's setup, which does not count as time of the command.
 std::string common_part(const ClusterOptions& options, const JobShape& shape, const JobFiles& files,
                         const std::string& exports = "") {
   const auto filled = [&](const std::string& text) { return fill_shape(text, shape); };
@@ -79,7 +79,7 @@ std::string common_part(const ClusterOptions& options, const JobShape& shape, co
   text += directive("gres", filled(options.gres));
   text += directive("output", files.log());
   text += "#SBATCH --no-requeue\n\n";
-  text += fmt::format("run={}  # the names of its files begin so\n", shell_quoted(files.stem));
+  text += fmt::format("run={}  # prefix of the names of its files\n", shell_quoted(files.stem));
   text += "date +%s%N > \"$run.started\"\n\n";
   if (!options.setup.empty()) {
     text += fmt::format(". {}\n", shell_quoted(fs::absolute(options.setup).string()));
@@ -114,7 +114,7 @@ std::string script_word(const std::string& word) {
   return shell_quoted(word);
 }
 
-/// A command, options on lines of their own where it is long.
+/// A command; if it is long, with its options on separate lines.
 std::string script_words(const std::vector<std::string>& words) {
   std::string text;
   std::size_t width = 0;
@@ -216,10 +216,10 @@ JobTicket SlurmQueue::submit(const std::string& script, const JobFiles& files) {
   if (!answer.status.clean() || !number) {
     std::istringstream lines(answer.errors);
     for (std::string line; std::getline(lines, line);) {
-      if (const auto refusal = refusal_in(line, "sbatch does not take the job")) throw *refusal;
+      if (const auto refusal = refusal_in(line, "sbatch rejects the job")) throw *refusal;
     }
     throw Error(ErrorKind::kEnvironment,
-                fmt::format("sbatch did not take {}: {}", files.script(), trimmed(answer.errors)),
+                fmt::format("sbatch rejected {}: {}", files.script(), trimmed(answer.errors)),
                 "check --partition, --account, --time and --gres");
   }
   write_text(files.ticket(), fmt::format("{} {}\n", ticket.id, ticket.submitted_wall_ns));

@@ -29,14 +29,14 @@ struct JobFiles {
 std::string batch_script(const WorkerJob& job, const ClusterOptions& options, const JobFiles& files,
                          const std::string& about);
 
-/// Somebody's command as a batch job.
+/// A foreign command as a batch job.
 struct CommandJob {
   std::string name;   ///< of the job
   std::string about;  ///< for a comment, one line
   JobShape shape;
   bool task_per_node = false;            ///< the command itself starts the workers of each host
   std::vector<std::string> environment;  ///< "NAME=value"
-  std::string python_path{};     ///< put in front of PYTHONPATH, whatever the setup makes it
+  std::string python_path{};             ///< put in front of PYTHONPATH, after the setup
   std::uint64_t data_limit = 0;  ///< most that each process may allocate, bytes; 0 = no limit
   /// ${MASTER_ADDR} and ${MASTER_PORT} in it are set by the script.
   std::vector<std::string> words;

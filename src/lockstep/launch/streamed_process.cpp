@@ -29,7 +29,7 @@ std::set<pid_t> children() {
 }
 
 /// Adopts what the program leaves behind, and ends it. A launcher may put its workers into sessions
-/// of their own, out of reach of its process group; killed itself, it would leave them running.
+/// of their own, out of reach of its process group; if it is killed, they keep running.
 class Orphanage {
  public:
   Orphanage() : before_(children()) { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
@@ -133,6 +133,7 @@ StreamedOutcome run_streamed(const ProcessSpec& spec, const LineTakers& takers,
     ending.update(process, signals.take_stop_requests(), clock.monotonic());
     read_some(process.output(), 16, lines, sink);
     read_some(process.errors(), 16, error_lines, error_sink);
+    if (takers.tick) takers.tick();
     const auto status = process.poll();
     if (!status) continue;
     // A pipe has a bounded size; what others still write into it is not waited for.
@@ -147,7 +148,7 @@ StreamedOutcome run_streamed(const ProcessSpec& spec, const LineTakers& takers,
 StreamedOutcome run_streamed(const ProcessSpec& spec,
                              const std::function<AfterLine(std::string_view line)>& on_line,
                              SignalInbox& signals, const Clock& clock, const StreamLimits& limits) {
-  return run_streamed(spec, LineTakers{on_line, on_line}, signals, clock, limits);
+  return run_streamed(spec, LineTakers{on_line, on_line, {}}, signals, clock, limits);
 }
 
 }  // namespace lockstep::launch

@@ -17,28 +17,30 @@ struct StreamedOutcome {
   bool timed_out = false;       ///< it was ended at its deadline
 };
 
-/// Longest waits for somebody's program.
+/// Longest waits for a foreign program.
 struct StreamLimits {
   std::optional<Seconds> run;  ///< for its end; none = as long as it takes
   Seconds patience{30};        ///< from a request to end to SIGKILL
 };
 
-/// What the reader of a line wants to happen next.
+/// What the reader of a line requests next.
 enum class AfterLine {
   kGoOn,
   kEndSoon,  ///< the program cannot come to a good end: it has `patience` left to leave by itself
 };
 
-/// Who gets the lines of a program. Those of standard error go to `errors` where the streams are
-/// separate (ProcessSpec::separate_errors), else to `output` too.
+/// Receivers of the lines of a program. Those of standard error go to `errors` where the streams
+/// are separate (ProcessSpec::separate_errors), else to `output` too.
 struct LineTakers {
   std::function<AfterLine(std::string_view line)> output;
   std::function<AfterLine(std::string_view line)> errors{};
+  /// Called about ten times per second, whether lines come or not.
+  std::function<void()> tick{};
 };
 
-/// Runs somebody's program to its end and hands on each line it writes, without its end. A request
+/// Runs a foreign program to its end and passes on each line it writes, without its end. A request
 /// to stop, and the deadline, are passed on to its process group as SIGINT; a second request, or
-/// `patience` gone by, kills. Processes that the program leaves behind are killed, also those that
+/// `patience` expired, kills. Processes that the program leaves behind are killed, also those that
 /// left its process group, and also when this process is killed. Blocks for as long as the program
 /// takes. One at a time in a process. Throws kEnvironment when it cannot be started.
 StreamedOutcome run_streamed(const ProcessSpec& spec, const LineTakers& lines, SignalInbox& signals,

@@ -4,16 +4,20 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
 #include "lockstep/base/error.h"
+#include "lockstep/measure/energy.h"
 #include "lockstep/measure/machine.h"
+#include "lockstep/measure/visible_gpus.h"
 
 namespace lockstep::launch {
 namespace {
 
-/// Hands what workers say on to the sinks, and sees to it that a run that began also ends there.
+/// Passes the events of workers to the sinks, and makes sure that a run that began also ends there.
 class RunRelay final : public GroupObserver {
  public:
   /// `machine` is what runs record of this host: a worker sees only its share of it.
@@ -23,7 +27,9 @@ class RunRelay final : public GroupObserver {
         machine_(std::move(machine)),
         launcher_(launcher),
         console_(console),
-        clock_(clock) {}
+        clock_(clock) {
+    if (launcher_.local()) energy_.emplace(clock);
+  }
 
   /// Of the attempt that comes.
   void set_workers(int workers) { workers_ = workers; }
@@ -33,7 +39,7 @@ class RunRelay final : public GroupObserver {
     if (rank != 0 || std::holds_alternative<record::WorkerError>(event)) return;
     if (const auto* started = std::get_if<record::RunStarted>(&event)) {
       started_spec_ = started->spec;
-      // An attempt after the first goes on with the same run.
+      // An attempt after the first continues the same run.
       if (started_wall_ns_) return;
       started_wall_ns_ = started->started_wall_ns;
       record::RunStarted whole = *started;
@@ -47,6 +53,7 @@ class RunRelay final : public GroupObserver {
       // Done again because its checkpoint was not yet on disk.
       if (epoch->epoch <= last_epoch_) return;
       last_epoch_ = epoch->epoch;
+      return write(with_energy(*epoch));
     }
     if (const auto* ended = std::get_if<record::RunEnded>(&event)) {
       ended_ = *ended;
@@ -56,7 +63,7 @@ class RunRelay final : public GroupObserver {
   }
 
   void on_output(int rank, std::string_view line) override {
-    // Other launchers mix the lines of their workers, which say themselves whose they are.
+    // Other launchers mix the lines of their workers, which already have a prefix.
     const std::string prefix =
         launcher_.local() ? fmt::format("[rank {}/{}] ", rank, workers_) : std::string();
     console_.err(line.starts_with(prefix) ? std::string(line) : prefix + std::string(line));
@@ -81,18 +88,37 @@ class RunRelay final : public GroupObserver {
     restarted_ = true;
   }
 
-  /// Writes the end of the run, as rank 0 told it or, where it could not, as it looks from here.
+  /// Writes the end of the run, as rank 0 sent it or, if it could not, as observed here.
   record::RunStatus close(const GroupOutcome& outcome) {
     if (!started_wall_ns_) return record::RunStatus::kFailed;
     if (outcome.failure) write_error(*outcome.failure);
     record::RunEnded ended = ended_.value_or(end_seen_from_here());
     if (outcome.failure) ended.status = record::RunStatus::kFailed;
     if (restarted_) ended.total_s = end_seen_from_here().total_s;  // all attempts together
+    ended.energy_source = "not measured: the ranks ran on other hosts";
+    if (energy_) {
+      ended.energy_j = energy_->total(uses_gpus()).value_or(record::kUnknown);
+      ended.energy_source = energy_->source(uses_gpus());
+    }
     write(ended);
     return ended.status;
   }
 
  private:
+  bool uses_gpus() const { return started_spec_ && !started_spec_->device.starts_with("cpu"); }
+
+  /// The epoch with what its training steps used, where that can be read.
+  record::EpochResult with_energy(record::EpochResult epoch) {
+    if (!energy_) return epoch;
+    const auto ago = [now = clock_.monotonic()](double seconds) {
+      return now - static_cast<Nanoseconds>(std::max(0.0, seconds) * 1e9);
+    };
+    const double after = std::isfinite(epoch.val_s) ? epoch.val_s : 0;
+    const auto used = energy_->between(ago(after + epoch.train_s), ago(after), uses_gpus());
+    if (used) epoch.metrics["energy_j"] = *used;
+    return epoch;
+  }
+
   void write_error(const Failure& failure) {
     const Error& error = failure.error;
     write_error(record::WorkerError{failure.rank, std::string(kind_name(error.kind())),
@@ -132,15 +158,28 @@ class RunRelay final : public GroupObserver {
   std::optional<std::int64_t> started_wall_ns_;
   std::optional<record::RunEnded> ended_;
   std::vector<record::WorkerError> before_start_;
+  std::optional<measure::EnergySampler> energy_;  ///< of this host, where all ranks are on it
 };
+
+}  // namespace
+
+namespace {
+
+int one_worker_per_gpu() {
+  const int gpus = measure::visible_gpus(std::getenv("CUDA_VISIBLE_DEVICES"));
+  if (gpus > 0) return gpus;
+  throw Error(ErrorKind::kEnvironment, "--device cuda, but this host shows no GPU",
+              "check nvidia-smi and CUDA_VISIBLE_DEVICES, or state --workers");
+}
 
 }  // namespace
 
 CorePlan plan_workers(record::RunSpec& spec) {
   const std::vector<int> usable = measure::usable_cores();
+  if (spec.device == "cuda" && spec.workers <= 0) spec.workers = one_worker_per_gpu();
   CorePlan plan = plan_cores(usable, spec.workers, spec.threads_per_worker, spec.oversubscribed);
-  // A control group that allows less than all cores says how many, not which: pinned to the first
-  // of them, every container of a host would use the same ones.
+  // A control group that allows fewer than all cores limits how many, not which: pinned to the
+  // first of them, every container of a host would use the same ones.
   if (usable.size() < measure::affinity_cores().size()) {
     for (std::vector<int>& share : plan.cores) share.clear();
   }
@@ -162,7 +201,7 @@ std::optional<record::TrainRequest> next_attempt(const record::TrainRequest& req
   if (policy.min_workers > 0) {
     workers -= static_cast<int>(lost_ranks(outcome).size());
     if (workers < policy.min_workers) {
-      console.err(fmt::format("{} of {} workers are left, fewer than --min-workers {}",
+      console.err(fmt::format("{} of {} workers remain, fewer than --min-workers {}",
                               std::max(0, workers), request.spec.workers, policy.min_workers));
       return std::nullopt;
     }
@@ -213,8 +252,8 @@ TrainingOutcome run_training(const record::TrainRequest& request, const Training
     const record::TrainRequest now = *next;
     const Launch launch = make_launch(now, launcher);
     relay.set_workers(now.spec.workers);
-    console.set_status(
-        fmt::format("starting {} workers ({}) ...", now.spec.workers, plan.launcher.launcher));
+    console.set_status(fmt::format("starting {} workers ({}) ...", now.spec.workers,
+                                   record::name_of(plan.launcher.launcher)));
     outcome.group = run_group(launch.specs, relay, signals, clock, limits);
     next = next_attempt(now, outcome.group, plan.restarts, attempt, relay, console);
     for (std::string& host : hosts_of_lost_ranks(outcome.group)) {
@@ -233,7 +272,7 @@ TrainingOutcome run_training(const record::TrainRequest& request, const Training
 
 void show_last_lines(const GroupOutcome& outcome, Console& console) {
   const int rank = outcome.failure->rank;
-  // One mpirun or srun speaks for all ranks, and its lines were shown as they came.
+  // One mpirun or srun represents all ranks, and its lines were shown as they came.
   if (static_cast<std::size_t>(rank) >= outcome.workers.size()) return;
   if (!outcome.workers.front().title.empty()) return;
   const auto& lines = outcome.workers[static_cast<std::size_t>(rank)].last_lines;

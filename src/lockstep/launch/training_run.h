@@ -19,7 +19,7 @@ CorePlan plan_workers(record::RunSpec& spec);
 
 struct TrainingOutcome {
   GroupOutcome group;
-  /// As the sinks were told; kFailed for a run that never began, of which they heard nothing.
+  /// As sent to the sinks; kFailed for a run that never began, for which they received nothing.
   record::RunStatus status = record::RunStatus::kFailed;
   bool began = false;
 };
@@ -31,7 +31,7 @@ struct TrainingPlan {
 };
 
 /// Trains with the workers the request asks for and blocks until all have ended. The sinks get the
-/// events of rank 0 and, whatever happens to it, the end of a run that began: one run, however
+/// events of rank 0 and, in any case, the end of a run that began: one run, however
 /// often it had to be started again. `machine` is this host's, which is recorded for workers on it.
 /// Throws kEnvironment when workers cannot be started.
 TrainingOutcome run_training(const record::TrainRequest& request, const TrainingPlan& plan,

@@ -22,7 +22,7 @@ std::string worker_answer(const std::vector<std::string>& arguments, Seconds tim
                                                 : said.errors.substr(0, said.errors.find('\n'));
   throw Error(ErrorKind::kEnvironment,
               fmt::format("{} {} did not answer: {}", spec.program, arguments.front(), why),
-              "lockstep doctor tells what it lacks");
+              "run lockstep doctor to see what is missing");
 }
 
 }  // namespace lockstep::launch

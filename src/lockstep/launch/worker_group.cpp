@@ -33,7 +33,7 @@ Nanoseconds nanoseconds(Seconds time) {
   return static_cast<Nanoseconds>(time.count() * 1e9);
 }
 
-/// One worker: its process, its two streams and what it said.
+/// One worker: its process, its two streams and its messages.
 class Worker {
  public:
   Worker(ProcessSpec spec, int rank, const Clock& clock)
@@ -75,7 +75,7 @@ class Worker {
     if (!running()) return;
     const auto status = process_.poll();
     if (!status) return;
-    // The process is gone and a pipe holds a bounded amount, so this reads to the end.
+    // The process has exited and a pipe has a bounded size, so this reads to the end.
     read(observer, kLongestEventLine);
     output_lines_.finish([&](std::string_view line) { take_output(line, observer); });
     error_lines_.finish([&](std::string_view line) { show(line, observer); });
@@ -175,8 +175,8 @@ class Worker {
     try {
       event = record::from_line(std::string(line));
     } catch (const Error& problem) {
-      record_failure(
-          {outcome_.rank, "worker", fmt::format("it sent a bad record: {}", problem.what()), ""});
+      record_failure({outcome_.rank, "worker",
+                      fmt::format("it sent an invalid record: {}", problem.what()), ""});
       end(SIGTERM);  // it has not detected the failure itself
       return;
     }

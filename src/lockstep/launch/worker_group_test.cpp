@@ -13,7 +13,7 @@
 namespace lockstep::launch {
 namespace {
 
-/// Shell scripts stand in for workers: they speak the same protocol.
+/// Shell scripts replace workers: they use the same protocol.
 ProcessSpec script(const std::string& text) {
   ProcessSpec spec;
   spec.program = "/bin/sh";
@@ -85,7 +85,7 @@ TEST(WorkerGroup, EndsRemainingRanksWhenOneIsKilled) {
   EXPECT_TRUE(outcome.workers[0].told_to_end);
 }
 
-TEST(WorkerGroup, KnowsByItsLastWordsThatAWorkerRanOutOfMemory) {
+TEST(WorkerGroup, RecognisesByItsLastLinesThatAWorkerRanOutOfMemory) {
   Recorder recorder;
   const auto outcome =
       run({kHangs, "echo 'terminate called: std::bad_alloc'\nkill -ABRT $$\n"}, recorder);
@@ -135,7 +135,7 @@ TEST(WorkerGroup, CallsARecordThatIsNotOneAFailureOfThatWorker) {
   Recorder recorder;
   const auto outcome = run({"send 'not json'\n" + std::string(kHangs)}, recorder);
   ASSERT_TRUE(outcome.failure);
-  EXPECT_NE(std::string(outcome.failure->error.what()).find("bad record"), std::string::npos);
+  EXPECT_NE(std::string(outcome.failure->error.what()).find("invalid record"), std::string::npos);
 }
 
 TEST(WorkerGroup, EndsAWorkerThatDoesNotExitAfterTheRun) {
@@ -186,7 +186,7 @@ TEST(WorkerGroup, CutsOutputWithoutLineBreaksIntoBoundedPieces) {
 TEST(WorkerGroup, LeavesWorkersOnlyTheirOwnDescriptors) {
   Recorder recorder;
   const std::string count = "ls /proc/self/fd | wc -l";
-  // What any child of this test inherits, whoever started the test.
+  // What any child of this test inherits, however the test was started.
   std::FILE* plain = ::popen(count.c_str(), "r");
   int usual = 0;
   ASSERT_EQ(std::fscanf(plain, "%d", &usual), 1);

@@ -22,9 +22,9 @@ std::optional<std::string> find_worker_program() {
 
 std::string require_worker_program() {
   if (auto program = find_worker_program()) return *program;
-  throw Error(ErrorKind::kEnvironment, "there is no lockstep-worker beside lockstep or in PATH",
-              "build it (it needs LibTorch: apt-get install libtorch-dev) or set "
-              "LOCKSTEP_WORKER_PROGRAM to its path");
+  throw Error(ErrorKind::kEnvironment,
+              "training needs lockstep-worker, which is neither beside lockstep nor in PATH",
+              std::string("only training does: everything else works. ") + kHowToGetWorker);
 }
 
 std::vector<std::string> worker_environment() {

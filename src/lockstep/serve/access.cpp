@@ -14,8 +14,8 @@ Access::Access(std::string host, std::string token)
     : host_(std::move(host)), token_(std::move(token)) {
   if (is_loopback(host_) || !token_.empty()) return;
   throw Error(ErrorKind::kUsage,
-              fmt::format("{} can be reached from other machines, which needs a token", host_),
-              "give one with --token-file FILE, or leave --host out");
+              fmt::format("{} can be reached from other machines, so a token is required", host_),
+              "give one with --token-file FILE, or omit --host");
 }
 
 bool Access::host_allowed(std::string_view host_header) const {

@@ -6,7 +6,7 @@
 
 namespace lockstep::serve {
 
-/// Who may ask: anyone on this machine when the server listens on loopback, else whoever has the
+/// Allowed clients: all on this machine if the server listens on loopback, otherwise those with the
 /// token.
 class Access {
  public:
@@ -30,7 +30,7 @@ class Access {
   std::string token_;
 };
 
-/// "example:8080" -> "example", "[::1]:80" -> "::1"; nothing for what is no host.
+/// "example:8080" -> "example", "[::1]:80" -> "::1"; nothing if it is not a host.
 std::optional<std::string> host_of(std::string_view host_header);
 
 /// The value of a cookie; nothing when it is not there.

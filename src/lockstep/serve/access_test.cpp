@@ -47,7 +47,7 @@ TEST(Access, FindsACookieAmongOthers) {
   EXPECT_EQ(cookie(";;;", "lockstep"), std::nullopt);
 }
 
-TEST(Access, NeverAllowsAHostThatIsNotLoopbackWhateverItsBytes) {
+TEST(Access, NeverAllowsAHostThatIsNotLoopbackForAnyBytes) {
   std::mt19937 random(7);
   const Access access("127.0.0.1", "");
   for (int round = 0; round < 20'000; ++round) {

@@ -24,7 +24,7 @@ class ConnectionStream final : public httplib::Stream {
   ConnectionStream(socket_t socket, const ConnectionLimits& limits)
       : socket_(socket), limits_(limits) {}
 
-  /// Waits for the next request; false when none comes in time or the peer has gone.
+  /// Waits for the next request; false when none comes in time or the peer has disconnected.
   bool wait_for_request();
   /// Closes the socket. Bytes that the client is still sending are taken and forgotten for a while:
   /// a socket that is closed with bytes unread tears down the connection, and the client would

@@ -12,7 +12,7 @@
 namespace lockstep::serve {
 
 /// One speaker, many listeners. A message is kept once for all of them and forgotten after the
-/// last `kept`; a listener that falls behind is told that it lost some, so a slow one costs no
+/// last `kept`; a listener that falls behind is notified of the loss, so a slow one costs no
 /// memory and delays nobody. Thread-safe.
 class LiveFeed {
  public:
@@ -29,7 +29,7 @@ class LiveFeed {
   struct News {
     std::vector<Message> messages;
     std::uint64_t last = 0;  ///< to give as `seen` next time
-    bool lost = false;       ///< messages between `seen` and these are gone
+    bool lost = false;       ///< messages between `seen` and these are lost
     bool closed = false;
   };
   /// What came after message `seen`; waits for it, but not longer than `most`.

@@ -24,7 +24,7 @@ TEST(LiveFeed, GivesEveryListenerWhatCameSinceItLastAsked) {
   EXPECT_TRUE(feed.wait(rest.last, 0ms).messages.empty());
 }
 
-TEST(LiveFeed, TellsAListenerThatFellBehind) {
+TEST(LiveFeed, NotifiesAListenerThatFellBehind) {
   LiveFeed feed(3);
   for (int i = 0; i < 10; ++i) feed.publish(std::to_string(i));
   const auto news = feed.wait(2, 0ms);

@@ -57,7 +57,7 @@ std::vector<RunSummary> runs_of(const std::string& path, std::optional<store::St
 }  // namespace
 
 struct RunWatch::Known {
-  std::string told;  ///< what was last sent of it
+  std::string told;  ///< last state that was sent
   std::int64_t started_wall_ns = 0;
   int epochs_done = -1;
   json epochs;

@@ -63,7 +63,7 @@ TEST_F(RunWatchTest, OfAStoreThatIsNotThereYetHasNoRuns) {
   EXPECT_FALSE(std::filesystem::exists(store()));
 }
 
-TEST_F(RunWatchTest, TellsProgressTimeLeftAndEpochsOfARunThatGoesOn) {
+TEST_F(RunWatchTest, ReportsProgressTimeLeftAndEpochsOfARunInProgress) {
   store::RunWriter writer(store(), {"sweep", "a cell", 1});
   writer.write(started());
   writer.write(record::Progress{1, 25, 50, 2000, 0.5});
@@ -96,7 +96,7 @@ TEST_F(RunWatchTest, TellsProgressTimeLeftAndEpochsOfARunThatGoesOn) {
   EXPECT_FALSE((*last)["runs"][0].contains("fraction"));
 }
 
-TEST_F(RunWatchTest, TellsTheCourseOfARunFromBeforeItWasWatched) {
+TEST_F(RunWatchTest, ReportsTheCourseOfARunFromBeforeItWasWatched) {
   store::RunWriter writer(store());
   writer.write(started());
   writer.write(record::Progress{1, 10, 50, 1000, 0.9});
@@ -107,7 +107,7 @@ TEST_F(RunWatchTest, TellsTheCourseOfARunFromBeforeItWasWatched) {
   EXPECT_EQ(run["samples"], json::parse("[[0.2,0.9,1000.0],[0.4,null,1000.0],[0.6,0.7,2000.0]]"));
 }
 
-TEST_F(RunWatchTest, NoticesARunWhoseWriterIsGone) {
+TEST_F(RunWatchTest, NoticesARunWhoseWriterExited) {
   {
     store::RunWriter writer(store());
     writer.write(started());
@@ -118,7 +118,7 @@ TEST_F(RunWatchTest, NoticesARunWhoseWriterIsGone) {
   EXPECT_EQ((*change)["runs"][0]["state"], "killed");
 }
 
-TEST_F(RunWatchTest, TellsWhichRunsWereDeleted) {
+TEST_F(RunWatchTest, ReportsWhichRunsWereDeleted) {
   {
     store::RunWriter writer(store());
     writer.write(started());
@@ -149,7 +149,7 @@ TEST_F(RunWatchTest, TakesARunOfAStoreInTheOldOnesPlaceForAnotherRun) {
   EXPECT_EQ(run["samples"], json::parse("[[0.2,0.9,1000.0]]"));
 }
 
-TEST_F(RunWatchTest, OutlivesAStoreThatIsDamagedDeletedAndMadeAnew) {
+TEST_F(RunWatchTest, OutlivesAStoreThatIsDamagedDeletedAndRecreated) {
   const auto write_run = [&] {
     store::RunWriter writer(store());
     writer.write(started());

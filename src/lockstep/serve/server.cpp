@@ -54,7 +54,7 @@ void answer_error(Response& response, int status, const std::string& message,
                        "application/json");
 }
 
-/// The same for every answer: nothing is guessed, framed, cached or told to others.
+/// The same for every answer: nothing is guessed, framed, cached or leaked to other sites.
 void set_safe_headers(Response& response) {
   response.set_header("X-Content-Type-Options", "nosniff");
   response.set_header("X-Frame-Options", "DENY");
@@ -100,7 +100,7 @@ class Server::State {
       throw Error(ErrorKind::kEnvironment,
                   fmt::format("cannot listen on {}:{}", access_.host(), options_.port),
                   any ? "give --host an address of this machine; ip addr lists them"
-                      : "another program may have the port; try --port 0");
+                      : "another program may use the port; try --port 0");
     }
     http_.queue_connections(std::max(128, static_cast<int>(options_.most_live)));
     listener_ = std::thread([this] { http_.listen_after_bind(); });
@@ -111,7 +111,7 @@ class Server::State {
   void stop() {
     feed_.close();
     if (stopping_.exchange(true)) return;
-    // A server that has not begun to listen yet would not hear.
+    // A server that does not listen yet would miss it.
     for (int i = 0; i < 200 && listener_.joinable() && !http_.is_running(); ++i) {
       std::this_thread::sleep_for(10ms);
     }
@@ -121,7 +121,7 @@ class Server::State {
   }
 
  private:
-  /// Before any route: who asks, and whether it may.
+  /// Before any route: checks whether the client is allowed.
   void set_rules() {
     http_.set_pre_routing_handler([this](const Request& request, Response& response) {
       set_safe_headers(response);
@@ -130,8 +130,7 @@ class Server::State {
     const httplib::Server::Handler explain = [](const Request&, Response& response) {
       set_safe_headers(response);
       if (!response.body.empty()) return;
-      answer_error(response, response.status,
-                   response.status == 404 ? "there is nothing here" : "the request is wrong");
+      answer_error(response, response.status, response.status == 404 ? "not found" : "bad request");
     };
     http_.set_error_handler(explain);
     http_.set_exception_handler([](const Request&, Response& response, std::exception_ptr thrown) {
@@ -143,19 +142,19 @@ class Server::State {
       } catch (const std::exception& problem) {
         answer_error(response, 500, problem.what());
       } catch (...) {
-        answer_error(response, 500, "something went wrong");
+        answer_error(response, 500, "internal error");
       }
     });
   }
 
   bool allowed(const Request& request, Response& response) {
     if (!access_.host_allowed(request.get_header_value("Host"))) {
-      answer_error(response, 421, "this server does not answer to that name",
+      answer_error(response, 421, "this server does not answer requests for that host name",
                    "use http://localhost");
       return false;
     }
     if (request.method != "GET" && request.method != "POST" && request.method != "HEAD") {
-      answer_error(response, 405, "only GET and POST are understood");
+      answer_error(response, 405, "only GET, HEAD and POST are supported");
       return false;
     }
     if (access_.needs_token() && !has_token(request, response)) return false;
@@ -166,7 +165,7 @@ class Server::State {
     }
     // Elsewhere httplib would read a body of any length into memory before it finds no route.
     if (request.path != kImportPath) {
-      answer_error(response, 404, "nothing is taken here");
+      answer_error(response, 404, "this path accepts no data");
       return false;
     }
     return true;
@@ -186,7 +185,7 @@ class Server::State {
       response.set_redirect("/", 303);
       return false;
     }
-    answer_error(response, 401, "this server asks for its token",
+    answer_error(response, 401, "this server requires its token",
                  "open the address that lockstep serve printed");
     return false;
   }
@@ -241,7 +240,7 @@ class Server::State {
     if (live_.fetch_add(1) >= options_.most_live) {
       --live_;
       response.set_header("Retry-After", "30");
-      answer_error(response, 503, "too many clients watch already");
+      answer_error(response, 503, "too many clients are connected");
       return;
     }
     auto seen = std::make_shared<std::uint64_t>(feed_.last());
@@ -287,7 +286,7 @@ class Server::State {
     if (const auto length = announced_length(request); length > options_.most_upload) {
       answer_error(
           response, 413,
-          fmt::format("a file may have {} at most", format_bytes(Bytes{options_.most_upload})),
+          fmt::format("files are limited to {}", format_bytes(Bytes{options_.most_upload})),
           "import it on the machine itself: lockstep import FILE");
       return;
     }
@@ -296,7 +295,7 @@ class Server::State {
         content([&](const char* data, std::size_t size) { return upload.write(data, size); });
     upload.finish();
     if (!whole) {
-      throw Error(ErrorKind::kUsage, upload.name() + " did not arrive whole", "send it again");
+      throw Error(ErrorKind::kUsage, upload.name() + " arrived incomplete", "send it again");
     }
     response.set_content(imported(upload), "application/json");
   }
@@ -324,7 +323,7 @@ class Server::State {
     }
   }
 
-  /// Looks at the store for everyone, and only while someone watches.
+  /// Reads the store for all clients, and only while one is connected.
   void look() {
     while (!stopping_) {
       if (live_ > 0) {
@@ -332,7 +331,7 @@ class Server::State {
           if (auto news = watch_.changes()) feed_.publish(std::move(*news));
         } catch (const std::exception&) {
           // A store that is being replaced, moved or damaged; the next look may find it again, and
-          // whoever asks for the runs is told.
+          // requests for the runs report it.
         }
       }
       const LiveFeed::News closed = feed_.wait(feed_.last(), kLookEvery);
@@ -381,8 +380,8 @@ std::vector<std::int64_t> parse_run_ids(const std::string& text) {
     if (at == end) return ids;
     if (*at++ != ',') break;
   }
-  throw Error(ErrorKind::kUsage, "runs must be run numbers with commas, at most 500",
-              "ask for runs=1,2,3");
+  throw Error(ErrorKind::kUsage, "runs must be run numbers separated by commas, at most 500",
+              "for example runs=1,2,3");
 }
 
 }  // namespace lockstep::serve

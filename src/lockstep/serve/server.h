@@ -30,7 +30,7 @@ struct Site {
 
 struct ServerOptions {
   int port = 8080;                      ///< 0 = any that is free
-  std::size_t most_live = 400;          ///< clients that watch at a time; others are told to wait
+  std::size_t most_live = 400;          ///< live clients at a time; others are asked to wait
   std::size_t most_upload = 256 << 20;  ///< bytes of a file that is sent
 };
 

@@ -87,7 +87,7 @@ TEST_F(ServerTest, RefusesOtherNamesOtherMethodsAndPathsOutOfTheStore) {
   EXPECT_EQ(client.Get("/api/page?runs=-1")->status, 400);
 }
 
-TEST_F(ServerTest, AsksForItsTokenAndKeepsItInACookie) {
+TEST_F(ServerTest, RequiresItsTokenAndKeepsItInACookie) {
   const std::string token = "0123456789abcdef";
   httplib::Client client = start(token);
   EXPECT_EQ(client.Get("/")->status, 401);
@@ -175,7 +175,7 @@ std::string answer_to(int port, const std::string& bytes) {
   return answer;
 }
 
-TEST_F(ServerTest, TellsTheBrowserAtOnceWhichDataThePageWillAskFor) {
+TEST_F(ServerTest, PreloadsTheDataThatThePageWillRequest) {
   start();
   const auto link_of = [this](const std::string& target) {
     const std::string answer =
@@ -220,14 +220,14 @@ TEST_F(ServerTest, TakesNoBodyForTheNextRequest) {
   }
 }
 
-TEST_F(ServerTest, TellsWhyItRefusesWhileTheClientIsStillSending) {
+TEST_F(ServerTest, ReportsWhyItRefusesWhileTheClientIsStillSending) {
   start();
   const std::string answer =
       answer_to(port_,
                 "POST /api/import?name=a HTTP/1.1\r\nHost: localhost\r\nX-Lockstep: 1\r\n"
                 "Content-Length: 4000000\r\n\r\n" +
                     std::string(4'000'000, 'x'));
-  EXPECT_NE(answer.find("a file may have"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("files are limited to"), std::string::npos) << answer;
 }
 
 TEST_F(ServerTest, TakesNoBodiesElsewhere) {
@@ -245,7 +245,7 @@ TEST_F(ServerTest, ImportsNoFileThatDidNotArriveWhole) {
   EXPECT_EQ(imported_, "");
 }
 
-TEST_F(ServerTest, ErrorsOfAnImportNameTheFileAsItsSenderKnowsIt) {
+TEST_F(ServerTest, ErrorsOfAnImportNameTheFileAsItsSenderDoes) {
   httplib::Client client = start();
   const auto answer =
       client.Post("/api/import?name=bad.log", kOurs, "content", "application/octet-stream");
@@ -254,7 +254,7 @@ TEST_F(ServerTest, ErrorsOfAnImportNameTheFileAsItsSenderKnowsIt) {
   EXPECT_EQ(nlohmann::json::parse(answer->body)["error"], "bad.log is of no known format");
 }
 
-TEST_F(ServerTest, SurvivesBytesThatAreNoRequest) {
+TEST_F(ServerTest, SurvivesBytesThatAreNotARequest) {
   start();
   std::mt19937 random(3);
   for (int round = 0; round < 50; ++round) {
@@ -310,7 +310,7 @@ TEST_F(ServerTest, ServesOthersWhileAWatcherNeverReads) {
   for (const int socket : sockets) ::close(socket);
 }
 
-/// One that sends a byte now and then holds a thread, and no more.
+/// A client that sends a byte now and then occupies a thread, and no more.
 TEST_F(ServerTest, ServesOthersWhileManySendTheirRequestsSlowly) {
   start();
   std::vector<int> sockets;
@@ -322,7 +322,7 @@ TEST_F(ServerTest, ServesOthersWhileManySendTheirRequestsSlowly) {
   for (const int socket : sockets) ::close(socket);
 }
 
-TEST_F(ServerTest, AnswersAgainWhenAStoreThatCouldNotBeReadIsGone) {
+TEST_F(ServerTest, AnswersAgainWhenAStoreThatCouldNotBeReadIsRemoved) {
   httplib::Client client = start();
   std::ofstream(folder_ + "/lockstep.db") << std::string(8192, 'x');
   const auto damaged = client.Get("/api/runs");

@@ -9,8 +9,8 @@
 
 namespace lockstep::serve {
 
-/// How far a run is, in [0, 1], and how long it will still take at the pace it last told; nothing
-/// for what is not running or has not told.
+/// Progress of a run, in [0, 1], and its remaining time at the last reported pace; nothing
+/// if it is not running or has not reported.
 struct Outlook {
   double fraction = 0;
   std::optional<double> remaining_s;

@@ -37,7 +37,7 @@ TEST(StudyProgress, AddsWhatTheRunStillTakesToWhatTheStudyExpectsAfterIt) {
   EXPECT_EQ(study["remaining_s"], 107.5);
 }
 
-TEST(StudyProgress, TakesTheStudysEstimateOfARunThatHasNotToldYet) {
+TEST(StudyProgress, TakesTheStudysEstimateOfARunThatHasNotReportedYet) {
   RunSummary starting = run(RunState::kRunning);
   starting.progress.reset();
   EXPECT_EQ(of({starting}, {"sweep", 12, false, 10.0, 100.0})["remaining_s"], 110.0);
@@ -48,7 +48,7 @@ TEST(StudyProgress, TakesLaterRunsToLastAsLongAsTheFirstUntilMoreIsKnown) {
   EXPECT_EQ(of({run(RunState::kRunning)}, {"sweep", 3, false, {}, {}})["remaining_s"], 27.5);
 }
 
-TEST(StudyProgress, SaysNothingOfTheTimeLeftWhereNothingTells) {
+TEST(StudyProgress, ReportsNoTimeLeftWhenItIsUnknown) {
   RunSummary starting = run(RunState::kRunning);
   starting.progress.reset();
   EXPECT_FALSE(of({starting}, {"sweep", 3, true, {}, {}}).contains("remaining_s"));

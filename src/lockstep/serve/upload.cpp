@@ -35,8 +35,9 @@ Upload::Upload(std::string name, std::size_t most_bytes)
   if (!folder_.empty()) file_ = std::fopen(path().c_str(), "wxb");
   if (file_ != nullptr) return;
   std::filesystem::remove_all(folder_.empty() ? pattern : folder_, problem);
-  throw Error(ErrorKind::kEnvironment, "the file cannot be kept: no temporary folder can be made",
-              "set TMPDIR to a folder with room and start lockstep serve again");
+  throw Error(ErrorKind::kEnvironment,
+              "the file cannot be stored: no temporary folder can be created",
+              "set TMPDIR to a folder with free space and restart lockstep serve");
 }
 
 Upload::~Upload() {

@@ -6,7 +6,7 @@
 
 namespace lockstep::serve {
 
-/// A file that a client sends, kept in a folder of its own until it is destroyed.
+/// A file that a client sends, kept in a temporary folder until this object is destroyed.
 class Upload {
  public:
   /// Throws kEnvironment when there is no room for temporary files.

@@ -29,10 +29,10 @@ void add(const std::string& store_path, const char* kind, std::int64_t when,
 }  // namespace
 
 const record::LinkCalibration* Calibrations::link(const std::string& host,
-                                                  const std::string& backend, int workers,
-                                                  int nodes) const {
+                                                  std::optional<record::Backend> backend,
+                                                  int workers, int nodes) const {
   for (const record::LinkCalibration& one : links) {
-    if ((host.empty() || one.machine.host == host) && (backend.empty() || one.backend == backend) &&
+    if ((host.empty() || one.machine.host == host) && (!backend || one.backend == backend) &&
         one.workers == workers && one.nodes == nodes) {
       return &one;
     }
@@ -65,7 +65,7 @@ Calibrations calibrations(const std::string& store_path) {
       throw Error(ErrorKind::kData,
                   fmt::format("calibration {} of the store {} is damaged: {}", rows.integer(0),
                               store_path, problem.what()),
-                  "measure into another store with --store");
+                  "use another store with --store");
     }
   }
   return found;

@@ -13,18 +13,19 @@ struct Calibrations {
   std::vector<record::LinkCalibration> links;
   std::vector<record::DeviceCalibration> devices;
 
-  /// The newest for exactly these; an empty host or back end means any.
-  const record::LinkCalibration* link(const std::string& host, const std::string& backend,
-                                      int workers, int nodes = 1) const;
+  /// The newest for exactly these; an empty host and no back end mean any.
+  const record::LinkCalibration* link(const std::string& host,
+                                      std::optional<record::Backend> backend, int workers,
+                                      int nodes = 1) const;
   /// The newest of the host with that many threads per worker; an empty host or 0 threads means
   /// any.
   const record::DeviceCalibration* device(const std::string& host, int threads) const;
 };
 
-/// Nothing where there is no store yet. Throws kData as Store does.
+/// Nothing if there is no store yet. Throws kData as Store does.
 Calibrations calibrations(const std::string& store_path);
 
-/// Adds one; makes the store where there is none. Older ones of the same are kept. Throws kData as
+/// Adds one; makes the store if there is none. Older ones of the same are kept. Throws kData as
 /// RunWriter does.
 void add_calibration(const std::string& store_path, const record::LinkCalibration& link);
 void add_calibration(const std::string& store_path, const record::DeviceCalibration& device);

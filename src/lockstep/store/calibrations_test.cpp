@@ -11,7 +11,7 @@ namespace {
 
 using CalibrationsTest = StoreTest;
 
-record::LinkCalibration link(const char* backend, int workers, std::int64_t when) {
+record::LinkCalibration link(record::Backend backend, int workers, std::int64_t when) {
   record::LinkCalibration link;
   link.machine.host = "here";
   link.backend = backend;
@@ -28,9 +28,9 @@ TEST_F(CalibrationsTest, AreNoneWhereThereIsNoStore) {
 }
 
 TEST_F(CalibrationsTest, ComeBackWholeNewestFirst) {
-  add_calibration(path(), link("shm", 2, 20));
-  add_calibration(path(), link("shm", 2, 30));
-  add_calibration(path(), link("gloo", 4, 10));
+  add_calibration(path(), link(record::Backend::kSharedMemory, 2, 20));
+  add_calibration(path(), link(record::Backend::kSharedMemory, 2, 30));
+  add_calibration(path(), link(record::Backend::kGloo, 4, 10));
   record::DeviceCalibration device;
   device.machine.host = "here";
   device.flops = 5e10;
@@ -38,12 +38,12 @@ TEST_F(CalibrationsTest, ComeBackWholeNewestFirst) {
   add_calibration(path(), device);
   const Calibrations found = calibrations(path());
   ASSERT_EQ(found.links.size(), 3u);
-  ASSERT_NE(found.link("here", "shm", 2), nullptr);
-  EXPECT_EQ(found.link("here", "shm", 2)->measured_wall_ns, 30);
-  EXPECT_EQ(found.link("", "", 4)->backend, "gloo");
-  EXPECT_EQ(found.link("here", "shm", 4), nullptr);
-  EXPECT_EQ(found.link("here", "shm", 2, 2), nullptr);
-  EXPECT_EQ(found.link("there", "shm", 2), nullptr);
+  ASSERT_NE(found.link("here", record::Backend::kSharedMemory, 2), nullptr);
+  EXPECT_EQ(found.link("here", record::Backend::kSharedMemory, 2)->measured_wall_ns, 30);
+  EXPECT_EQ(found.link("", std::nullopt, 4)->backend, record::Backend::kGloo);
+  EXPECT_EQ(found.link("here", record::Backend::kSharedMemory, 4), nullptr);
+  EXPECT_EQ(found.link("here", record::Backend::kSharedMemory, 2, 2), nullptr);
+  EXPECT_EQ(found.link("there", record::Backend::kSharedMemory, 2), nullptr);
   const record::LinkCalibration& newest = found.links.front();
   EXPECT_DOUBLE_EQ(newest.alpha_s, 5e-6);
   ASSERT_EQ(newest.points.size(), 2u);
@@ -54,7 +54,7 @@ TEST_F(CalibrationsTest, ComeBackWholeNewestFirst) {
 }
 
 TEST_F(CalibrationsTest, NamesTheOneThatIsDamaged) {
-  add_calibration(path(), link("shm", 2, 20));
+  add_calibration(path(), link(record::Backend::kSharedMemory, 2, 20));
   open_for_changing(path()).execute("UPDATE calibrations SET calibration = '{'");
   EXPECT_THROW(calibrations(path()), Error);
 }

@@ -39,8 +39,8 @@ Database open_writable(const std::string& path, Database::Access access) {
 void require_file(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) return;
-  throw Error(ErrorKind::kData, fmt::format("there is no store {}", path),
-              "train something first, or name a store with --store");
+  throw Error(ErrorKind::kData, fmt::format("the store {} does not exist", path),
+              "train or import a run first, or choose another store with --store");
 }
 
 }  // namespace

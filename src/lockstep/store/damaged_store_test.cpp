@@ -84,7 +84,7 @@ TEST_F(StoreTest, RefusesTextAndLeavesItAsItIs) {
   EXPECT_EQ(bytes_of(path()), text);
 }
 
-TEST_F(StoreTest, SaysWhyAStoreCannotBeMade) {
+TEST_F(StoreTest, ReportsWhyAStoreCannotBeMade) {
   for (const std::string& bad : {path("no/such/folder.db"), folder_}) {
     try {
       RunWriter writer(bad);
@@ -120,7 +120,7 @@ TEST_F(StoreTest, FullDiskIsAClearErrorAndLosesNothing) {
   EXPECT_EQ(run.steps % 200, 0) << "a block is kept whole or not at all";
 }
 
-TEST_F(StoreTest, SaysThatTheDiskIsFull) {
+TEST_F(StoreTest, ReportsThatTheDiskIsFull) {
   Database database(path(), Database::Access::kCreate);
   migrate(database);
   database.execute("CREATE TABLE filler(x); PRAGMA max_page_count = 60");
@@ -141,7 +141,7 @@ void drop_rights() {
   }
 }
 
-TEST_F(StoreTest, ReadOnlyStoreCanBeReadAndSaysWhyItCannotBeWritten) {
+TEST_F(StoreTest, ReadOnlyStoreCanBeReadAndReportsWhyItCannotBeWritten) {
   whole_store(path());
   for (const char* side : {"-wal", "-shm"}) std::filesystem::remove(path() + side);
   ::chmod(path().c_str(), 0444);

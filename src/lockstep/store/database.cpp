@@ -17,36 +17,38 @@ Error store_error(int code, sqlite3* database, const std::string& path) {
   const std::string detail = database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(code);
   const int system = database != nullptr ? sqlite3_system_errno(database) : 0;
   const std::string reason = system != 0 ? std::strerror(system) : detail;
-  const std::string kept = "what was recorded before is kept";
+  const std::string kept = "earlier records are kept";
   switch (code & 0xff) {
     case SQLITE_FULL:
       return {ErrorKind::kData, fmt::format("cannot write to the store {}: the disk is full", path),
-              "free some space or name a store elsewhere with --store; " + kept};
+              "free some space or choose a store elsewhere with --store; " + kept};
     case SQLITE_IOERR:
       return {ErrorKind::kData, fmt::format("cannot read or write the store {}: {}", path, reason),
               "check the disk and the limits on file sizes; " + kept};
     case SQLITE_READONLY:
     case SQLITE_PERM:
       return {ErrorKind::kData, fmt::format("the store {} is read-only", path),
-              "give write permission on the file and its folder, or name another with --store"};
+              "grant write permission on the file and its folder, or choose another with --store"};
     case SQLITE_CANTOPEN:
       return {ErrorKind::kData, fmt::format("cannot open the store {}: {}", path, reason),
-              "check that its folder exists and is writable, or name another with --store"};
+              "check that its folder exists and is writable, or choose another with --store"};
     case SQLITE_NOTADB:
-      return {ErrorKind::kData, fmt::format("{} is not a lockstep store (no SQLite file)", path),
-              "name another file with --store; this one was left as it is"};
+      return {ErrorKind::kData,
+              fmt::format("{} is not a lockstep store (not an SQLite file)", path),
+              "choose another file with --store; this one was not changed"};
     case SQLITE_CORRUPT:
     // Our own statements are right for our own schema, so these too mean that the file is not.
     case SQLITE_ERROR:
     case SQLITE_SCHEMA:
     case SQLITE_MISMATCH:
     case SQLITE_CONSTRAINT:
-      return {ErrorKind::kData, fmt::format("the store {} is damaged or cut off: {}", path, detail),
+      return {ErrorKind::kData,
+              fmt::format("the store {} is damaged or truncated: {}", path, detail),
               "restore a copy, or salvage it with: sqlite3 " + path + " .recover"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {ErrorKind::kEnvironment,
-              fmt::format("another process has kept the store {} locked for {} s", path,
+              fmt::format("another process has locked the store {} for {} s", path,
                           kBusyTimeoutMs / 1000),
               "try again when it is done"};
     default:

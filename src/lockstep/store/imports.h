@@ -39,13 +39,13 @@ struct AddedImport {
   std::string other_study;  ///< where it is, when another one was asked for
 };
 
-/// Adds the runs in one transaction, all or none; makes the store where there is none. A run whose
+/// Adds the runs in one transaction, all or none; makes the store if there is none. A run whose
 /// digest and part are known is left as it is, unless it is of no study and is now to be of one.
 /// With `replace` it is deleted and added again. Throws kData as RunWriter does.
 std::vector<AddedImport> add_imports(const std::string& store_path,
                                      std::span<const ImportedRecord> runs, bool replace = false);
 
-/// Completes a run that a RunWriter began and that somebody's program trained: `run.started`
+/// Completes a run that a RunWriter began and that a foreign program trained: `run.started`
 /// replaces its facts, its label stays, and epochs, steps, source and measurements are added, all
 /// or none. The writer ends the run afterwards. Throws kData as RunWriter does.
 void complete_import(const std::string& store_path, std::int64_t id, const ImportedRecord& run);

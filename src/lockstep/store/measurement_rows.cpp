@@ -21,6 +21,26 @@ void take(const json& in, const char* name, std::optional<T>& value) {
   if (const auto found = in.find(name); found != in.end()) value = found->template get<T>();
 }
 
+record::Measurement parse_configuration(const std::string& text) {
+  record::Measurement out;
+  const json in = json::parse(text, nullptr, false);
+  if (!in.is_object()) return out;
+  out.model = in.value("model", "");
+  out.dataset = in.value("dataset", "");
+  out.device = in.value("device", "");
+  take(in, "nodes", out.nodes);
+  take(in, "workers", out.workers);
+  take(in, "batch_per_worker", out.batch_per_worker);
+  take(in, "global_batch", out.global_batch);
+  take(in, "examples", out.examples);
+  take(in, "epochs", out.epochs);
+  for (const auto& [name, note] : in.value("notes", std::map<std::string, std::string>{})) {
+    if (!note.empty()) record::set_column(out, name, note);
+  }
+  out.line = in.value("line", out.line);
+  return out;
+}
+
 }  // namespace
 
 std::string configuration_text(const record::Measurement& row) {
@@ -50,28 +70,22 @@ std::string configuration_text(const record::Measurement& row) {
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-record::Measurement read_measurement(const Statement& row) {
-  record::Measurement out;
+record::Measurement MeasurementReader::read(const Statement& row) {
+  if (const std::int64_t run = row.integer(0); run != run_) {
+    parsed_.clear();
+    run_ = run;
+  }
+  std::string text = row.text(4);
+  auto found = parsed_.find(text);
+  if (found == parsed_.end()) {
+    record::Measurement parsed = parse_configuration(text);
+    parsed.run = std::to_string(run_);
+    found = parsed_.emplace(std::move(text), std::move(parsed)).first;
+  }
+  record::Measurement out = found->second;
   out.metric = row.text(1);
   out.value = row.real(2);
   out.unit = row.text(3);
-  const json in = json::parse(row.text(4), nullptr, false);
-  if (in.is_object()) {
-    out.model = in.value("model", "");
-    out.dataset = in.value("dataset", "");
-    out.device = in.value("device", "");
-    take(in, "nodes", out.nodes);
-    take(in, "workers", out.workers);
-    take(in, "batch_per_worker", out.batch_per_worker);
-    take(in, "global_batch", out.global_batch);
-    take(in, "examples", out.examples);
-    take(in, "epochs", out.epochs);
-    for (const auto& [name, text] : in.value("notes", std::map<std::string, std::string>{})) {
-      if (!text.empty()) record::set_column(out, name, text);
-    }
-    out.line = in.value("line", out.line);
-  }
-  out.run = std::to_string(row.integer(0));
   return out;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <unordered_map>
 
 #include "lockstep/record/measurement.h"
 #include "lockstep/store/database.h"
@@ -11,7 +13,15 @@ namespace lockstep::store {
 /// not changed since the first version; later columns are among its notes.
 std::string configuration_text(const record::Measurement& row);
 
-/// From the columns run_id, metric, value, unit and configuration.
-record::Measurement read_measurement(const Statement& row);
+/// Reads rows of the columns run_id, metric, value, unit and configuration. The rows of a run that
+/// come one after the other share few configurations: each is parsed once.
+class MeasurementReader {
+ public:
+  record::Measurement read(const Statement& row);
+
+ private:
+  std::int64_t run_ = 0;
+  std::unordered_map<std::string, record::Measurement> parsed_;  ///< of the run, by text
+};
 
 }  // namespace lockstep::store

@@ -8,7 +8,7 @@
 
 namespace lockstep::store {
 
-/// The rows of a run, written as its events say. Each call wants an open transaction; none commits.
+/// The rows of a run, written from its events. Each call needs an open transaction; none commits.
 
 /// Gives the id of the new run, whose status is "running".
 std::int64_t insert_run(Database& database, const RunLabel& label, const record::RunStarted& event);

@@ -24,7 +24,7 @@ class RunWriter::State {
       return;
     }
     if (run_id_ == 0 && !std::holds_alternative<record::RunStarted>(event)) {
-      throw Error(ErrorKind::kInternal, "an event of a run came before its start");
+      throw Error(ErrorKind::kInternal, "an event arrived before the start of its run");
     }
     Transaction transaction(database_);
     std::visit([&](const auto& e) { put(e); }, event);
@@ -38,7 +38,7 @@ class RunWriter::State {
     if (run_id_ != 0) throw Error(ErrorKind::kInternal, "a run was started twice");
     lock_.reset();
     started_id_ = insert_run(database_, label_, event);
-    // Locked before the row is visible to others, who would take it for a killed run.
+    // Locked before the row is visible to others, which would take it for a killed run.
     lock_.emplace(database_.path(), started_id_);
     for (const record::WorkerError& error : early_errors_) put(error);
   }

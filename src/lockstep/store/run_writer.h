@@ -20,7 +20,7 @@ struct RunLabel {
 /// write into one store, each its own runs. Not thread-safe.
 class RunWriter {
  public:
-  /// Makes the store where there is none. Throws kData when it cannot be written, is not ours or is
+  /// Makes the store if there is none. Throws kData when it cannot be written, is not ours or is
   /// newer.
   explicit RunWriter(const std::string& store_path, RunLabel label = {});
   ~RunWriter();
@@ -28,9 +28,9 @@ class RunWriter {
   RunWriter& operator=(RunWriter&&) noexcept;
 
   /// RunStarted first; WorkerErrors that come earlier are kept until then, any other event before
-  /// it throws kInternal. A run without RunEnded shows as killed once the writer is gone. Throws
-  /// kData when the disk is full or the store cannot be written; the run may go on and be written
-  /// to again.
+  /// it throws kInternal. A run without RunEnded is shown as killed once the writer has exited.
+  /// Throws kData when the disk is full or the store cannot be written; the run may continue and be
+  /// written to again.
   void write(const record::Event& event);
 
   /// 0 before RunStarted.

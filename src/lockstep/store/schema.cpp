@@ -116,8 +116,14 @@ CREATE TABLE curves(
   PRIMARY KEY(run_id, position)) WITHOUT ROWID;
 )sql";
 
-constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4,
-                                 kVersion5, kVersion6, kVersion7, kVersion8};
+/// Energy of runs, and where it was read or why it is unknown.
+constexpr std::string_view kVersion9 = R"sql(
+ALTER TABLE runs ADD COLUMN energy_j REAL;
+ALTER TABLE runs ADD COLUMN energy_source TEXT NOT NULL DEFAULT '';
+)sql";
+
+constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
+                                 kVersion6, kVersion7, kVersion8, kVersion9};
 
 /// SQLite notices a file that lost whole pages but not one that lost a part of a page. While a log
 /// is pending the file may rightly lag behind. Only the size is looked at: opening the file here
@@ -128,31 +134,32 @@ void require_whole_pages(Database& database) {
   if (problem || size == 0 || database.log_pending()) return;
   const auto page = static_cast<std::uintmax_t>(database.integer("PRAGMA page_size"));
   if (size >= page && size % page == 0) return;
-  throw Error(ErrorKind::kData,
-              fmt::format("the store {} is cut off: {} bytes are not whole pages of {}",
-                          database.path(), size, page),
-              "restore a copy, or name another with --store");
+  throw Error(
+      ErrorKind::kData,
+      fmt::format("the store {} is truncated: {} bytes are not a multiple of its page size of {}",
+                  database.path(), size, page),
+      "restore a copy, or choose another with --store");
 }
 
 /// The version of the file; 0 for an empty one. Throws when the file is not ours.
 std::int64_t checked_version(Database& database, std::size_t newest) {
   require_whole_pages(database);
   // Owner last: another process may migrate between these reads, and what was seen before it did
-  // must not look like somebody else's.
+  // must not look like that of another program.
   const std::int64_t objects = database.integer("SELECT count(*) FROM sqlite_master");
   const std::int64_t version = database.integer("PRAGMA user_version");
   const std::int64_t owner = database.integer("PRAGMA application_id");
   if (owner != kApplicationId && (objects > 0 || version != 0 || owner != 0)) {
     throw Error(ErrorKind::kData,
                 fmt::format("{} is an SQLite database of another program", database.path()),
-                "name another file with --store; this one was left as it is");
+                "choose another file with --store; this one was not changed");
   }
   if (version > static_cast<std::int64_t>(newest)) {
     throw Error(
         ErrorKind::kData,
         fmt::format("the store {} has version {}, newer than the {} that this lockstep supports",
                     database.path(), version, newest),
-        "use the lockstep that wrote it or a newer one, or name another with --store");
+        "use the lockstep that wrote it or a newer one, or choose another with --store");
   }
   return version;
 }

@@ -90,7 +90,7 @@ bool ran_out_of_memory(const RunSummary& run) {
 RunState state_from_name(std::string_view name) {
   const auto found = std::find(kStateNames.begin(), kStateNames.end(), name);
   if (found == kStateNames.end()) {
-    throw Error(ErrorKind::kUsage, fmt::format("'{}' is not the status of a run", name),
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a run status", name),
                 fmt::format("choose one of {}", fmt::join(kStateNames, ", ")));
   }
   return static_cast<RunState>(found - kStateNames.begin());
@@ -198,9 +198,10 @@ class Store::State {
         " ORDER BY run_id, position");
     const std::set<std::int64_t> wanted(ids.begin(), ids.end());
     std::vector<record::Measurement> found;
+    MeasurementReader reader;
     while (rows.step()) {
       if (wanted.empty() || wanted.contains(rows.integer(0))) {
-        found.push_back(read_measurement(rows));
+        found.push_back(reader.read(rows));
       }
     }
     return found;
@@ -273,7 +274,7 @@ class Store::State {
     const std::int64_t id = run.summary.id;
     const KeptStatement kept_row = kept(
         "SELECT machine, build, steps_per_epoch, first_epoch, status, ended_wall_ns, total_s,"
-        " peak_memory_bytes, parameters_digest FROM runs WHERE id = ?");
+        " peak_memory_bytes, parameters_digest, energy_j, energy_source FROM runs WHERE id = ?");
     Statement& row = *kept_row;
     if (!row.bind(1, id).step()) throw unknown_run(id);
     run.started.spec = run.summary.spec;
@@ -283,8 +284,13 @@ class Store::State {
     run.started.steps_per_epoch = row.integer(2);
     run.started.first_epoch = static_cast<int>(row.integer(3));
     if (row.is_null(5)) return;
-    run.ended = record::RunEnded{record::status_from_name(row.text(4)), row.integer(5), row.real(6),
-                                 row.integer(7), row.text(8)};
+    run.ended = record::RunEnded{record::status_from_name(row.text(4)),
+                                 row.integer(5),
+                                 row.real(6),
+                                 row.integer(7),
+                                 row.text(8),
+                                 row.is_null(9) ? record::kUnknown : row.real(9),
+                                 row.text(10)};
   }
 
   /// The median over epochs without the first, as reports have it.
@@ -336,7 +342,7 @@ class Store::State {
     std::vector<std::int64_t> near;
     for (rows.bind(1, id); rows.step();) near.push_back(rows.integer(0));
     std::sort(near.begin(), near.end());
-    return {ErrorKind::kData, fmt::format("there is no run {} in the store {}", id, path()),
+    return {ErrorKind::kData, fmt::format("no run {} in the store {}", id, path()),
             near.empty() ? "the store has no runs"
                          : fmt::format("the nearest ids are {}; lockstep runs lists all",
                                        fmt::join(near, ", "))};

@@ -16,7 +16,7 @@
 
 namespace lockstep::store {
 
-/// The state of a run. kKilled: it has no record of its end, and its writer is gone.
+/// The state of a run. kKilled: its end was not recorded, and its writer has exited.
 enum class RunState { kRunning, kDone, kInterrupted, kFailed, kKilled };
 
 /// "running", "done", ...; `state_from_name` throws kUsage for other text.
@@ -53,7 +53,7 @@ struct StoredRun {
   std::vector<record::CheckpointWritten> checkpoints;
   std::vector<record::WorkerError> errors;
   std::optional<record::RunEnded> ended;
-  std::int64_t steps = 0;  ///< rows of all ranks; 0 where they were not to be counted
+  std::int64_t steps = 0;  ///< rows of all ranks; 0 if they were not to be counted
 };
 
 /// Every field that is set must match.
@@ -90,7 +90,7 @@ class Store {
   /// What keep_step_digest() kept of the run, where it is in this form.
   std::optional<std::string> step_digest(std::int64_t id, std::string_view form);
 
-  /// How the run went within its epochs; empty where it reported no progress.
+  /// How the run went within its epochs; empty if it reported no progress.
   std::vector<CurvePoint> curve(std::int64_t id);
 
   /// Throws as load() for the first id that is unknown; also finds runs that are damaged.

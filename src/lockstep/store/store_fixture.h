@@ -13,7 +13,7 @@
 
 namespace lockstep::store {
 
-/// A folder of its own for each test, removed afterwards.
+/// A separate folder for each test, removed afterwards.
 class StoreTest : public ::testing::Test {
  protected:
   std::string path(const std::string& name = "lockstep.db") const { return folder_ + "/" + name; }

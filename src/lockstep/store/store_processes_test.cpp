@@ -65,7 +65,7 @@ TEST_F(StoreTest, KilledWriterKeepsEveryEventItHadWritten) {
       }
     }
     ::close(told[1]);
-    // Killed after a different number of epochs each time, in the middle of whatever comes next.
+    // Killed after a different number of epochs each time, at an arbitrary point.
     char done = 0;
     for (int e = 0; e <= round * 3; ++e) ASSERT_EQ(::read(told[0], &done, 1), 1);
     ::kill(child, SIGKILL);

@@ -20,7 +20,7 @@ void StoreSink::write(const record::Event& event) {
     if (failure_) return;
     failure_ = error;
     console_.err(
-        fmt::format("warning: {}; the run goes on, its record will have gaps", error.what()));
+        fmt::format("warning: {}; the run continues, but its record will have gaps", error.what()));
   }
   if (!std::holds_alternative<record::RunEnded>(event) || failure_ || !after_) return;
   try {

@@ -21,7 +21,7 @@ std::int64_t finished_run(const std::string& path, const record::RunStarted& sta
   return writer.run_id();
 }
 
-TEST_F(StoreTest, GivesBackAllThatARunSaid) {
+TEST_F(StoreTest, GivesBackAllThatARunReported) {
   RunWriter writer(path(), {"sweep", "n2-b128", 3});
   EXPECT_EQ(writer.run_id(), 0);
   record::RunStarted start = started();
@@ -112,7 +112,7 @@ TEST_F(StoreTest, KeepsStepTimesToTheNanosecond) {
   EXPECT_EQ(at, block.steps.size());
 }
 
-TEST_F(StoreTest, TellsARunningRunFromOneWhoseWriterIsGone) {
+TEST_F(StoreTest, DistinguishesARunningRunFromOneWhoseWriterExited) {
   {
     RunWriter writer(path());
     writer.write(started());
@@ -234,7 +234,7 @@ TEST_F(StoreTest, NamesTheNearestIdsForAnUnknownOne) {
   }
 }
 
-TEST_F(StoreTest, SaysThatThereIsNoStoreAndMakesNone) {
+TEST_F(StoreTest, ReportsThatThereIsNoStoreAndMakesNone) {
   EXPECT_THROW(Store{path()}, Error);
   EXPECT_FALSE(std::filesystem::exists(path()));
 }

@@ -20,7 +20,7 @@ struct StudyOutlook {
 /// RunWriter does.
 void keep_study_outlook(const std::string& store_path, const StudyOutlook& outlook);
 
-/// What every study wrote last. Nothing where there is no store yet. Throws kData as Store does.
+/// What every study wrote last. Nothing if there is no store yet. Throws kData as Store does.
 std::vector<StudyOutlook> study_outlooks(const std::string& store_path);
 
 }  // namespace lockstep::store

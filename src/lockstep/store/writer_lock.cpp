@@ -33,8 +33,8 @@ WriterLock::WriterLock(const std::string& store_path, std::int64_t run_id) {
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) {
     throw Error(ErrorKind::kData,
-                fmt::format("cannot make {} beside the store: {}", path, std::strerror(errno)),
-                "give write permission on its folder, or name another store with --store");
+                fmt::format("cannot create {} next to the store: {}", path, std::strerror(errno)),
+                "grant write permission on its folder, or choose another store with --store");
   }
   struct flock lock = byte_lock(run_id);
   // Locks of the open file, not of the process: unaffected by other descriptors of the same file.

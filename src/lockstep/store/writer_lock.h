@@ -5,8 +5,8 @@
 
 namespace lockstep::store {
 
-/// Held by the process that writes a run, for as long as it lives. The kernel lets go of it
-/// whichever way the process ends, so a run marked running that is not locked was killed. The
+/// Held by the process that writes a run, for as long as it exists. The kernel releases it
+/// however the process ends, so a run marked running that is not locked was killed. The
 /// locks are single bytes of the empty file STORE-writers, at the run's id.
 class WriterLock {
  public:

@@ -1,5 +1,7 @@
 #include "lockstep/study/command_environment.h"
 
+#include "lockstep/record/worker_environment.h"
+
 namespace lockstep::study {
 namespace {
 
@@ -8,9 +10,13 @@ constexpr const char* kUnbuffered = "PYTHONUNBUFFERED=1";
 
 }  // namespace
 
-std::vector<std::string> command_environment(const watch::WatchFolder* watching) {
+std::vector<std::string> command_environment(const watch::WatchFolder* watching, int workers) {
   std::vector<std::string> environment;
   if (watching != nullptr) environment = watching->environment();
+  if (workers > 0) {
+    environment.push_back(std::string(record::worker_environment::kWorkers) + "=" +
+                          std::to_string(workers));
+  }
   environment.emplace_back(kUnbuffered);
   return environment;
 }

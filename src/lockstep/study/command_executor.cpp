@@ -49,7 +49,7 @@ launch::ProcessSpec process_of(const ForeignCommand& command, const PlannedRun& 
   launch::ProcessSpec spec;
   spec.program = words.front();
   if (!launch::find_program(spec.program)) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("there is no program {}", spec.program),
+    throw Error(ErrorKind::kEnvironment, fmt::format("program {} was not found", spec.program),
                 "check its name and PATH");
   }
   spec.arguments.assign(words.begin() + 1, words.end());
@@ -57,7 +57,7 @@ launch::ProcessSpec process_of(const ForeignCommand& command, const PlannedRun& 
     spec.data_limit = command.memory_bytes / static_cast<std::uint64_t>(planned.cell.workers);
   }
   spec.separate_errors = true;
-  spec.environment = command_environment(watching);
+  spec.environment = command_environment(watching, planned.cell.workers);
   return spec;
 }
 
@@ -73,15 +73,25 @@ CommandOutcome run_command(const ForeignCommand& command, const PlannedRun& plan
   const import::Importer importer(command.import_options(planned));
   CommandOutput output(output_path, importer, context.clock);
   CommandRecord record(command, planned, label, output, context);
+  std::string steps_text;
   const auto take = [&](std::string_view line, bool error) {
     const bool out_of_memory = output.add(line);
     on_line(line, error);
     record.follow();
-    if (context.console.terminal()) {
+    if (context.console.terminal() && steps_text.empty()) {
       const std::string& latest = output.latest();
       context.console.set_status(progress + (latest.empty() ? std::string(line) : latest));
     }
     return out_of_memory ? launch::AfterLine::kEndSoon : launch::AfterLine::kGoOn;
+  };
+  std::optional<watch::LiveSteps> steps;
+  if (watching) steps.emplace(watching->records());
+  const auto look_at_steps = [&] {
+    if (!steps) return;
+    const std::string& text = record.follow_steps(*steps);
+    if (text == steps_text) return;
+    steps_text = text;
+    context.console.set_status(progress + text);
   };
   launch::StreamLimits limits;
   limits.run = command.time_limit;
@@ -90,10 +100,11 @@ CommandOutcome run_command(const ForeignCommand& command, const PlannedRun& plan
   record.begin(context.clock.wall());
   const Nanoseconds began = context.clock.monotonic();
   const measure::TreeSampler memory;
+  measure::EnergySampler energy(context.clock);
   const launch::StreamedOutcome streamed = launch::run_streamed(
       spec,
       launch::LineTakers{[&](std::string_view line) { return take(line, false); },
-                         [&](std::string_view line) { return take(line, true); }},
+                         [&](std::string_view line) { return take(line, true); }, look_at_steps},
       context.signals, context.clock, limits);
   context.console.clear_status();
   CommandOutcome outcome;
@@ -104,12 +115,14 @@ CommandOutcome run_command(const ForeignCommand& command, const PlannedRun& plan
   end.seconds = static_cast<double>(context.clock.monotonic() - began) * 1e-9;
   end.clean = streamed.status.clean() && !streamed.timed_out;
   end.interrupted = streamed.stop_requested;
-  end.problem = streamed.timed_out ? fmt::format("the command was ended after {} (--time-limit)",
+  end.problem = streamed.timed_out ? fmt::format("the command was stopped after {} (--time-limit)",
                                                  format_seconds(*command.time_limit))
                                    : how_it_ended(streamed.status, output.last_line());
   end.peak_memory_bytes = memory.largest_bytes();
+  end.energy = &energy;
   if (watching) end.records = watching->records().string();
   outcome.executed = record.finish(end);
+  end.energy = nullptr;
   outcome.run = record.run_id();
   outcome.has_figures = record.has_figures();
   return outcome;
@@ -125,7 +138,7 @@ std::string CommandExecutor::title() const {
 }
 
 bool CommandExecutor::resembles(const store::RunSummary& run) const {
-  return run.spec.command == command_.text() && run.spec.launcher == "local";
+  return run.spec.command == command_.text() && run.spec.launcher == record::Launcher::kLocal;
 }
 
 ExecutedRun CommandExecutor::run(const PlannedRun& planned, const store::RunLabel& label,

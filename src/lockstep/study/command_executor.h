@@ -25,7 +25,7 @@ struct CommandOutcome {
 using LineSink = std::function<void(std::string_view line, bool error)>;
 
 /// Runs a command on this machine once and keeps the run in the store: the one path of `lockstep
-/// run` and of studies. The configuration of the run is that of `planned`, where 0 stands for
+/// run` and of studies. The configuration of the run is that of `planned`, where 0 means
 /// unknown; the output is kept in `output_path` and read as lockstep import reads it; a command
 /// that prints no times is recorded with its duration. Blocks until the command has ended. Throws
 /// kEnvironment when it cannot be started, and then keeps nothing.
@@ -34,7 +34,7 @@ CommandOutcome run_command(const ForeignCommand& command, const PlannedRun& plan
                            const ExecutorContext& context, const std::string& progress,
                            const LineSink& on_line);
 
-/// Runs of somebody's command on this machine.
+/// Runs of a foreign command on this machine.
 class CommandExecutor final : public Executor {
  public:
   /// Throws kUsage for an invalid pattern.

@@ -11,7 +11,7 @@
 namespace lockstep::study {
 namespace {
 
-/// Reading again may take a twentieth of the time, and comes at most twice a second.
+/// Reading again may take a twentieth of the time, and happens at most twice per second.
 constexpr Nanoseconds kShare = 20;
 constexpr Nanoseconds kLeastPause = 500'000'000;
 
@@ -22,7 +22,7 @@ std::ofstream open_output(const std::filesystem::path& path) {
   if (!file) {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("cannot write the output of the command to {}", path.string()),
-                "give write permission there, or name another store with --store");
+                "grant write permission there, or choose another store with --store");
   }
   return file;
 }

@@ -12,7 +12,7 @@
 
 namespace lockstep::study {
 
-/// The output of one run of somebody's command: a file that is read while it grows by the readers
+/// The output of one run of a foreign command: a file that is read while it grows by the readers
 /// of lockstep import.
 class CommandOutput {
  public:

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -40,6 +41,11 @@ const import::ImportedRun* best_run(const import::ImportedFile& file) {
   return found;
 }
 
+/// Where the device is not known, GPUs that the command may use are taken to be used.
+bool uses_gpus(const measure::EnergySampler& energy, const std::string& device) {
+  return device.empty() ? energy.has_gpus() : !device.starts_with("cpu");
+}
+
 std::string facts_of(const import::ImportedRun& run) {
   return import::describe(run).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -71,19 +77,20 @@ CommandRecord::CommandRecord(const ForeignCommand& command, const PlannedRun& pl
       context_(context),
       sink_(context.store_path, context.console, std::move(label), context.after_run) {}
 
-void CommandRecord::begin(std::int64_t started_wall_ns, const std::string& launcher,
+void CommandRecord::begin(std::int64_t started_wall_ns, record::Launcher launcher,
                           double queue_wait_s) {
   record::RunSpec& spec = started_.spec;
   spec.recipe = command_.network;
   spec.workers = planned_.cell.workers;
   spec.threads_per_worker = 0;
   spec.batch_per_worker = planned_.cell.batch_per_worker;
-  spec.epochs = command_.values.epochs;
+  // Without the placeholder the script decides, and how is not known yet.
+  spec.epochs = has_placeholder(command_.words, "epochs") ? command_.values.epochs : 0;
   spec.device = command_.values.device;
   if (command_.values.nodes > 0) spec.nodes = command_.values.nodes;
   // What the program decides must not read as Lockstep's own defaults.
   spec.strategy = std::nullopt;
-  spec.backend = "";
+  spec.backend = std::nullopt;
   spec.augment = false;
   spec.command = command_.text();
   spec.launcher = launcher;
@@ -104,6 +111,18 @@ void CommandRecord::follow() {
     sink_.write(run->epochs[i]);
     epochs_written_ = run->epochs[i].epoch;
   }
+}
+
+const std::string& CommandRecord::follow_steps(watch::LiveSteps& steps) {
+  constexpr Nanoseconds kInterval = 500'000'000;
+  const Nanoseconds now = context_.clock.monotonic();
+  if (now < look_at_steps_at_) return steps_text_;
+  look_at_steps_at_ = now + kInterval;
+  if (const auto progress = steps.poll()) {
+    sink_.write(*progress);
+    steps_text_ = watch::progress_text(*progress, steps.rate_unit());
+  }
+  return steps_text_;
 }
 
 /// The run that the output describes, as the only one of its file; without figures one of the
@@ -154,6 +173,16 @@ void CommandRecord::complete(const CommandEnd& end, const import::ImportedFile& 
   out.epochs = std::move(record.epochs);
   out.steps = std::move(record.steps);
   out.measurements = std::move(record.measurements);
+  const record::RunEnded last = ended(end, record::RunStatus::kDone);
+  if (!out.measurements.empty() && std::isfinite(last.energy_j)) {
+    record::Measurement row = out.measurements.front();
+    row.metric = "energy";
+    row.value = last.energy_j;
+    row.unit = "J";
+    row.epoch.reset();
+    row.warm_up = row.contains_warm_up = false;
+    out.measurements.push_back(std::move(row));
+  }
   if (run.epochs.size() == 1) {
     for (record::Measurement& row : out.measurements) {
       const bool timed = row.metric == "epoch_time" || row.metric == "throughput";
@@ -170,7 +199,6 @@ void CommandRecord::complete_watched(const watch::WatchedRun& watched,
   record::RunStarted facts = started_;
   if (read.model && read.model.from <= import::Provenance::kLog) facts.spec.recipe = *read.model;
   if (read.dataset) facts.spec.data.name = *read.dataset;
-  if (!has_placeholder(command_.words, "epochs")) facts.spec.epochs = 0;
   watch::describe(watched, facts);
   const int planned = planned_.cell.workers;
   if (planned > 0 && watched.workers != planned) {
@@ -179,8 +207,27 @@ void CommandRecord::complete_watched(const watch::WatchedRun& watched,
         "recorded with {}",
         watched.workers, planned, watched.workers));
   }
+  started_.spec.device = facts.spec.device;
   store::update_facts(context_.store_path, sink_.run_id(), facts);
   for (const record::Event& event : watch::events(watched, read.epochs)) sink_.write(event);
+}
+
+/// What the training steps of each epoch used. Steps are on the clock of their host, which is this
+/// one where there is a meter.
+void CommandRecord::add_energy(const CommandEnd& end, watch::WatchedRun& watched) const {
+  if (end.energy == nullptr) return;
+  std::map<int, std::pair<Nanoseconds, Nanoseconds>> spans;
+  for (const record::StepTimes& step : watched.steps) {
+    const Nanoseconds ended = step.start_ns + std::llround(step.total_s * 1e9);
+    auto& span = spans.try_emplace(step.epoch, step.start_ns, ended).first->second;
+    span.first = std::min(span.first, step.start_ns);
+    span.second = std::max(span.second, ended);
+  }
+  const bool gpus = uses_gpus(*end.energy, watched.device);
+  for (record::EpochResult& epoch : watched.epochs) {
+    const auto& [from, to] = spans[epoch.epoch];
+    if (const auto used = end.energy->between(from, to, gpus)) epoch.metrics["energy_j"] = *used;
+  }
 }
 
 record::RunEnded CommandRecord::ended(const CommandEnd& end, record::RunStatus status) const {
@@ -189,6 +236,12 @@ record::RunEnded CommandRecord::ended(const CommandEnd& end, record::RunStatus s
   ended.ended_wall_ns = started_.started_wall_ns + static_cast<std::int64_t>(end.seconds * 1e9);
   ended.total_s = end.seconds;
   ended.peak_memory_bytes = end.peak_memory_bytes;
+  ended.energy_source = "not measured: the command ran on other hosts";
+  if (end.energy != nullptr) {
+    const bool gpus = uses_gpus(*end.energy, started_.spec.device);
+    ended.energy_j = end.energy->total(gpus).value_or(record::kUnknown);
+    ended.energy_source = end.energy->source(gpus);
+  }
   return ended;
 }
 
@@ -201,7 +254,22 @@ ExecutedRun CommandRecord::fail(const CommandEnd& end, RunEnd kind, const std::s
   return {kind, problem};
 }
 
+watch::WatchedRun CommandRecord::read_watched(const CommandEnd& end) const {
+  if (end.records.empty()) return {};
+  watch::RunRecords records = watch::read_run_records(end.records);
+  // Of a program without PyTorch and Keras nothing was to be expected.
+  if (!records.framework_imported) return {};
+  watch::WatchedRun watched = watch::merge_ranks(std::move(records));
+  for (const std::string& note : watched.notes) context_.console.err("note: " + note);
+  add_energy(end, watched);
+  return watched;
+}
+
 ExecutedRun CommandRecord::finish(const CommandEnd& end) {
+  const watch::WatchedRun watched = read_watched(end);
+  const import::ImportedFile file = read_output();
+  // What was measured before a run broke off often shows why.
+  if (!end.clean && !watched.steps.empty()) complete_watched(watched, file.runs.front());
   if (end.interrupted) {
     sink_.write(ended(end, record::RunStatus::kInterrupted));
     return {RunEnd::kInterrupted, ""};
@@ -211,18 +279,10 @@ ExecutedRun CommandRecord::finish(const CommandEnd& end) {
                ? fail(end, RunEnd::kOutOfMemory, "the command ran out of memory")
                : fail(end, RunEnd::kFailed, end.problem);
   }
-  const import::ImportedFile file = read_output();
-  watch::WatchedRun watched;
-  if (!end.records.empty()) {
-    watch::RunRecords records = watch::read_run_records(end.records);
-    // Of a program without PyTorch nothing was to be expected.
-    if (records.torch_imported) watched = watch::merge_ranks(std::move(records));
-  }
   has_figures_ = file.format != kWallTime || !watched.steps.empty();
   if (!has_figures_ && output_.out_of_memory()) {
     return fail(end, RunEnd::kOutOfMemory, "the command ran out of memory");
   }
-  for (const std::string& note : watched.notes) context_.console.err("note: " + note);
   if (watched.steps.empty()) {
     complete(end, file);
   } else {

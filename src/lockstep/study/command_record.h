@@ -7,14 +7,16 @@
 
 #include "lockstep/base/units.h"
 #include "lockstep/import/importer.h"
+#include "lockstep/measure/energy.h"
 #include "lockstep/study/command_output.h"
 #include "lockstep/study/command_template.h"
 #include "lockstep/study/executor.h"
+#include "lockstep/watch/live_steps.h"
 #include "lockstep/watch/merge_ranks.h"
 
 namespace lockstep::study {
 
-/// Somebody's training program, and how its runs are named and read.
+/// A foreign training program, and how its runs are named and read.
 struct ForeignCommand {
   std::vector<std::string> words;
   CommandValues values;
@@ -28,7 +30,7 @@ struct ForeignCommand {
 
   /// The command as it was given, placeholders included, as one line.
   std::string text() const;
-  /// How to read the output of a run: what the plan knows is set, file names state nothing.
+  /// How to read the output of a run: facts of the plan are set, file names are not read.
   auto import_options(const PlannedRun& planned) const -> import::ImportOptions;
 };
 
@@ -40,6 +42,7 @@ struct CommandEnd {
   std::string problem;                 ///< one sentence when it is not clean
   std::int64_t peak_memory_bytes = 0;  ///< largest resident set of any process; 0 = unknown
   std::string records{};  ///< folder with what watched ranks wrote; empty = not watched
+  measure::EnergySampler* energy = nullptr;  ///< of this host, where all of the run was on it
 };
 
 /// One run of a command in the store: visible from its start, with epochs as they are recognised in
@@ -51,12 +54,15 @@ class CommandRecord {
                 CommandOutput& output, const ExecutorContext& context);
 
   /// Writes the start of the run. `launcher` and `queue_wait_s` as in record::RunSpec.
-  void begin(std::int64_t started_wall_ns, const std::string& launcher = "local",
+  void begin(std::int64_t started_wall_ns, record::Launcher launcher = record::Launcher::kLocal,
              double queue_wait_s = -1);
 
   /// Writes epochs that the output has completed since the last call. Cheap: the output is read
   /// again at most for a twentieth of the time.
   void follow();
+  /// Writes how far a watched run is, at most twice per second. Returns that in words; empty while
+  /// it is not known.
+  const std::string& follow_steps(watch::LiveSteps& steps);
 
   /// Writes all that the output has, and the end of the run.
   ExecutedRun finish(const CommandEnd& end);
@@ -69,8 +75,10 @@ class CommandRecord {
   record::RunEnded ended(const CommandEnd& end, record::RunStatus status) const;
   ExecutedRun fail(const CommandEnd& end, RunEnd kind, const std::string& problem);
   auto read_output() const -> import::ImportedFile;
+  auto read_watched(const CommandEnd& end) const -> watch::WatchedRun;
   void complete(const CommandEnd& end, const import::ImportedFile& file);
   void complete_watched(const watch::WatchedRun& watched, const import::ImportedRun& read);
+  void add_energy(const CommandEnd& end, watch::WatchedRun& watched) const;
 
   const ForeignCommand& command_;
   PlannedRun planned_;
@@ -79,6 +87,8 @@ class CommandRecord {
   store::StoreSink sink_;
   record::RunStarted started_;
   int epochs_written_ = 0;
+  Nanoseconds look_at_steps_at_ = 0;
+  std::string steps_text_;
   bool has_figures_ = false;
 };
 

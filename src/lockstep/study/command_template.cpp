@@ -106,17 +106,17 @@ void check_command(const std::vector<std::string>& command, const Sweep& sweep,
   if (sweep.workers.size() > 1 && !launcher_sets_workers && !has_placeholder(command, "workers") &&
       !has_placeholder(command, "workers_per_node")) {
     throw Error(ErrorKind::kUsage,
-                "several worker counts are to be tried, but the command takes none",
-                "write {workers} where your program takes their number");
+                "the study has several worker counts, but the command takes none",
+                "write {workers} where your program takes the number of workers");
   }
   const bool batches = sweep.batches.size() > 1 || sweep.global_batches.size() > 1 ||
                        sweep.ladder.rungs().size() > 1;
   if (batches && !has_placeholder(command, "batch") && !has_placeholder(command, "global_batch")) {
-    throw Error(ErrorKind::kUsage, "several batches are to be tried, but the command takes none",
-                "write {batch} (of one worker) or {global_batch} where your program takes it");
+    throw Error(ErrorKind::kUsage, "the study has several batches, but the command takes none",
+                "write {batch} (per worker) or {global_batch} where your program takes the batch");
   }
   if (has_placeholder(command, "device") && values.device.empty()) {
-    throw Error(ErrorKind::kUsage, "the command has {device}, and no device is named",
+    throw Error(ErrorKind::kUsage, "the command contains {device}, but no device was given",
                 "add --device NAME");
   }
 }

@@ -8,7 +8,7 @@
 
 namespace lockstep::study {
 
-/// What the placeholders of a command stand for besides the configuration.
+/// The values of the placeholders of a command besides the configuration.
 struct CommandValues {
   int epochs = 1;
   std::uint64_t seed = 1;
@@ -26,12 +26,12 @@ std::string command_title(const std::vector<std::string>& command);
 /// The title without the suffix of a script ("train"): what runs of the command are called.
 std::string script_name(const std::vector<std::string>& command);
 
-/// Whether `{name}` stands anywhere in the command.
+/// Whether `{name}` is anywhere in the command.
 bool has_placeholder(const std::vector<std::string>& command, const std::string& name);
 
 /// The command of one run: {workers}, {batch}, {global_batch}, {epochs}, {seed} (that of the first
 /// repeat plus repeat - 1), {device}, {nodes}, {workers_per_node}, {master_addr} and {master_port}
-/// replaced, all other text as it stands.
+/// replaced, all other text unchanged.
 std::vector<std::string> expand_command(const std::vector<std::string>& command,
                                         const PlannedRun& planned, const CommandValues& values);
 

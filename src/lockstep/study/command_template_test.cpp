@@ -17,7 +17,7 @@ PlannedRun planned() {
   return run;
 }
 
-TEST(CommandTemplate, ReplacesEveryPlaceholderWhereverItStands) {
+TEST(CommandTemplate, ReplacesEveryPlaceholderEverywhere) {
   EXPECT_EQ(expand_command({"run", "-n={workers},{workers}", "{batch}", "{global_batch}",
                             "{epochs}", "{seed}", "{device}"},
                            planned(), {5, 10, "gpu"}),

@@ -34,7 +34,7 @@ std::optional<Seconds> estimate_run(const Cell& cell, const RunLength& length,
   }
   if (!nearest) return std::nullopt;
   const Seconds before = start_up(runs);
-  // Somebody's program does not tell its examples, and does the same amount each time.
+  // A foreign program does not report its examples, and does the same amount of work each time.
   if (nearest->examples <= 0) return before + Seconds(nearest->total_s);
   double examples = static_cast<double>(nearest->spec.data.train_examples) * length.epochs;
   if (length.max_steps > 0) {

@@ -18,8 +18,8 @@ struct RunLength {
 
 /// How long one run of `cell` will take, from the finished run nearest to it in worker count and
 /// batch: its time per example, times the examples to be trained on, or its whole time where it did
-/// not tell its examples; and what comes before its first step (start_up). Nothing when no finished
-/// run of `runs` tells.
+/// not report its examples; and what comes before its first step (start_up). Nothing when no
+/// finished run of `runs` shows it.
 std::optional<Seconds> estimate_run(const Cell& cell, const RunLength& length,
                                     std::span<const store::RunSummary> runs);
 

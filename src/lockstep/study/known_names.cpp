@@ -27,7 +27,7 @@ void require_known(const std::vector<std::string>& known, const std::string& nam
                    const char* what) {
   if (known.empty() || name.empty()) return;
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  throw Error(ErrorKind::kUsage, fmt::format("there is no {} '{}'", what, name),
+  throw Error(ErrorKind::kUsage, fmt::format("unknown {} '{}'", what, name),
               fmt::format("choose one of {}", fmt::join(known, ", ")));
 }
 

@@ -23,8 +23,8 @@ std::string scalar_text(const toml::node& node, const std::string& key, const st
   if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
   if (const auto* real = node.as_floating_point()) return fmt::format("{}", real->get());
   throw at_line(ErrorKind::kUsage, path, node.source(),
-                fmt::format("{} is neither text, a number nor a list of them", key),
-                "write it as the option of lockstep study takes it");
+                fmt::format("{} is neither text, a number nor a list of these", key),
+                "write the value as for the option of lockstep study");
 }
 
 std::vector<std::string> words_of(const toml::node& node, const std::string& path) {
@@ -113,7 +113,7 @@ PlanFile read_plan_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     throw Error(ErrorKind::kData, fmt::format("cannot read the plan {}", path),
-                "name a TOML file that exists");
+                "give the path of an existing TOML file");
   }
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   return parse_plan(text, path);

@@ -13,7 +13,7 @@ struct PlanFileSweep {
   std::size_t line = 1;                ///< where it begins
 };
 
-/// A plan file: options by their long names. What stands above the first [[sweep]] holds for all of
+/// A plan file: options by their long names. Keys above the first [[sweep]] apply to all of
 /// them; without any, it is the only one.
 struct PlanFile {
   std::string name;  ///< of the study; empty when the file gives none

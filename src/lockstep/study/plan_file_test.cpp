@@ -20,7 +20,7 @@ TEST(PlanFile, TurnsKeysIntoOptions) {
             (Words{"--global-batch=64", "--lr=0.5", "--no-augment", "fashion", "--workers=1,2"}));
 }
 
-TEST(PlanFile, SweepsTakeWhatStandsAboveThemAndMayOverruleIt) {
+TEST(PlanFile, SweepsTakeKeysAboveThemAndMayOverruleThem) {
   const auto plan = parse_plan(
       "workers = [1, 2]\nrepeat = 3\n[[sweep]]\nrepeat = 1\n[[sweep]]\ncommand = ['a', '{batch}', "
       "7]\n",

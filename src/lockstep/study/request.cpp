@@ -45,8 +45,8 @@ std::string joined(const std::vector<std::string>& words) {
 std::string cluster_text(const launch::LauncherOptions& launcher) {
   if (launcher.local()) return "";
   const launch::ClusterOptions& cluster = launcher.cluster;
-  std::string text = joined(
-      {"\n" + launcher.launcher, cluster.partition, cluster.gres, std::to_string(cluster.nodes)});
+  std::string text = joined({fmt::format("\n{}", record::name_of(launcher.launcher)),
+                             cluster.partition, cluster.gres, std::to_string(cluster.nodes)});
   if (cluster.workers_per_node > 0) text += fmt::format("\nper node={}", cluster.workers_per_node);
   return text;
 }
@@ -76,32 +76,32 @@ std::string fixed_text(const StudyRequest& request) {
 /// Studies run on this machine or as jobs of Slurm.
 void check_launcher(const StudyRequest& request) {
   launch::check_launcher_options(request.launcher);
-  if (request.launcher.local() || request.launcher.launcher == "slurm") return;
+  if (request.launcher.local() || request.launcher.launcher == record::Launcher::kSlurm) return;
   throw Error(ErrorKind::kUsage,
               fmt::format("studies run locally or with Slurm, not with --launcher {}",
-                          request.launcher.launcher),
+                          record::name_of(request.launcher.launcher)),
               "use lockstep train for single runs");
 }
 
 void complete_foreign(StudyRequest& request) {
   check_launcher(request);
   if (!request.launcher.local() && request.time_limit_s > 0) {
-    throw Error(ErrorKind::kUsage, "--time-limit is for runs on this machine",
+    throw Error(ErrorKind::kUsage, "--time-limit applies to runs on this machine",
                 "with --launcher slurm, limit the job: --time 30");
   }
   if (!request.what.empty()) {
     throw Error(
         ErrorKind::kUsage,
         fmt::format("a study trains the recipe {} or runs a command, not both", request.what),
-        "leave the recipe out, or what follows --");
+        "omit the recipe or the command after --");
   }
   if (!request.strategy.empty()) {
-    throw Error(ErrorKind::kUsage, "--strategy is of lockstep's own trainer, not of a command",
-                "write the option of your program into the command");
+    throw Error(ErrorKind::kUsage, "--strategy applies to lockstep's own trainer, not to a command",
+                "write your program's option into the command");
   }
   if (request.train.spec.max_steps > 0) {
-    throw Error(ErrorKind::kUsage, "--steps is of lockstep's own trainer, not of a command",
-                "write the option of your program into the command");
+    throw Error(ErrorKind::kUsage, "--steps applies to lockstep's own trainer, not to a command",
+                "write your program's option into the command");
   }
   if (request.train.spec.epochs == 0) request.train.spec.epochs = 1;
 }
@@ -115,7 +115,7 @@ void refuse_command_options(const StudyRequest& request) {
                                       {!request.watch, "--no-watch"}}) {
     if (!given) continue;
     throw Error(ErrorKind::kUsage,
-                fmt::format("{} is for the output of a command, and there is none", option),
+                fmt::format("{} applies to the output of a command, but none was given", option),
                 "write the command after --");
   }
 }
@@ -147,7 +147,7 @@ void complete_training(StudyRequest& request) {
   if (spec.device != "cpu" && spec.device != "cuda") {
     throw Error(ErrorKind::kUsage,
                 fmt::format("lockstep trains on cpu or cuda, not on {}", spec.device),
-                "other names are for commands after --");
+                "other device names are possible for a command after --");
   }
   // A rung fits or does not within a few steps.
   if (request.is_ladder() && spec.epochs == 0 && spec.max_steps == 0) {
@@ -167,7 +167,7 @@ void complete_training(StudyRequest& request) {
   }
   const std::vector<int> counts = worker_counts(request);
   const int most = *std::max_element(counts.begin(), counts.end());
-  // A worker must be the same device whatever their number, or the counts could not be compared.
+  // A worker must be the same device for every worker count, or the counts could not be compared.
   if (spec.threads_per_worker == 0) {
     spec.threads_per_worker = std::max(1, static_cast<int>(measure::usable_cores().size()) / most);
   }

@@ -10,6 +10,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/study/command_executor.h"
 #include "lockstep/study/known_names.h"
+#include "lockstep/study/library_program.h"
 #include "lockstep/study/slurm_command.h"
 #include "lockstep/study/slurm_executor.h"
 #include "lockstep/study/slurm_training.h"
@@ -28,14 +29,14 @@ std::string warm_up_rule(const std::vector<StudyRequest>& parts) {
   std::string text;
   if (epochs) {
     text =
-        "warm-up: the first epoch of a run is left out of its times; a run of one epoch has no "
-        "other, and its times are marked as containing the warm-up.";
+        "warm-up: the first epoch of a run is left out of its times; the times of a run of one "
+        "epoch are marked as including the warm-up.";
   }
   if (!steps) return text;
   return text + (text.empty() ? "" : " ") +
          fmt::format(
-             "warm-up: the first {} steps of a run that --steps ends are left out of its rate "
-             "where it has more than {}; with more than one epoch, all of the first.",
+             "warm-up: in a run that --steps limits, the first {} steps are left out of its rate "
+             "if it has more than {}; with more than one epoch, the whole first epoch is left out.",
              Builder::kWarmupSteps, analyze::kStepsWithoutWarmUp);
 }
 
@@ -45,8 +46,8 @@ std::string memory_rule(const std::vector<StudyRequest>& parts) {
     const std::uint64_t budget = memory_budget(part);
     if (budget == 0) continue;
     return fmt::format(
-        "memory: the workers of a run may allocate {} together{}, each its share; one over it "
-        "fails alone.",
+        "memory: the workers of a run may allocate {} in total{}, in equal shares; a worker that "
+        "exceeds its share fails.",
         format_bytes(Bytes{budget}),
         part.train.memory_bytes > 0 ? "" : " (what this machine has free)");
   }
@@ -66,8 +67,9 @@ std::unique_ptr<Executor> command_executor(const StudyRequest& request,
   if (request.time_limit_s > 0) command.time_limit = Seconds(request.time_limit_s);
   command.memory_bytes = memory_budget(request);
   command.watch = request.watch;
-  const bool slurm = request.launcher.launcher == "slurm";
-  check_command(command.words, sweep_of(request), command.values, slurm);
+  const bool slurm = request.launcher.launcher == record::Launcher::kSlurm;
+  check_command(command.words, sweep_of(request), command.values,
+                slurm || (!command.words.empty() && uses_library(command.words.front())));
   if (!slurm) return std::make_unique<CommandExecutor>(std::move(command), context);
   return std::make_unique<SlurmExecutor>(
       std::make_unique<SlurmCommand>(std::move(command), request.launcher.cluster, context),
@@ -77,7 +79,7 @@ std::unique_ptr<Executor> command_executor(const StudyRequest& request,
 std::unique_ptr<Executor> make_executor(const StudyRequest& request,
                                         const ExecutorContext& context) {
   if (request.is_foreign()) return command_executor(request, context);
-  if (request.launcher.launcher == "slurm") {
+  if (request.launcher.launcher == record::Launcher::kSlurm) {
     return std::make_unique<SlurmExecutor>(
         std::make_unique<SlurmTraining>(request.train, request.launcher.cluster, context), context);
   }

@@ -92,12 +92,12 @@ Runner::Expected Runner::expected(std::size_t from) const {
 std::string Runner::time_left(std::size_t from) const {
   const Expected left = expected(from);
   if (left.due == 0) return "";
-  if (!left.duration) return "duration unknown until the first run is done";
+  if (!left.duration) return "duration unknown until the first run has finished";
   const bool ladder = has_ladder(std::span(plan_).subspan(from));
   return fmt::format("{} {} left", ladder ? "at most" : "about", format_seconds(*left.duration));
 }
 
-/// For those who watch the store, such as lockstep serve.
+/// For observers of the store, such as lockstep serve.
 void Runner::tell_outlook(std::size_t at) const {
   const auto seconds = [](const std::optional<Seconds>& duration) {
     return duration ? std::optional(duration->count()) : std::nullopt;
@@ -140,8 +140,8 @@ void Runner::show_plan() {
   if (!options_.memory.empty()) table.notes.push_back(options_.memory);
   if (ladder) {
     table.notes.push_back(
-        "ladder: batches are climbed until one does not fit; only those tried and the first are "
-        "listed.");
+        "ladder: the batch grows until one does not fit; only batches already tried and the first "
+        "one are listed.");
   }
   const bool json = options_.json && options_.dry_run;
   const std::string text = report::render(
@@ -193,7 +193,7 @@ void Runner::carry_out(std::size_t at) {
   }
 }
 
-/// Lets every executor know what is to come for it.
+/// Passes every executor its runs ahead of time.
 void Runner::prepare() {
   std::map<Executor*, std::vector<PlannedRun>> due;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
@@ -209,7 +209,7 @@ void Runner::stop() {
   throw Error(
       ErrorKind::kInterrupted,
       fmt::format("the study was interrupted; {} of {} runs are done", counts().done, runs_.size()),
-      "the same command goes on from here");
+      "run the same command again to continue");
 }
 
 void Runner::carry_out() {
@@ -231,8 +231,8 @@ void Runner::show_report() {
   ours.study = options_.name;
   if (const std::int64_t others = unplanned_runs(plan_, store.runs(ours)); others > 0) {
     console_.err(
-        fmt::format("note: study {} also has {} finished run(s) of another plan; the tables count "
-                    "them too (--name keeps studies apart)",
+        fmt::format("note: study {} also has {} finished run(s) of another plan; the tables "
+                    "include them (--name separates studies)",
                     options_.name, others));
   }
   console_.out((options_.json ? "" : "\n") + results_.report());
@@ -265,9 +265,9 @@ void Runner::run() {
   const std::int64_t position = lock_position(options_.name);
   if (store::has_writer(options_.store_path, position)) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("another process is carrying out study {} in {}", options_.name,
+                fmt::format("another process is running study {} in {}", options_.name,
                             options_.store_path),
-                "wait for it, or give this one another --name");
+                "wait for it, or give this study another --name");
   }
   const store::WriterLock lock(options_.store_path, position);
   load();

@@ -15,7 +15,7 @@
 
 namespace lockstep::study {
 
-/// One run of a study and who carries it out.
+/// One run of a study and its executor.
 struct StudyRun {
   PlannedRun planned;
   Executor* executor = nullptr;

@@ -53,7 +53,7 @@ class CommandJob final : public WatchedJob {
     if (!output_.last_line().empty()) end.problem += "; its last line: " + output_.last_line();
     if (command_.watch) end.records = watch::WatchFolder::records_of(watch_folder(files_)).string();
     CommandRecord record(command_, planned_, label_, output_, context_);
-    record.begin(began, "slurm", state.queue_wait_s.value_or(-1));
+    record.begin(began, record::Launcher::kSlurm, state.queue_wait_s.value_or(-1));
     const ExecutedRun executed = record.finish(end);
     std::error_code ignored;
     std::filesystem::remove_all(watch_folder(files_), ignored);
@@ -76,8 +76,8 @@ class CommandJob final : public WatchedJob {
 
 void require_setup(const std::string& path) {
   if (path.empty() || std::filesystem::is_regular_file(path)) return;
-  throw Error(ErrorKind::kUsage, fmt::format("--setup {} is not a file", path),
-              "name a shell file with what your jobs need: module load ..., conda activate ...");
+  throw Error(ErrorKind::kUsage, fmt::format("--setup {}: no such file", path),
+              "give a shell file with what your jobs need: module load ..., conda activate ...");
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ std::string SlurmCommand::title() const {
 }
 
 bool SlurmCommand::resembles(const store::RunSummary& run) const {
-  return run.spec.command == command_.text() && run.spec.launcher == "slurm";
+  return run.spec.command == command_.text() && run.spec.launcher == record::Launcher::kSlurm;
 }
 
 std::string SlurmCommand::script(const PlannedRun& planned, const launch::JobFiles& files) const {

@@ -5,7 +5,7 @@
 
 namespace lockstep::study {
 
-/// Jobs that run somebody's command, whose output is the log of the job.
+/// Jobs that run a foreign command, whose output is the log of the job.
 class SlurmCommand final : public SlurmJobs {
  public:
   /// `context` is copied. Throws kUsage for an invalid pattern and for a setup file that cannot be

@@ -22,8 +22,8 @@ std::string in_brackets(const std::string& reason) {
 
 void require(const char* program) {
   if (launch::find_program(program)) return;
-  throw Error(ErrorKind::kEnvironment, fmt::format("there is no {} in PATH", program),
-              "install Slurm's commands (Debian: slurm-client) or leave out --launcher slurm");
+  throw Error(ErrorKind::kEnvironment, fmt::format("{} was not found in PATH", program),
+              "install Slurm's commands (Debian: slurm-client) or omit --launcher slurm");
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ launch::JobTicket SlurmExecutor::submit(const PlannedRun& planned, const launch:
 
 std::string SlurmExecutor::preview(const PlannedRun& planned, const std::string& study) const {
   const launch::JobFiles files = files_of(planned, study);
-  return fmt::format("the script of the run of {} x {}, to be {}:\n{}", planned.cell.workers,
+  return fmt::format("script for the run of {} x {} ({}):\n{}", planned.cell.workers,
                      planned.cell.batch_per_worker, files.script(), jobs_->script(planned, files));
 }
 
@@ -67,7 +67,8 @@ void SlurmExecutor::prepare(const std::vector<PlannedRun>& due, const std::strin
     submitted_[files.stem] = files;
     ++(known ? found : fresh);
   }
-  if (found > 0) context_.console.err(fmt::format("{} job(s) of an earlier process go on", found));
+  if (found > 0)
+    context_.console.err(fmt::format("{} job(s) submitted earlier are still active", found));
   if (fresh > 0) {
     context_.console.err(fmt::format("submitted {} job(s); scripts and logs are in {}", fresh,
                                      fs::path(submitted_.begin()->first).parent_path().string()));
@@ -77,7 +78,7 @@ void SlurmExecutor::prepare(const std::vector<PlannedRun>& due, const std::strin
 void SlurmExecutor::stop() {
   if (context_.signals.hung_up()) {
     context_.console.err(
-        "the terminal is gone; the jobs go on, and the same command collects them");
+        "the terminal was closed; the jobs continue, and the same command collects them");
     return;
   }
   for (const auto& [stem, files] : submitted_) {
@@ -124,8 +125,8 @@ ExecutedRun SlurmExecutor::run(const PlannedRun& planned, const store::RunLabel&
   }
 }
 
-/// Cancels the jobs that Slurm would never start, and ends the study. Its other jobs go on, and the
-/// next process of the study collects them.
+/// Cancels the jobs that Slurm would never start, and ends the study. Its other jobs continue, and
+/// the next process of the study collects them.
 void SlurmExecutor::give_up(const launch::JobTicket& ticket, const std::string& reason) {
   for (const auto& [stem, files] : submitted_) {
     const auto other = launch::read_ticket(files);
@@ -133,12 +134,13 @@ void SlurmExecutor::give_up(const launch::JobTicket& ticket, const std::string& 
     queue_.cancel(*other);
     fs::remove(files.ticket());
   }
-  throw Error(ErrorKind::kUsage,
-              fmt::format("Slurm would never start job {} ({}): it is beyond the limits of its "
-                          "partition or account",
-                          ticket.id, reason),
-              "ask for less --time, fewer --nodes or workers, or another --partition; sinfo -l "
-              "shows the limits");
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format(
+          "Slurm would never start job {} ({}): it exceeds the limits of its partition or account",
+          ticket.id, reason),
+      "ask for less --time, fewer --nodes or workers, or another --partition; sinfo -l "
+      "shows the limits");
 }
 
 }  // namespace lockstep::study

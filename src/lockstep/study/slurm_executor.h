@@ -14,8 +14,8 @@ namespace lockstep::study {
 /// Runs as batch jobs of Slurm, one per run. All are submitted at once, so that they wait in the
 /// queue together, and collected in the order of the plan. Scripts, job ids and output are in a
 /// folder beside the store: when the process of a study is lost, the next one finds its jobs there
-/// and goes on watching them. A study that is interrupted cancels them, unless only its terminal is
-/// gone.
+/// and continues to watch them. A study that is interrupted cancels them, unless only its terminal
+/// was closed.
 class SlurmExecutor final : public Executor {
  public:
   /// Throws kEnvironment without Slurm.

@@ -91,7 +91,7 @@ ExecutedRun TrainingJob::collect(const launch::JobState& state) {
   std::optional<record::RunEnded> ended;
   std::string problem;
   const auto begin = [&](record::RunStarted started) {
-    started.spec.launcher = "slurm";
+    started.spec.launcher = record::Launcher::kSlurm;
     started.spec.queue_wait_s = state.queue_wait_s.value_or(-1);
     store.write(started);
     began = true;
@@ -151,7 +151,7 @@ RunLength SlurmTraining::length() const {
 }
 
 bool SlurmTraining::resembles(const store::RunSummary& run) const {
-  return run.spec.recipe == request_.spec.recipe && run.spec.launcher == "slurm" &&
+  return run.spec.recipe == request_.spec.recipe && run.spec.launcher == record::Launcher::kSlurm &&
          run.spec.data.synthetic == request_.spec.data.synthetic;
 }
 
@@ -163,7 +163,7 @@ std::string SlurmTraining::script(const PlannedRun& planned, const launch::JobFi
   job.arguments.push_back("--record=" + files.record());
   job.workers = request.spec.workers;
   job.oversubscribe = request.spec.oversubscribed;
-  job.uses_mpi = request.spec.backend == "mpi";
+  job.uses_mpi = request.spec.backend == record::Backend::kMpi;
   job.name = "lockstep-" + launch::file_name_of(request.spec.recipe);
   const std::string about = fmt::format(
       "One run of a lockstep study: {}, {} worker(s), batch {}, repeat {}.", request.spec.recipe,

@@ -10,7 +10,7 @@
 
 namespace lockstep::study {
 
-/// How a planned run stands in the store.
+/// The state of a planned run in the store.
 enum class Standing {
   kOpen,         ///< not begun, or interrupted or killed before its end
   kDone,         ///< a finished run of it is kept
@@ -23,8 +23,8 @@ struct RunStanding {
   std::int64_t run = 0;  ///< its id in the store; 0 when open
 };
 
-/// How each run of the plan stands, given the runs of the study in the store, oldest first. A run
-/// that is done once stays done whatever was tried besides.
+/// The state of each run of the plan, given the runs of the study in the store, oldest first. A run
+/// that is done once stays done, even if it was tried again.
 std::vector<RunStanding> standings(std::span<const PlannedRun> plan,
                                    std::span<const store::RunSummary> runs);
 

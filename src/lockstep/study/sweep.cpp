@@ -23,12 +23,12 @@ std::string text_of(const std::optional<record::Strategy>& strategy) {
 template <class T>
 void require_distinct(const std::vector<T>& values, const char* option) {
   if (values.empty()) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} names nothing to try", option),
+    throw Error(ErrorKind::kUsage, fmt::format("{} lists no values", option),
                 "see lockstep study --help");
   }
   for (auto at = values.begin(); at != values.end(); ++at) {
     if (std::find(values.begin(), at, *at) == at) continue;
-    throw Error(ErrorKind::kUsage, fmt::format("{} names {} twice", option, text_of(*at)),
+    throw Error(ErrorKind::kUsage, fmt::format("{} lists {} twice", option, text_of(*at)),
                 "use --repeat to run a configuration more than once");
   }
 }
@@ -37,14 +37,14 @@ void check(const Sweep& sweep) {
   require_distinct(sweep.workers, "--workers");
   require_distinct(sweep.strategies, "--strategy");
   if (!sweep.batches.empty() && !sweep.global_batches.empty()) {
-    throw Error(ErrorKind::kUsage, "--batch and --global-batch contradict each other",
-                "--batch fixes the batch of a worker (weak scaling), --global-batch that of all "
-                "workers together (strong scaling)");
+    throw Error(ErrorKind::kUsage, "--batch and --global-batch exclude each other",
+                "--batch fixes the batch per worker (weak scaling), --global-batch the batch of "
+                "all workers together (strong scaling)");
   }
   if (sweep.ladder.first > 0) {
     if (!sweep.batches.empty() || !sweep.global_batches.empty()) {
-      throw Error(ErrorKind::kUsage, "a ladder of batches and other batches contradict each other",
-                  "climb with --batch 32..x4 alone");
+      throw Error(ErrorKind::kUsage, "a batch ladder cannot be combined with other batches",
+                  "give the ladder alone: --batch 32..x4");
     }
   } else if (sweep.global_batches.empty()) {
     require_distinct(sweep.batches, "--batch");
@@ -55,10 +55,10 @@ void check(const Sweep& sweep) {
     for (const std::int64_t batch : sweep.global_batches) {
       if (batch % workers == 0) continue;
       throw Error(ErrorKind::kUsage,
-                  fmt::format("a global batch of {} cannot be shared equally by {} workers", batch,
-                              workers),
-                  fmt::format("use {} or {}, or leave one of them out", batch - batch % workers,
-                              batch - batch % workers + workers));
+                  fmt::format("a global batch of {} cannot be divided equally among {} workers",
+                              batch, workers),
+                  fmt::format("use {} or {}, or omit one of the two values",
+                              batch - batch % workers, batch - batch % workers + workers));
     }
   }
   if (sweep.repeats < 1) throw Error(ErrorKind::kUsage, "--repeat must be at least 1");
@@ -154,7 +154,7 @@ std::vector<std::int64_t> parse_counts(std::string_view text, std::string_view o
     const auto result = std::from_chars(part.data(), end, value);
     if (part.empty() || result.ec != std::errc{} || result.ptr != end) {
       throw Error(ErrorKind::kUsage, fmt::format("{} '{}' is not a list of numbers", option, text),
-                  fmt::format("write numbers with commas, for example {} 1,2,4", option));
+                  fmt::format("separate numbers with commas, for example {} 1,2,4", option));
     }
     if (value < 1 || value > most) {
       throw Error(ErrorKind::kUsage, fmt::format("{} {} is out of range", option, value),
@@ -185,7 +185,7 @@ BatchLadder parse_ladder(std::string_view text, std::string_view option, std::in
     at = nullptr;
   }
   if (at != end || ladder.factor < 2 || ladder.most < ladder.first) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} '{}' is not a ladder of batches", option, text),
+    throw Error(ErrorKind::kUsage, fmt::format("{} '{}' is not a batch ladder", option, text),
                 fmt::format("write {0} 32..x4 for 32, 128, 512, ... until memory runs out, or {0} "
                             "32..4096x4 to stop at 4096",
                             option));
@@ -200,7 +200,7 @@ std::vector<std::string> parse_names(std::string_view text, std::string_view opt
   for (const std::string& name : names) {
     if (!name.empty()) continue;
     throw Error(ErrorKind::kUsage, fmt::format("{} '{}' has an empty entry", option, text),
-                fmt::format("write names with commas, for example {} a,b", option));
+                fmt::format("separate names with commas, for example {} a,b", option));
   }
   return names;
 }

@@ -62,7 +62,7 @@ std::vector<Cell> cells_of(const Sweep& sweep);
 
 /// Every configuration `repeats` times. Slow drift of the machine (heat, other load) must not look
 /// like a difference between configurations: round r of all of them comes before round r+1 of any,
-/// and each round has an order of its own, shuffled by the seed; rungs of a ladder go from small to
+/// and each round has its own order, shuffled by the seed; rungs of a ladder go from small to
 /// large. The same sweep gives the same plan.
 std::vector<PlannedRun> plan_runs(const Sweep& sweep);
 
@@ -72,7 +72,7 @@ std::vector<std::int64_t> parse_counts(std::string_view text, std::string_view o
                                        std::int64_t most);
 
 /// "32..x4" -> 32, 128, 512, ... up to `most`; "32..4096x4" up to 4096. Throws kUsage naming
-/// `option` for other text. Text without ".." is no ladder.
+/// `option` for other text. Text without ".." is not a ladder.
 bool is_ladder(std::string_view text);
 BatchLadder parse_ladder(std::string_view text, std::string_view option, std::int64_t most);
 

@@ -57,7 +57,7 @@ TEST(Sweep, CoversTheGridExactlyOnceInEachRound) {
   }
 }
 
-TEST(Sweep, ShufflesEachRoundInAnOrderOfItsOwn) {
+TEST(Sweep, ShufflesEachRoundInItsOwnOrder) {
   const auto plan = plan_runs(small_sweep());
   std::vector<std::string> first, second;
   for (const PlannedRun& run : plan) {
@@ -88,7 +88,7 @@ TEST(Sweep, KeepsTheIdentityOfACellWhenTheGridGrows) {
   for (const Cell& cell : cells_of(small_sweep())) EXPECT_TRUE(names.contains(cell.name()));
 }
 
-TEST(Sweep, TellsCellsApartByAllThatDecidesThem) {
+TEST(Sweep, DistinguishesCellsByAllTheirSettings) {
   std::set<std::string> digests;
   Sweep sweep = small_sweep();
   for (const Cell& cell : cells_of(sweep)) digests.insert(cell.digest);
@@ -112,19 +112,19 @@ TEST(Sweep, RefusesAGlobalBatchThatDoesNotDivide) {
   sweep.workers = {1, 3};
   sweep.batches.clear();
   sweep.global_batches = {96, 100};
-  EXPECT_EQ(refusal(sweep), "a global batch of 100 cannot be shared equally by 3 workers");
+  EXPECT_EQ(refusal(sweep), "a global batch of 100 cannot be divided equally among 3 workers");
 }
 
 TEST(Sweep, RefusesListsThatMakeNoSense) {
   Sweep twice = small_sweep();
   twice.batches = {32, 64, 32};
-  EXPECT_EQ(refusal(twice), "--batch names 32 twice");
+  EXPECT_EQ(refusal(twice), "--batch lists 32 twice");
   Sweep both = small_sweep();
   both.global_batches = {64};
-  EXPECT_EQ(refusal(both), "--batch and --global-batch contradict each other");
+  EXPECT_EQ(refusal(both), "--batch and --global-batch exclude each other");
   Sweep none = small_sweep();
   none.workers.clear();
-  EXPECT_EQ(refusal(none), "--workers names nothing to try");
+  EXPECT_EQ(refusal(none), "--workers lists no values");
 }
 
 TEST(Sweep, ReadsListsAndRefusesOtherText) {
