@@ -35,7 +35,7 @@ const [script, style] = await Promise.all([
 const text = (result) => result.outputFiles[0].text.trimEnd();
 const hash = (content) => `sha256-${createHash("sha256").update(content).digest("base64")}`;
 
-// A string literal may hold 64 KiB by the standard; GCC takes more, but pieces compile faster.
+// The standard limits a string literal to 64 KiB; GCC takes more, but pieces compile faster.
 function literal(content) {
   const bytes = Buffer.from(content);
   const pieces = [];

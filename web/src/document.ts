@@ -129,7 +129,7 @@ const KNOWN_VERSION = 1;
 export function readDocument(text: string): PageDocument {
   const parsed = JSON.parse(text) as Partial<PageDocument>;
   if (parsed.format !== "lockstep-page" || typeof parsed.version !== "number") {
-    throw new Error("this is not a page of lockstep");
+    throw new Error("this is not a lockstep page");
   }
   if (parsed.version > KNOWN_VERSION) {
     throw new Error(`the page has version ${parsed.version}, newer than this viewer`);

@@ -10,7 +10,7 @@ export function shell(title: string, subtitle: string, ...extra: Node[]): HTMLEl
   app.replaceChildren();
   append(
     app,
-    element("a", { class: "skip", href: "#main" }, "Skip to the content"),
+    element("a", { class: "skip", href: "#main" }, "Skip to content"),
     element(
       "header",
       { class: "top" },

@@ -41,7 +41,7 @@ export function themeButton(): HTMLButtonElement {
   apply(current);
   button = element(
     "button",
-    { type: "button", class: "quiet", title: "Light, dark or as the system (t)", "data-action": "theme", click: toggleTheme },
+    { type: "button", class: "quiet", title: "Light, dark or system theme (t)", "data-action": "theme", click: toggleTheme },
     `Theme: ${current}`,
   );
   return button;

@@ -36,9 +36,9 @@ Table audit_table(const analyze::Audit& audit, bool slips) {
               [](const AuditFinding& f) { return Cell(f.configuration); })
       .column({"figure", "", "metric", Align::kLeft, ""},
               [](const AuditFinding& f) { return Cell(words_of(f.metric)); })
-      .column({"reported", "", "reported", Align::kRight, "what the source derived"},
+      .column({"reported", "", "reported", Align::kRight, "as derived by the source"},
               [](const AuditFinding& f) { return plain_digits(f.reported); })
-      .column({"recomputed", "", "recomputed", Align::kRight, "what the measurements give"},
+      .column({"recomputed", "", "recomputed", Align::kRight, "as derived from the measurements"},
               [](const AuditFinding& f) { return plain_digits(f.expected); })
       .column({"unit", "", "unit", Align::kLeft, ""},
               [](const AuditFinding& f) { return Cell(f.unit); })
@@ -49,7 +49,7 @@ Table audit_table(const analyze::Audit& audit, bool slips) {
               [](const AuditFinding& f) { return Cell(f.formula); });
   if (slips) {
     builder.column(
-        {"likely slip", "", "slip", Align::kLeft, "a known mistake that gives the figure"},
+        {"likely slip", "", "slip", Align::kLeft, "a known mistake that explains the figure"},
         [](const AuditFinding& f) { return Cell(f.slip); });
   }
   Table table = builder.build("Audit of reported figures", audit.findings);

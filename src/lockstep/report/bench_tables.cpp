@@ -14,7 +14,7 @@ std::string place(const record::Machine& machine) {
 
 std::string fit_sentence(const record::LinkCalibration& link) {
   return fmt::format(
-      "link: latency {} a message and {:.3f} GB/s fit these times within {:.0f} % (time = 2(N-1) "
+      "link: latency {} per message and {:.3f} GB/s fit these times within {:.0f} % (time = 2(N-1) "
       "latency + 2(N-1)/N size / bandwidth); largest busbw {:.3f} GB/s.",
       format_seconds(Seconds(link.alpha_s)), link.bytes_per_s / 1e9, 100 * link.spread,
       link.peak_bus_per_s / 1e9);
@@ -25,10 +25,11 @@ std::string fit_sentence(const record::LinkCalibration& link) {
 Table collectives_table(const record::CollectivesResult& result,
                         const record::LinkCalibration& link) {
   Table table;
-  table.title = link.nodes > 1 ? fmt::format("All-reduce over {}: {} workers on {} hosts",
-                                             link.backend, link.workers, link.nodes)
-                               : fmt::format("All-reduce over {}: {} workers on {}", link.backend,
-                                             link.workers, place(link.machine));
+  table.title = link.nodes > 1
+                    ? fmt::format("All-reduce over {}: {} workers on {} hosts",
+                                  record::name_of(link.backend), link.workers, link.nodes)
+                    : fmt::format("All-reduce over {}: {} workers on {}",
+                                  record::name_of(link.backend), link.workers, place(link.machine));
   table.columns = {
       {"size", "B", "bytes", Align::kRight, "S, of 32-bit floats"},
       {"time", "us", "time_us", Align::kRight, "median over the rounds, of the slowest rank"},
@@ -58,14 +59,15 @@ Table links_table(std::span<const record::LinkCalibration> links) {
       {"host", "", "host", Align::kLeft, ""},
       {"back end", "", "backend", Align::kLeft, ""},
       {"N", "", "workers", Align::kRight, "workers"},
-      {"hosts", "", "nodes", Align::kRight, "that the workers were on"},
+      {"hosts", "", "nodes", Align::kRight, "that the workers ran on"},
       {"latency", "us", "alpha_us", Align::kRight, "of one of the 2(N-1) messages"},
       {"bandwidth", "GB/s", "bandwidth_gb_per_s", Align::kRight, "fitted"},
       {"largest busbw", "GB/s", "peak_bus_gb_per_s", Align::kRight, "of all sizes"},
       {"misfit", "%", "misfit_percent", Align::kRight, "of latency and bandwidth to the times"}};
   for (const record::LinkCalibration& link : links) {
-    table.rows.push_back({format_local_time(link.measured_wall_ns), link.machine.host, link.backend,
-                          count(link.workers), count(link.nodes), significant(link.alpha_s * 1e6),
+    table.rows.push_back({format_local_time(link.measured_wall_ns), link.machine.host,
+                          std::string(record::name_of(link.backend)), count(link.workers),
+                          count(link.nodes), significant(link.alpha_s * 1e6),
                           decimal(link.bytes_per_s / 1e9, 3), decimal(link.peak_bus_per_s / 1e9, 3),
                           decimal(100 * link.spread, 0)});
   }
@@ -83,7 +85,7 @@ Table device_table(std::span<const record::DeviceCalibration> devices) {
                    {"memory", "GB/s", "memory_gb_per_s", Align::kRight,
                     "best rate of c = a + 2 b over 64 MiB arrays, read and written together"},
                    {"balance", "FLOP/B", "flop_per_byte", Align::kRight, "arithmetic / memory"},
-                   {"gemm", "", "gemm", Align::kLeft, "the library that multiplied"}};
+                   {"gemm", "", "gemm", Align::kLeft, "library used for the matrix product"}};
   table.label_columns = 3;
   for (const record::DeviceCalibration& one : devices) {
     table.rows.push_back(

@@ -12,10 +12,10 @@ namespace lockstep::report {
 Table collectives_table(const record::CollectivesResult& result,
                         const record::LinkCalibration& link);
 
-/// Calibrations of links, one a row.
+/// Calibrations of links, one per row.
 Table links_table(std::span<const record::LinkCalibration> links);
 
-/// Calibrations of devices, one a row.
+/// Calibrations of devices, one per row.
 Table device_table(std::span<const record::DeviceCalibration> devices);
 
 }  // namespace lockstep::report

@@ -31,7 +31,7 @@ struct RunDelays {
 std::vector<RunDelays> delays_of(std::span<const collect::RunDigest> runs);
 
 /// Time in the queue of a batch system and ranks that keep the others waiting, one row per
-/// configuration. Nothing where no run was in a queue and no rank is slow: the last of its peers in
+/// configuration. Nothing if no run was in a queue and no rank is slow: the last of its peers in
 /// at least half again as many steps as chance would make it, at a cost of 5 % of the step or more.
 std::optional<Table> delays_table(std::span<const RunDelays> runs);
 

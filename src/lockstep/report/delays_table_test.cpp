@@ -24,7 +24,7 @@ TEST(DelaysTable, IsLeftOutWhereNothingWaited) {
   EXPECT_FALSE(delays_table(runs));
 }
 
-TEST(DelaysTable, TellsTheQueueApartForEachConfiguration) {
+TEST(DelaysTable, SeparatesTheQueueWaitOfEachConfiguration) {
   const std::vector<RunDelays> runs{
       {spec_of(2, 4), std::nullopt}, {spec_of(2, 10), std::nullopt}, {spec_of(1, 1), std::nullopt}};
   const auto table = delays_table(runs);

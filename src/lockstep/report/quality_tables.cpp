@@ -36,7 +36,7 @@ TableBuilder<QualityPoint> quality_columns() {
                 });
   }
   builder.column({"epochs to stable", "", "epochs_to_stable", Align::kRight,
-                  "by the rule below, or as the source gave it"},
+                  "by the rule below, or as given by the source"},
                  [](const QualityPoint& row) { return plain_digits(row.epochs_to_stable); });
   builder.column({"noise scale", "", "noise_scale", Align::kRight,
                   "gradient noise scale after the last epoch, in examples; measured"},
@@ -67,7 +67,7 @@ std::vector<Table> quality_tables(std::span<const Configuration> configurations,
     }
     if (by_rule) table.notes.push_back("epochs to stable: " + rule.text());
     if (given)
-      table.notes.push_back("epochs to stable are the source's own where no curve is known");
+      table.notes.push_back("epochs to stable are those of the source where no curve is known");
     tables.push_back(std::move(table));
   }
   return tables;

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/csv.h"
+#include "lockstep/base/text.h"
 #include "lockstep/report/render.h"
-#include "lockstep/report/text_width.h"
 
 namespace lockstep::report {
 namespace {

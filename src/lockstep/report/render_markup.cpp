@@ -1,7 +1,7 @@
 #include <functional>
 
+#include "lockstep/base/text.h"
 #include "lockstep/report/render.h"
-#include "lockstep/report/text_width.h"
 
 namespace lockstep::report {
 namespace {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lockstep/base/text.h"
 #include "lockstep/report/render.h"
 #include "lockstep/report/text_width.h"
 

@@ -71,8 +71,8 @@ std::string run_json(const store::StoredRun& run) {
   out["steps"] = run.steps;
   if (run.ended) {
     const nlohmann::json ended = event_json(*run.ended);
-    for (const char* name :
-         {"ended_wall_ns", "total_s", "peak_memory_bytes", "parameters_digest"}) {
+    for (const char* name : {"ended_wall_ns", "total_s", "peak_memory_bytes", "parameters_digest",
+                             "energy_j", "energy_source"}) {
       out[name] = ended.at(name);
     }
   }

@@ -8,7 +8,7 @@
 namespace lockstep::report {
 
 /// The run as the events it was recorded from, one JSON line each, steps included: what a worker
-/// writes, so whatever reads a live run reads this too. A run that was killed has no run_ended
+/// writes, so a reader of live runs can read this too. A run that was killed has no run_ended
 /// line.
 void export_events(store::Store& store, std::int64_t id, std::ostream& out);
 

@@ -61,14 +61,16 @@ std::string flags(const record::RunSpec& spec) {
   add(spec.amp, "mixed precision");
   add(!spec.augment, "no augmentation");
   add(spec.oversubscribed, "oversubscribed: timings are unreliable");
-  add(spec.launcher != "local", "started by " + spec.launcher);
-  add(spec.queue_wait_s >= 0, fmt::format("waited {} in the queue, apart from all times",
+  add(spec.launcher != record::Launcher::kLocal,
+      fmt::format("started by {}", record::name_of(spec.launcher)));
+  add(spec.queue_wait_s >= 0, fmt::format("waited {} in the queue, not included in any time",
                                           format_seconds(Seconds(spec.queue_wait_s))));
   return text.empty() ? "none" : text;
 }
 
 std::string exchange(const record::RunSpec& spec) {
-  std::string text = fmt::format("{} over {}", record::name_of(spec.strategy), spec.backend);
+  std::string text =
+      fmt::format("{} over {}", record::name_of(spec.strategy), record::name_of(spec.backend));
   if (spec.strategy == record::Strategy::kLocal) {
     return text + (spec.average_every > 0
                        ? fmt::format(", weights averaged every {} steps", spec.average_every)
@@ -79,7 +81,7 @@ std::string exchange(const record::RunSpec& spec) {
   return text;
 }
 
-/// What the optimizer was told, without what it does not use.
+/// The settings of the optimizer, without those it does not use.
 std::string optimizer_text(const record::RunSpec& spec) {
   std::string text =
       fmt::format("{}, learning rate {}", record::name_of(spec.optimizer), spec.learning_rate);
@@ -129,11 +131,11 @@ Table runs_table(std::span<const store::RunSummary> runs) {
       {"b", "", "batch_per_worker", Align::kRight, "batch per worker"},
       {"B", "", "global_batch", Align::kRight, "global batch N b A"},
       {"strategy", "", "strategy", Align::kLeft, "how gradients are synchronised"},
-      {"epochs", "", "epochs", Align::kRight, "finished / asked for"},
+      {"epochs", "", "epochs", Align::kRight, "finished / requested"},
       {"examples/s", "", "examples_per_s", Align::kRight,
        "of all workers, mean over the finished epochs"},
       {"val acc", "", "val_accuracy", Align::kRight, "after the last finished epoch"},
-      {"status", "", "status", Align::kLeft, "killed: it has no record of its end"},
+      {"status", "", "status", Align::kLeft, "killed: its end was not recorded"},
       {"started", "", "started_wall_s", Align::kLeft, "local time; seconds since 1970 in data"},
       {"total", "", "total_s", Align::kRight, "from start to end, validation included"}};
   bool unreliable = false;
@@ -152,6 +154,13 @@ Table runs_table(std::span<const store::RunSummary> runs) {
   return table;
 }
 
+std::string energy_text(const record::RunEnded& ended) {
+  if (!std::isfinite(ended.energy_j)) return ended.energy_source;
+  return fmt::format("{:.4g} kJ ({:.4g} Wh), mean {:.4g} W, other programs included ({})",
+                     ended.energy_j / 1e3, ended.energy_j / 3600, ended.energy_j / ended.total_s,
+                     ended.energy_source);
+}
+
 Table run_facts_table(const store::StoredRun& run) {
   const record::RunSpec& spec = run.started.spec;
   const record::Machine& machine = run.started.machine;
@@ -162,7 +171,7 @@ Table run_facts_table(const store::StoredRun& run) {
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) table.rows.push_back({name, value});
   };
-  // Another program's run: Lockstep does not know its options, and defaults must not pose as them.
+  // Another program's run: its options are unknown, and defaults must not be shown in their place.
   const bool foreign = !spec.strategy && !spec.optimizer;
   add("status", std::string(store::state_name(run.summary.state)));
   add("started", wall_time(run.started.started_wall_ns).text);
@@ -174,6 +183,7 @@ Table run_facts_table(const store::StoredRun& run) {
                              " in the largest worker");
     }
     add("parameters digest", run.ended->parameters_digest);
+    add("energy", energy_text(*run.ended));
   }
   add("study", run.summary.label.study);
   add("data", data_text(spec));
@@ -229,8 +239,8 @@ Table epochs_table(std::span<const record::EpochResult> epochs) {
                    {"val acc", "", "val_accuracy"},
                    {"learning rate", "", "learning_rate", Align::kRight, "at the epoch's end"},
                    {"noise scale", "", "noise_scale", Align::kRight,
-                    "gradient noise scale in examples, smoothed; about the batch beyond which "
-                    "larger ones pay little"},
+                    "gradient noise scale in examples, smoothed; roughly the batch beyond which "
+                    "larger batches gain little"},
                    {"low", "", "noise_scale_low", Align::kRight, "end of its 95 % interval"},
                    {"high", "", "noise_scale_high", Align::kRight, "end of its 95 % interval"},
                    {"examples/s", "", "examples_per_s", Align::kRight, "examples / train time"},

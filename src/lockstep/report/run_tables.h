@@ -10,7 +10,7 @@ namespace lockstep::report {
 /// One row a run, as `lockstep runs` lists them.
 Table runs_table(std::span<const store::RunSummary> runs);
 
-/// All that determined a run: what was asked, the machine, the build. One row a fact.
+/// All that determined a run: settings, machine, build. One row per fact.
 Table run_facts_table(const store::StoredRun& run);
 
 Table epochs_table(std::span<const record::EpochResult> epochs);

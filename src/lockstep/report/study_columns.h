@@ -9,7 +9,7 @@
 
 namespace lockstep::report {
 
-/// Builds a table row by row from columns that each know how to fill their cell; columns that stay
+/// Builds a table row by row from columns that each fill their cell; columns that stay
 /// unknown in every row are dropped, unless they are kept.
 template <class Row>
 class TableBuilder {
@@ -58,7 +58,7 @@ void add_configuration_columns(TableBuilder<Row>& builder,
   builder
       .column({"device", "", "device", Align::kLeft, ""},
               [of](const Row& row) { return Cell(of(row).device); })
-      .column({"setting", "", "setting", Align::kLeft, "settings that tell configurations apart"},
+      .column({"setting", "", "setting", Align::kLeft, "settings that distinguish configurations"},
               [of](const Row& row) { return Cell(of(row).variant); })
       .column({"epochs", "", "epochs", Align::kRight, "epochs of the run"},
               [of](const Row& row) { return count(of(row).epochs); })

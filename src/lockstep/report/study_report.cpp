@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/text.h"
 #include "lockstep/report/delays_table.h"
 #include "lockstep/report/study_tables.h"
 #include "lockstep/report/text_width.h"
+#include "lockstep/report/work_table.h"
 
 namespace lockstep::report {
 namespace {
@@ -31,7 +33,7 @@ std::vector<analyze::Finding> shown_findings(const StudyReport& report) {
   std::map<analyze::Topic, std::size_t> seen;
   const auto count_rest = [&](analyze::Topic topic) {
     if (total[topic] <= kMostShown) return;
-    shown.push_back({topic, fmt::format("... and {} more like these; --json lists all.",
+    shown.push_back({topic, fmt::format("... and {} more of the same kind; --json lists all.",
                                         total[topic] - kMostShown)});
   };
   count_rest(analyze::Topic::kDecision);
@@ -124,9 +126,8 @@ std::string decision_text(std::span<const advise::JobAdvice> advice) {
 
 std::string paying_rule() {
   return fmt::format(
-      "A worker count pays while each step up to it gives at least {:.0f} % of the gain its "
-      "devices "
-      "could give; times within {:.0f} % of each other count as the same.",
+      "A worker count pays off if each step up to it gives at least {:.0f} % of the ideal gain; "
+      "times within {:.0f} % of each other count as equal.",
       100 * analyze::kPayingShare, 100 * analyze::kSameTime);
 }
 
@@ -139,7 +140,10 @@ StudyReport study_report(std::span<const record::Measurement> rows, const StudyO
       predict::job_series_if_any({rows.begin(), rows.end()}, options.rows_from), options);
   append_all(report.tables, speedup_tables(groups));
   append_all(report.tables, split_tables(groups));
-  append_all(report.tables, all_reduce_tables(groups, options.links, options.link_note));
+  append_all(report.tables, all_reduce_tables(groups, options.links));
+  append_all(report.tables,
+             work_tables(groups, rows,
+                         {options.peak_flops, options.price_per_hour, options.carbon_g_per_kwh}));
   append_all(report.tables, quality_tables(configurations, options.stability));
   report.verdict = analyze::verdict(configurations, groups);
   return report;
@@ -156,7 +160,7 @@ StudyReport study_report(const collect::StoredRuns& found, StudyOptions options)
 std::string render_study(const StudyReport& report, Format format, const RenderOptions& options) {
   if (format == Format::kJson) return study_json(report);
   if (format == Format::kCsv) {
-    throw Error(ErrorKind::kInternal, "a study as CSV is its measurements table");
+    throw Error(ErrorKind::kInternal, "CSV of a study is the measurements table");
   }
   std::string out;
   for (const Table& table : report.tables) out += render(table, format, options) + "\n";

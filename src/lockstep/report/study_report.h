@@ -10,6 +10,7 @@
 #include "lockstep/analyze/speedup.h"
 #include "lockstep/analyze/stability.h"
 #include "lockstep/analyze/verdict.h"
+#include "lockstep/collect/calibrated_links.h"
 #include "lockstep/collect/stored_runs.h"
 #include "lockstep/predict/series_table.h"
 #include "lockstep/record/measurement.h"
@@ -20,16 +21,17 @@ namespace lockstep::report {
 struct StudyOptions {
   analyze::SpeedupOptions speedup{};
   analyze::StabilityRule stability{};
-  analyze::LinkSpeeds links{};  ///< calibrated, for the utilisation
-  std::string link_note{};      ///< where they are from, one sentence
+  collect::CalibratedLinks links{};  ///< for the utilisation
   predict::RowsFrom rows_from = predict::RowsFrom::kTable;
   std::map<std::string, std::int64_t> rooms{};     ///< see advise::Measured
   std::map<std::string, double> price_per_hour{};  ///< of one device, by device name
+  std::optional<double> carbon_g_per_kwh{};        ///< of the electricity
+  std::map<std::string, double> peak_flops{};      ///< of one worker, by peak_key()
 };
 
 /// All results of a set of measurements.
 struct StudyReport {
-  std::vector<advise::JobAdvice> advice;  ///< empty where no time can be compared
+  std::vector<advise::JobAdvice> advice;  ///< empty if no time can be compared
   std::vector<Table> tables;  ///< time and speedup, where the time goes, all-reduce, quality
   std::vector<analyze::Finding> verdict;
 };

@@ -63,8 +63,19 @@ Column time_column(TimeBasis basis) {
                                             : "T(N) = step time x ceil(examples / B); derived"};
 }
 
-TableBuilder<SpeedupRow> speedup_columns(TimeBasis basis, bool strong) {
-  const std::string unit = basis == TimeBasis::kThroughput ? "examples/s" : "s";
+/// What all rows call an example.
+std::string example_unit(const std::vector<SpeedupRow>& rows) {
+  const std::string& first = rows.front().point->configuration.example_unit;
+  const bool same = std::all_of(rows.begin(), rows.end(), [&](const SpeedupRow& row) {
+    return row.point->configuration.example_unit == first;
+  });
+  return same && !first.empty() ? first : "examples";
+}
+
+TableBuilder<SpeedupRow> speedup_columns(const std::vector<SpeedupRow>& rows, TimeBasis basis,
+                                         bool strong) {
+  const std::string rate = example_unit(rows) + "/s";
+  const std::string unit = basis == TimeBasis::kThroughput ? rate : "s";
   TableBuilder<SpeedupRow> builder;
   add_configuration_columns<SpeedupRow>(builder, [](const SpeedupRow& row) -> const Configuration& {
     return row.point->configuration;
@@ -76,7 +87,7 @@ TableBuilder<SpeedupRow> speedup_columns(TimeBasis basis, bool strong) {
   builder
       .column(time_column(basis),
               [](const SpeedupRow& row) { return four_digits(row.point->time_s); })
-      .column({"examples/s", "", "examples_per_s", Align::kRight,
+      .column({rate, "", "examples_per_s", Align::kRight,
                "of all workers; measured, or examples / T(N)"},
               [](const SpeedupRow& row) { return four_digits(row.point->examples_per_s); })
       .column({"±", unit, "deviation", Align::kRight,
@@ -102,7 +113,7 @@ TableBuilder<SpeedupRow> speedup_columns(TimeBasis basis, bool strong) {
               });
   if (strong) {
     builder.column({"scaled form", "", "scaled_form", Align::kRight,
-                    "(N/N0) T(N0)/T(N): N times the speedup, no speedup itself; derived"},
+                    "(N/N0) T(N0)/T(N): N/N0 times the speedup, not a speedup itself; derived"},
                    [](const SpeedupRow& row) {
                      return row.point->scaled ? decimal(*row.point->scaled, 3) : Cell{};
                    });
@@ -162,8 +173,7 @@ Table split_table(const std::string& title, const std::vector<SplitRow>& rows, b
   column("other", "other", "what remains of the step",
          [](const TimeSplit& s) { return s.other_s; });
   builder
-      .column({"share", "%", "communication_share_percent", Align::kRight,
-               "communication of the whole"},
+      .column({"share", "%", "communication_share_percent", Align::kRight, "communication / time"},
               [](const SplitRow& row) {
                 return row.split.baseline_off() ? Cell{}
                                                 : decimal(100 * row.split.communication_share(), 1);
@@ -176,8 +186,7 @@ Table split_table(const std::string& title, const std::vector<SplitRow>& rows, b
     if (!row.split.baseline_off()) continue;
     table.notes.push_back(
         fmt::format("{}: no communication time: T(N) is below T(1)/N ({:.4g} against {:.4g} s), so "
-                    "the baseline "
-                    "is off (its warm-up, or caches that a smaller share fits)",
+                    "the baseline is off (warm-up, or a smaller share that fits in cache)",
                     row.split.configuration.label(), row.split.total_s, row.split.compute_s));
   }
   return table;
@@ -217,7 +226,7 @@ std::vector<Table> speedup_tables(std::span<const SpeedupGroup> groups) {
   for (const auto& [key, rows] : sorted) {
     const std::string terms = speedup_terms(rows);
     const auto& [model, dataset, scaling, basis] = key;
-    Table table = speedup_columns(basis, scaling == Scaling::kStrong)
+    Table table = speedup_columns(rows, basis, scaling == Scaling::kStrong)
                       .build((terms.empty() ? "Time: " : "Time and speedup: ") +
                                  subject(model, dataset) + terms,
                              rows);
@@ -240,7 +249,7 @@ std::vector<Table> split_tables(std::span<const SpeedupGroup> groups) {
 }
 
 std::vector<Table> all_reduce_tables(std::span<const SpeedupGroup> groups,
-                                     const analyze::LinkSpeeds& links, const std::string& note) {
+                                     const collect::CalibratedLinks& links) {
   using analyze::AllReduce;
   TableBuilder<AllReduce> builder;
   add_configuration_columns<AllReduce>(
@@ -249,7 +258,7 @@ std::vector<Table> all_reduce_tables(std::span<const SpeedupGroup> groups,
       .column({"S", "MB", "bytes_mb", Align::kRight, "parameters x 4 bytes"},
               [](const AllReduce& row) { return four_digits(row.bytes / 1e6); })
       .column({"ring", "MB", "ring_mb", Align::kRight,
-               "2(N-1)/N S: what each worker sends and receives in a step"},
+               "2(N-1)/N S: sent and received by each worker per step"},
               [](const AllReduce& row) { return four_digits(row.ring_bytes / 1e6); })
       .column({"steps", "", "steps_per_epoch", Align::kRight, "ceil(examples / B) per epoch"},
               [](const AllReduce& row) {
@@ -266,21 +275,20 @@ std::vector<Table> all_reduce_tables(std::span<const SpeedupGroup> groups,
               [](const AllReduce& row) {
                 return row.utilisation ? decimal(100 * *row.utilisation, 1) : Cell{};
               })
-      .column(
-          {"origin", "", "origin", Align::kLeft,
-           "of the time; a derived one includes all that does not divide, so the bandwidths are "
-           "lower bounds"},
-          [](const AllReduce& row) { return origin_cell(row.origin); });
+      .column({"origin", "", "origin", Align::kLeft,
+               "of the time; derived times include everything that does not divide, so their "
+               "bandwidths are lower bounds"},
+              [](const AllReduce& row) { return origin_cell(row.origin); });
   std::map<std::pair<std::string, std::string>, std::vector<AllReduce>> sorted;
   for (const SpeedupGroup& group : groups) {
-    for (AllReduce& row : analyze::all_reduces(analyze::time_splits(group), links)) {
+    for (AllReduce& row : analyze::all_reduces(analyze::time_splits(group), links.speeds)) {
       sorted[{group.model, group.dataset}].push_back(std::move(row));
     }
   }
   std::vector<Table> tables;
   for (const auto& [key, rows] : sorted) {
     tables.push_back(builder.build("All-reduce: " + subject(key.first, key.second), rows));
-    if (!note.empty()) tables.back().notes.push_back(note);
+    if (!links.note.empty()) tables.back().notes.push_back(links.note);
   }
   return tables;
 }

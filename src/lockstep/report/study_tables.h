@@ -8,6 +8,7 @@
 #include "lockstep/analyze/communication.h"
 #include "lockstep/analyze/quality.h"
 #include "lockstep/analyze/speedup.h"
+#include "lockstep/collect/calibrated_links.h"
 #include "lockstep/report/table.h"
 
 namespace lockstep::report {
@@ -21,9 +22,9 @@ std::vector<Table> speedup_tables(std::span<const analyze::SpeedupGroup> groups)
 /// Where the time goes: per epoch where derived, per step where measured.
 std::vector<Table> split_tables(std::span<const analyze::SpeedupGroup> groups);
 
-/// The all-reduce, against the calibrated link where that is known; `note` states its origin.
+/// The all-reduce, against the calibrated link if that is known.
 std::vector<Table> all_reduce_tables(std::span<const analyze::SpeedupGroup> groups,
-                                     const analyze::LinkSpeeds& links, const std::string& note);
+                                     const collect::CalibratedLinks& links);
 
 /// Loss and accuracy against workers and batch.
 std::vector<Table> quality_tables(std::span<const analyze::Configuration> configurations,

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/text.h"
 #include "lockstep/base/units.h"
 #include "lockstep/record/measurement_columns.h"
 #include "lockstep/report/render.h"
-#include "lockstep/report/text_width.h"
 
 namespace lockstep::report {
 
@@ -48,7 +48,7 @@ Format format_from_name(std::string_view name) {
   if (name == "csv") return Format::kCsv;
   if (name == "json") return Format::kJson;
   if (name == "latex" || name == "tex") return Format::kLatex;
-  throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a format of tables", name),
+  throw Error(ErrorKind::kUsage, fmt::format("unknown table format '{}'", name),
               "choose text, markdown, csv, json or latex");
 }
 

@@ -41,7 +41,7 @@ struct Column {
   std::string unit{};    ///< shown beside the header; empty for pure numbers
   std::string key{};     ///< for CSV and JSON, unit as suffix: "epoch_time_s"
   Align align = Align::kRight;
-  std::string definition{};  ///< one sentence; empty where the header is enough
+  std::string definition{};  ///< one sentence; empty if the header is enough
 };
 
 /// What every output format is made of. Each row has one cell a column.

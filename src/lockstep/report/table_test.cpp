@@ -138,7 +138,7 @@ TEST(Table, CsvKeepsNumbersUnrounded) {
             "三,2,\n");
 }
 
-TEST(Table, CsvReadsBackWhateverTheCellsHold) {
+TEST(Table, CsvReadsBackCellsOfAnyContent) {
   const std::string text = "a,\"b\"\nc";
   std::istringstream in(render(hostile(text), Format::kCsv));
   std::vector<std::string> fields;

@@ -4,31 +4,10 @@
 #include <array>
 #include <cstdint>
 
+#include "lockstep/base/text.h"
+
 namespace lockstep::report {
 namespace {
-
-struct CodePoint {
-  std::uint32_t value = 0;
-  std::size_t bytes = 1;
-  bool valid = true;
-};
-
-CodePoint decode(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at);
-  if (first < 0x80) return {first, 1, true};
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || at + length > text.size()) return {first, 1, false};
-  std::uint32_t value = first & (0xFFu >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xC0) != 0x80) return {first, 1, false};
-    value = value << 6 | (byte(at + i) & 0x3Fu);
-  }
-  constexpr std::array<std::uint32_t, 5> kSmallest{0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-  if (value < kSmallest[length] || surrogate || value > 0x10FFFF) return {first, 1, false};
-  return {value, length, true};
-}
 
 struct Range {
   std::uint32_t first;
@@ -70,16 +49,12 @@ std::size_t width_of(const CodePoint& point) {
   return within(kWide, point.value) ? 2 : 1;
 }
 
-bool is_control(std::uint32_t value) {
-  return value < 0x20 || (value >= 0x7F && value < 0xA0);
-}
-
 /// Bytes of the longest start of `text` that fits in `width` columns; at least one character.
 std::size_t fitting_prefix(std::string_view text, std::size_t width) {
   std::size_t used = 0;
   std::size_t at = 0;
   while (at < text.size()) {
-    const CodePoint point = decode(text, at);
+    const CodePoint point = decode_utf8(text, at);
     used += width_of(point);
     if (used > width && at > 0) break;
     at += point.bytes;
@@ -92,28 +67,11 @@ std::size_t fitting_prefix(std::string_view text, std::size_t width) {
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   for (std::size_t at = 0; at < text.size();) {
-    const CodePoint point = decode(text, at);
+    const CodePoint point = decode_utf8(text, at);
     width += width_of(point);
     at += point.bytes;
   }
   return width;
-}
-
-std::string printable(std::string_view text) {
-  std::string safe;
-  safe.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const CodePoint point = decode(text, at);
-    if (!point.valid) {
-      safe += "\xEF\xBF\xBD";
-    } else if (is_control(point.value)) {
-      safe += ' ';
-    } else {
-      safe.append(text.substr(at, point.bytes));
-    }
-    at += point.bytes;
-  }
-  return safe;
 }
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {

@@ -11,10 +11,6 @@ namespace lockstep::report {
 /// characters and emoji, 1 for a byte that is not UTF-8. Independent of the locale.
 std::size_t display_width(std::string_view text);
 
-/// One line that is safe to print: control characters become spaces, bytes that are not UTF-8
-/// become U+FFFD, so that text from elsewhere cannot steer a terminal or break JSON.
-std::string printable(std::string_view text);
-
 /// Breaks at spaces into lines of at most `width` columns; longer words are cut. Never empty.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 

@@ -52,8 +52,8 @@ function markRoom(marks: Mark[]): number {
 }
 
 /**
- * Labels of vertical lines stand above them, on the side that has more room, below each other. That of a
- * horizontal line stands above it too, unless it is the uppermost thing: above it are the others.
+ * Labels of vertical lines are above them, on the side that has more room, below each other. That of a
+ * horizontal line is above it too, unless it is the uppermost element: above it are the others.
  */
 function markLines(marks: Mark[], chart: LineChart, xs: number[], ys: number[]): Plot.Markish[] {
   const out: Plot.Markish[] = [];

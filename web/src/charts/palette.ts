@@ -1,7 +1,7 @@
 /**
- * Colours that people with the common kinds of colour blindness tell apart from each other and from
+ * Colours that people with the common kinds of colour blindness can distinguish from each other and from
  * the background; a test computes it. They are CSS variables, so that a change of theme needs no new
- * drawing. Lines also differ in their symbols, so that nothing hangs on colour alone.
+ * drawing. Lines also differ in their symbols, so that nothing depends on colour alone.
  */
 export const COLOURS = [
   "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)", "var(--c7)", "var(--c8)",

@@ -33,7 +33,7 @@ export function startLive(): void {
   feed.onChange(() => {
     if (problem.hidden === (feed.problem === "") && problem.textContent?.endsWith(feed.problem)) return;
     problem.hidden = feed.problem === "";
-    problem.textContent = feed.problem ? `The store cannot be read now: ${feed.problem}` : "";
+    problem.textContent = feed.problem ? `The store cannot be read at the moment: ${feed.problem}` : "";
   });
   feed.start();
 }

@@ -72,7 +72,7 @@ export function curvesPanel(feed: Feed, wanted: (run: Run) => boolean = () => tr
     panel.hidden = !any.includes(true);
   };
   feed.onChange((changed) => {
-    // At most one drawing a second, whatever comes in.
+    // At most one drawing per second.
     if (changed.length === 0 || Date.now() - drawn < 900) return;
     drawn = Date.now();
     show();

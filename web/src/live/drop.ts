@@ -16,7 +16,7 @@ async function send(file: File): Promise<string> {
   });
   const said = (await answer.json()) as Answer;
   if (!answer.ok) return `${file.name}: ${said.error ?? answer.statusText}${said.hint ? ` (${said.hint})` : ""}`;
-  const known = said.known ? `, ${said.known} known already` : "";
+  const known = said.known ? `, ${said.known} already imported` : "";
   return `${file.name}: ${said.added ?? 0} run${said.added === 1 ? "" : "s"} added${known}`;
 }
 

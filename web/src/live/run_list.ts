@@ -88,7 +88,7 @@ export function runList(feed: Feed): HTMLElement {
     );
     count.textContent = `${runs.length} of ${feed.runs.size}`;
     const table: Table = { title: "Runs", columns: COLUMNS, rows: runs.reverse().map(row), notes: [] };
-    const nothing = feed.runs.size > 0 ? "No run fits the filter." : "This store has no runs yet.";
+    const nothing = feed.runs.size > 0 ? "No run matches the filter." : "This store has no runs yet.";
     keepingPlace(place, () => {
       replace(place, runs.length > 0 ? sortableTable(table, { lead: tick, state: kept }) : element("p", { class: "missing" }, nothing));
     });

@@ -44,7 +44,7 @@ function studyRow(study: Study): HTMLElement {
   const told = [
     planned > 0 ? `${over} of ${study.at_most ? "at most " : ""}${planned} runs done` : `${over} of ${study.runs} runs so far done`,
     study.failed > 0 ? `${study.failed} of them failed` : "",
-    study.running === 0 ? "the next run begins" : study.remaining_s === undefined ? "" : `about ${duration(study.remaining_s)} left`,
+    study.running === 0 ? "starting the next run" : study.remaining_s === undefined ? "" : `about ${duration(study.remaining_s)} left`,
   ];
   const row = job(
     element("a", { href: `/?study=${encodeURIComponent(study.name)}` }, `Study ${study.name}`),
@@ -69,15 +69,15 @@ export function runningPanel(feed: Feed): HTMLElement {
   };
   const show = (): void => {
     status.className = `status ${feed.link === "live" ? "good" : feed.link === "lost" ? "bad" : ""}`;
-    status.textContent = feed.link === "live" ? "live" : feed.link === "lost" ? "connection lost, trying again" : "connecting";
+    status.textContent = feed.link === "live" ? "live" : feed.link === "lost" ? "connection lost, reconnecting" : "connecting";
     const studies = feed.studies.filter(underWay);
     const runs = [...feed.runs.values()].filter((run) => run.state === "running");
     if (runs.length === 0 && studies.length === 0) {
-      replace(list, element("p", { class: "missing" }, "Nothing is running. lockstep train or lockstep study into this store shows up here by itself."));
+      replace(list, element("p", { class: "missing" }, "Nothing is running. Runs of lockstep train and lockstep study in this store appear here automatically."));
       return;
     }
     replace(list, ...studies.map(studyRow), ...runs.map(runRow));
-    // No message tells that a study did not go on.
+    // No message reports that a study stopped.
     if (runs.length === 0) setTimeout(() => panel.isConnected && show(), BETWEEN_RUNS_MS + 500);
   };
   feed.onChange(show);

@@ -49,7 +49,7 @@ export function showSelection(feed: Feed, query: URLSearchParams): void {
   let drawn: string | null = null;
   const refresh = async (): Promise<void> => {
     const asked = standOfFeed(feed, wanted);
-    // To the letter the address that the server told the browser to ask for ahead of the script.
+    // Exactly the address that the server asked the browser to preload.
     const answer = await fetch(`/api/page${location.search}`);
     const text = await answer.text();
     if (answer.ok) {
@@ -67,7 +67,7 @@ export function showSelection(feed: Feed, query: URLSearchParams): void {
   const ask = (delay: number): void => {
     busy = true;
     setTimeout(() => {
-      // A server that is gone for a moment is asked again when the stream is back.
+      // A server that is briefly unavailable is asked again when the stream is back.
       void refresh().catch(() => undefined).finally(() => {
         busy = false;
         follow();

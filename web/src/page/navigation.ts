@@ -51,7 +51,7 @@ export function followAddress(smooth: boolean): void {
   document.getElementById(id)?.scrollIntoView({ behavior: smooth ? "smooth" : "auto", block: "start" });
 }
 
-const HELP = "Keys: j and k go to the next and previous view, t changes the theme, ? shows this.";
+const HELP = "Keys: j and k go to the next and previous view, t changes the theme, ? shows this help.";
 
 function step(by: number): void {
   const sections = [...document.querySelectorAll<HTMLElement>("section.view")];

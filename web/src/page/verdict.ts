@@ -4,10 +4,10 @@ import type { Advice, PageDocument } from "../document";
 const TOPICS: Record<string, string> = {
   workers: "Workers",
   device: "Device",
-  limit: "What limits",
+  limit: "Bottleneck",
   memory: "Memory",
   quality: "Quality",
-  missing: "Not known",
+  missing: "Unknown",
 };
 
 function figure(name: string, value: string, below: string): HTMLElement {

@@ -19,7 +19,7 @@ double bus_gb(double bytes, double seconds, int workers) {
   return analyze::bus_bandwidth(bytes, seconds, workers) / 1e9;
 }
 
-/// The speed that utilisation is told against, as a horizontal line.
+/// The speed that utilisation is relative to, as a horizontal line.
 void add_links(LineChart& chart, const analyze::LinkSpeeds& links) {
   const auto mark = [&](double speed, const std::string& name) {
     chart.marks.push_back({'y', speed / 1e9, fmt::format("{}: {:.3g} GB/s", name, speed / 1e9)});
@@ -81,7 +81,7 @@ void add_training(LineChart& chart, const PageContext& context) {
   std::set<double> sizes;
   for (const analyze::SpeedupGroup& group : context.groups) {
     for (const analyze::AllReduce& one :
-         analyze::all_reduces(analyze::time_splits(group), context.source.options.links)) {
+         analyze::all_reduces(analyze::time_splits(group), context.source.options.links.speeds)) {
       const bool derived = one.origin == analyze::Origin::kDerived;
       const std::string name = fmt::format(
           "{} x {}, in training", one.configuration.workers.value_or(1), one.configuration.device);
@@ -126,7 +126,7 @@ View bandwidth_view(const PageContext& context) {
   add_training(chart, context);
   const bool any = !chart.series.empty();
   if (any) add_buckets(chart, context.source);
-  if (any) add_links(chart, context.source.options.links);
+  if (any) add_links(chart, context.source.options.links.speeds);
   const Table points = points_table("Values of the chart", chart);
   view.add({"busbw",
             "Bus bandwidth against message size",
@@ -138,8 +138,7 @@ View bandwidth_view(const PageContext& context) {
             "",
             std::move(chart),
             {points}});
-  view.tables = all_reduce_tables(context.groups, context.source.options.links,
-                                  context.source.options.link_note);
+  view.tables = all_reduce_tables(context.groups, context.source.options.links);
   return view;
 }
 

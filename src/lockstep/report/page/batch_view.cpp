@@ -68,7 +68,7 @@ Table ladder_table(const std::string& job, const std::vector<Rung>& rungs) {
               [](const Rung& rung) {
                 return rung.peak_memory_bytes ? four_digits(*rung.peak_memory_bytes / 1e6) : Cell{};
               })
-      .column({"fits", "", "fits", Align::kLeft, "no: it ran out of memory"},
+      .column({"fits", "", "fits", Align::kLeft, "no: ran out of memory"},
               [](const Rung& rung) { return Cell(rung.out_of_memory ? "no" : "yes"); });
   return builder.build("Batch ladder: " + job, rungs);
 }
@@ -116,8 +116,8 @@ bool several_batches(const LineChart& chart) {
 
 View batch_view(const PageContext& context) {
   View view{"batch", "Batch and memory",
-            "Throughput against batch needs runs at several batches; the memory limit shows once a "
-            "batch ran out of memory."};
+            "Throughput against batch needs runs at several batches; the memory limit appears once "
+            "a batch has run out of memory."};
   std::size_t at = 0;
   for (const auto& [job, rungs] : ladders(context)) {
     ++at;

@@ -59,7 +59,7 @@ struct LineChart {
   bool fixed_series = false;
 };
 
-/// Parts that add up, stacked, one bar a category. `values` has one entry a category.
+/// Parts that add up, stacked, one bar per category. `values` has one entry per category.
 struct BarPart {
   std::string name;
   std::vector<double> values;
@@ -85,7 +85,7 @@ struct SpanChart {
   std::vector<Span> spans;
 };
 
-/// A chart with the tables that hold its numbers. Charts of one `family` are alternatives: a page
+/// A chart with the tables of its numbers. Charts of one `family` are alternatives: a page
 /// shows one of them at a time and offers the others by their `choice`.
 struct Chart {
   std::string id;  ///< unique on the page, for links to it

@@ -42,9 +42,8 @@ void add_lines(LineChart& chart, const JobAdvice& job, bool cost) {
     Series predicted{job.labels[s], Role::kPredicted, true, {}};
     for (const Candidate* one : of_series(job, s)) {
       const Estimate& v = value(*one);
-      const bool known = one->measured;
       predicted.points.push_back({one->workers, v.value, v.low, v.high, ""});
-      if (known) measured.points.push_back({one->workers, v.value, {}, {}, ""});
+      if (one->measured()) measured.points.push_back({one->workers, v.value, {}, {}, ""});
     }
     if (predicted.points.size() > measured.points.size() || measured.points.size() > 1) {
       chart.series.push_back(std::move(predicted));
@@ -81,21 +80,21 @@ Table candidates_table(const JobAdvice& job) {
        priced ? "N x time x price" : "N x time"},
       {"origin", "", "origin", Align::kLeft, ""},
       {"choice", "", "choice", Align::kLeft, "pareto: none is both faster and cheaper"}};
-  const bool judged = !job.quality.metric.empty();
-  if (judged) {
+  const bool rated = !job.quality.metric.empty();
+  if (rated) {
     table.columns.push_back({analyze::quality_name(job.quality.metric), "", job.quality.metric,
                              Align::kRight, "of the last epoch, where it was run"});
   }
   for (std::size_t i = 0; i < job.candidates.size(); ++i) {
     const Candidate& one = job.candidates[i];
     const std::string mark = i == job.choice.at ? "use" : one.pareto ? "pareto" : "";
-    const bool known = one.measured;
+    const bool known = one.measured();
     table.rows.push_back(
         {job.labels[one.series], decimal(one.workers, 0), significant(one.time_s.value),
          known ? Cell() : significant(one.time_s.low),
          known ? Cell() : significant(one.time_s.high), significant(one.cost.value),
-         known ? "measured" : "predicted", mark.empty() ? Cell() : Cell(mark)});
-    if (judged) {
+         std::string(advise::origin_name(one.origin)), mark.empty() ? Cell() : Cell(mark)});
+    if (rated) {
       table.rows.back().push_back(four_digits(job.quality.of(i)));
     }
   }
@@ -127,23 +126,22 @@ Chart decision_chart(const JobAdvice& job, std::size_t at, bool cost) {
     lines.marks.push_back({'x', *job.room, fmt::format("host has room for {:g}", *job.room)});
   }
   const std::string what = cost ? job.cost_means : "time of " + job.time_means;
-  return {
-      fmt::format("decision-{}-{}", at + 1, cost ? "cost" : "time"),
-      fmt::format("{}: {} against workers", job.job, what),
-      "Symbols are measured; lines with a band are predicted, the band is the 90 % interval. The "
-      "dotted line is perfect division of the work of the advised series, whose advised count "
-      "is ringed. Both axes are logarithmic.",
-      "decision",
-      job.job + (cost ? ", " + job.cost_means : ", time"),
-      std::move(lines),
-      {candidates_table(job)}};
+  return {fmt::format("decision-{}-{}", at + 1, cost ? "cost" : "time"),
+          fmt::format("{}: {} against workers", job.job, what),
+          "Symbols are measured; lines with a band are predicted, the band is the 90 % interval. "
+          "The dotted line is ideal scaling of the advised series; its advised count is circled. "
+          "Both axes are logarithmic.",
+          "decision",
+          job.job + (cost ? ", " + job.cost_means : ", time"),
+          std::move(lines),
+          {candidates_table(job)}};
 }
 
 }  // namespace
 
 View decision_view(const PageContext& context) {
   View view{"decision", "How many workers",
-            "A decision needs times at one worker count at least, and the examples or epochs of "
+            "A decision needs times for at least one worker count, and the examples or epochs of "
             "the run. lockstep study measures them."};
   for (std::size_t i = 0; i < context.advice.size(); ++i) {
     view.add(decision_chart(context.advice[i], i, false));
@@ -160,8 +158,8 @@ View decision_view(const PageContext& context) {
                   [](const JobAdvice& job) { return !job.caveats.empty(); });
   if (batches_differ) {
     view.notes.push_back(
-        "The choices differ in their global batch, and larger ones may need more epochs to the "
-        "same accuracy; lockstep advise with a target counts them.");
+        "The choices differ in their global batch, and larger ones may need more epochs to reach "
+        "the same accuracy; lockstep advise --target accounts for that.");
   }
   return view;
 }

@@ -14,8 +14,8 @@ PageAssets required_assets() {
   const auto assets = page_assets();
   if (assets) return *assets;
   throw Error(ErrorKind::kEnvironment, "this lockstep was built without the page",
-              "install nodejs and npm, configure again with cmake, and build; the other formats "
-              "work as they are");
+              "install nodejs and npm, configure again with cmake, and build; all other formats "
+              "work without it");
 }
 
 /// Only our own script and style, and `connect` to talk to.
@@ -75,7 +75,7 @@ std::string html(const PageAssets& assets, std::string_view title, std::string_v
   out += assets.style;
   out +=
       "</style>\n</head>\n<body>\n<div id=\"app\"><noscript>This page draws its charts with "
-      "JavaScript. lockstep report without --html gives the same as text.</noscript></div>\n";
+      "JavaScript. lockstep report without --html prints the same as text.</noscript></div>\n";
   out += data;
   out += "<script>";
   out += assets.script;

@@ -25,7 +25,7 @@ std::size_t occurrences(const std::string& text, const std::string& word) {
   return count;
 }
 
-TEST(PageHtml, SaysWhatIsMissingInABuildWithoutNode) {
+TEST(PageHtml, ReportsWhatIsMissingInABuildWithoutNode) {
   if (page_assets()) {
     EXPECT_FALSE(live_html().empty());
     return;

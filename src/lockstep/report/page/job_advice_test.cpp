@@ -20,7 +20,8 @@ TEST(JobAdvice, AdvisesNoCountThatTheVerdictFindsNotToPay) {
   EXPECT_EQ(headline.rfind("Use 1 worker: 13.0 s for one epoch (measured)", 0), 0u) << headline;
   EXPECT_NE(headline.find("2 would be 1.44x as fast for 1.38x the device-hours"), std::string::npos)
       << headline;
-  EXPECT_NE(view(page, "decision")["notes"].dump().find("gave 44 % of the gain"), std::string::npos)
+  EXPECT_NE(view(page, "decision")["notes"].dump().find("gave 44 % of the ideal gain"),
+            std::string::npos)
       << view(page, "decision")["notes"];
 }
 
@@ -50,7 +51,7 @@ TEST(JobAdvice, AdvisesTheFasterBatchOnlyWhereItLearnsAsWell) {
             std::string::npos)
       << worse["headline"];
   const std::string notes = view(worse, "decision")["notes"].dump();
-  EXPECT_NE(notes.find("it learned less in as many epochs: 2 workers, b = 512: 8.20 s"),
+  EXPECT_NE(notes.find("it learned less in the same number of epochs: 2 workers, b = 512: 8.20 s"),
             std::string::npos)
       << notes;
   EXPECT_EQ(notes.find("4 workers, b = 512"), std::string::npos) << notes;
@@ -81,7 +82,7 @@ TEST(JobAdvice, AdvisesTheOnlyCountThatWasRun) {
   EXPECT_EQ(page["advice"][0]["origin"], "measured");
 }
 
-TEST(JobAdvice, SaysThatTheHostHasNoRoomForMore) {
+TEST(JobAdvice, ReportsThatTheHostHasNoRoomForMore) {
   analyze::MeasurementRows rows;
   rows.at_local(1, 32, "epoch_time", 20).at_local(2, 32, "epoch_time", 10.5);
   PageSource source = source_of(rows);
@@ -102,7 +103,7 @@ TEST(JobAdvice, SaysThatTheHostHasNoRoomForMore) {
   EXPECT_EQ(notes.find("The run to make next: 4"), std::string::npos) << notes;
 
   // The size of a cluster does not follow from the runs on it.
-  source.runs.front().run.started.spec.launcher = "slurm";
+  source.runs.front().run.started.spec.launcher = record::Launcher::kSlurm;
   source.options.rooms = collect::host_rooms(source.runs);
   const json cluster = page_json(build_page(source));
   EXPECT_EQ(cluster["headline"].get<std::string>().find("room"), std::string::npos);

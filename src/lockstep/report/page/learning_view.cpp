@@ -135,7 +135,8 @@ Chart curves_chart(const PageContext& context, const std::string& metric, bool t
   }
   if (metric == "noise_scale") {
     caption +=
-        " In examples: far below it a larger global batch saves steps, far above it buys none.";
+        " In examples: a larger global batch saves steps while it is far below this value, and "
+        "none far above it.";
   }
   if (drawn < all) caption += fmt::format(" {} of {} configurations are drawn.", drawn, all);
   std::string title = fmt::format("{} by {}", spoken(metric), time ? "time" : "epoch");
@@ -166,8 +167,8 @@ Chart within_epochs(const PageContext& context) {
   const Table points = points_table("Values of the chart", chart);
   return {"train_loss-within-epochs",
           "Training loss within epochs",
-          fmt::format("As the run reported it while it went on: means of equal stretches, at most "
-                      "{} a run. The newest run of each configuration.",
+          fmt::format("As reported during the run: means over equal stretches, at most {} per run. "
+                      "The newest run of each configuration.",
                       kMostCurvePoints),
           "curves",
           "training loss within epochs",
@@ -179,7 +180,7 @@ Chart within_epochs(const PageContext& context) {
 
 View learning_view(const PageContext& context) {
   View view{"learning", "Learning",
-            "Losses and accuracies show once runs report them; curves need them for each epoch."};
+            "Losses and accuracies appear once runs report them; curves need them for each epoch."};
   const analyze::StabilityRule& rule = context.source.options.stability;
   const auto qualities = analyze::qualities(context.configurations, rule);
   std::set<std::string> models;

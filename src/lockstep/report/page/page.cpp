@@ -49,7 +49,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const PageSource& sour
   if (!machines.empty())
     facts.emplace_back("machine", fmt::format("{}", fmt::join(machines, "; ")));
   if (!builds.empty()) facts.emplace_back("made by", fmt::format("{}", fmt::join(builds, "; ")));
-  if (synthetic) facts.emplace_back("data", "synthetic in part or in all");
+  if (synthetic) facts.emplace_back("data", "partly or fully synthetic");
   return facts;
 }
 
@@ -71,13 +71,11 @@ Page build_page(const PageSource& source) {
   page.findings = analyze::verdict(context.configurations, context.groups);
   page.rule = paying_rule();
   page.facts = facts_of(source, context.configurations.size());
-  page.views = {decision_view(context), scaling_view(context),   time_view(context),
-                batch_view(context),    bandwidth_view(context), learning_view(context),
-                steps_view(context),    backtest_view(context),  runs_view(context)};
+  for (const auto view : kViews) page.views.push_back(view(context));
   page.advice = std::move(context.advice);
   page.headline = headline_of(page);
   if (source.rows.empty() && !source.listed.empty()) {
-    page.headline = "No verdict yet: no run is done.";
+    page.headline = "No verdict yet: no run has finished.";
     page.findings.clear();
   }
   return page;

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lockstep/base/text.h"
 #include "lockstep/base/units.h"
 #include "lockstep/base/version.h"
 #include "lockstep/report/page/page.h"
 #include "lockstep/report/render.h"
-#include "lockstep/report/text_width.h"
 
 namespace lockstep::report {
 namespace {
@@ -172,7 +172,7 @@ json advice_json(const JobAdvice& job) {
           {"quality", learned ? number(*learned) : nullptr},
           {"quality_means", learned ? analyze::quality_name(job.quality.metric) : ""},
           {"quality_text", learned ? fmt::format("{:.4g}", *learned) : ""},
-          {"origin", chosen.measured ? "measured" : "predicted"}};
+          {"origin", advise::origin_name(chosen.origin)}};
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ std::vector<LinkCurve> calibrated_link_curves(const std::string& store_path) {
   std::set<std::string> seen;
   for (const record::LinkCalibration& one : store::calibrations(store_path).links) {
     LinkCurve link{
-        fmt::format("{}, {} workers, {}", one.backend, one.workers,
+        fmt::format("{}, {} workers, {}", record::name_of(one.backend), one.workers,
                     one.nodes > 1 ? fmt::format("{} hosts", one.nodes) : one.machine.host),
         one.workers,
         {}};

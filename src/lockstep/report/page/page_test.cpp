@@ -37,7 +37,7 @@ TEST(Page, OfAStudyHasDecisionSpeedupAndTime) {
   }
 }
 
-TEST(Page, DecisionTellsMeasuredPredictedAndIdealApartAndMarksTheAdvisedCount) {
+TEST(Page, DecisionDistinguishesMeasuredPredictedAndIdealAndMarksTheAdvisedCount) {
   const json page = page_json(build_page(study()));
   const json& chart = view(page, "decision")["charts"][0];
   std::set<std::string> roles;
@@ -83,11 +83,11 @@ TEST(Page, OfABacktestNamesHitsAndMissesInTheSameOrder) {
   EXPECT_EQ(series[1]["name"], "interval misses");
 }
 
-TEST(Page, OfRunsThatGoOnHasNoVerdictYet) {
+TEST(Page, OfRunsInProgressHasNoVerdictYet) {
   PageSource source;
   source.listed.emplace_back();
   const json page = page_json(build_page(source));
-  EXPECT_EQ(page["headline"], "No verdict yet: no run is done.");
+  EXPECT_EQ(page["headline"], "No verdict yet: no run has finished.");
   EXPECT_TRUE(page["findings"].empty());
 }
 
@@ -124,7 +124,7 @@ TEST(Page, GivesErrorBarsWhereThereAreRepeats) {
   }
 }
 
-/// 4 t4 over 2 and 8 v100 over 4: two speedups that say nothing about each other.
+/// 4 t4 over 2 and 8 v100 over 4: two speedups that are not comparable.
 TEST(Page, DrawsSpeedupsOverDifferentCountsApart) {
   analyze::MeasurementRows rows;
   rows.device = "t4";
@@ -144,16 +144,16 @@ TEST(Page, DrawsSpeedupsOverDifferentCountsApart) {
   EXPECT_EQ(titles.size(), 4u);
 }
 
-TEST(Page, WithoutAnyDataSaysInEveryViewWhatWouldFillIt) {
+TEST(Page, WithoutAnyDataExplainsInEveryViewWhatWouldFillIt) {
   const json page = page_json(build_page(PageSource{}));
-  EXPECT_EQ(page["views"].size(), 9u);
+  EXPECT_EQ(page["views"].size(), 10u);
   for (const json& one : page["views"]) {
     EXPECT_TRUE(one["charts"].empty()) << one["id"];
     EXPECT_FALSE(one["missing"].get<std::string>().empty()) << one["id"];
   }
 }
 
-TEST(Page, GivesEveryChartAnIdOfItsOwn) {
+TEST(Page, GivesEveryChartAUniqueId) {
   const json page = page_json(build_page(study()));
   std::set<std::string> ids;
   for (const json& one : page["views"]) {

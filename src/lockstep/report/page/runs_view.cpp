@@ -34,7 +34,7 @@ std::vector<const RunDigest*> shown_runs(std::span<const RunDigest> runs) {
 }
 
 View runs_view(const PageContext& context) {
-  View view{"runs", "Runs", "The page is about a table of measurements, not about runs."};
+  View view{"runs", "Runs", "This page shows a measurements table, not runs."};
   const auto add = [&view](Table table, const char* title) {
     if (table.title.empty()) table.title = title;
     view.tables.push_back(std::move(table));
@@ -42,7 +42,7 @@ View runs_view(const PageContext& context) {
   if (!context.source.listed.empty()) add(runs_table(context.source.listed), "Runs");
   if (context.source.listed.size() == 1 && !context.source.runs.empty()) {
     const store::StoredRun& run = context.source.runs.front().run;
-    add(run_facts_table(run), "What was asked, the machine, the build");
+    add(run_facts_table(run), "Settings, machine and build");
     if (!run.epochs.empty()) add(epochs_table(run.epochs), "Epochs");
     if (!run.errors.empty()) add(errors_table(run.errors), "Errors of workers");
   }

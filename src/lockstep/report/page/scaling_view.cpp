@@ -144,8 +144,8 @@ Chart scaling_chart(const PageContext& context, const std::vector<Line>& lines,
 View scaling_view(const PageContext& context) {
   View view{"scaling", "Speedup and efficiency",
             "A speedup needs two worker counts with the same batch: per worker for weak scaling, "
-            "in all for strong."};
-  // Speedups over different counts do not stand side by side: 1.8 over 4 workers is not less than
+            "in total for strong scaling."};
+  // Speedups over different counts are not comparable: 1.8 over 4 workers is not less than
   // 2.6 over 2.
   std::map<std::tuple<std::string, Scaling, std::int64_t>, std::vector<Line>> jobs;
   for (const SpeedupGroup& group : context.groups) {

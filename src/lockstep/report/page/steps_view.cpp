@@ -49,7 +49,7 @@ Chart step_times_chart(const RunDigest& digest) {
   const Table points = points_table("Values of the chart", chart);
   return {fmt::format("steps-{}", digest.run.summary.id),
           "Step times: " + run_title(digest.run.summary),
-          "Time of each step on its slowest rank; the line is the mean, the band reaches from the "
+          "Time of each step on its slowest rank; the line is the mean, the band spans the "
           "shortest to the longest." +
               thinned(digest.steps),
           "steps",
@@ -117,7 +117,7 @@ Chart utilisation_chart(const RunDigest& digest) {
           {points}};
 }
 
-/// Processors (or the GPU where there is one) that each worker kept busy, as sampled by itself.
+/// Processors (or the GPU if there is one) that each worker kept busy, as sampled by itself.
 Chart processor_chart(const RunDigest& digest) {
   const std::vector<record::Utilisation>& samples = digest.run.utilisation;
   const bool gpu = std::any_of(samples.begin(), samples.end(),
@@ -137,13 +137,13 @@ Chart processor_chart(const RunDigest& digest) {
   for (auto& [rank, line] : lines) {
     if (chart.series.size() < kMostRanks) chart.series.push_back(std::move(line));
   }
-  Chart result{fmt::format("processors-{}", digest.run.summary.id),
-               "Utilisation sampled by each worker: " + run_title(digest.run.summary),
-               "Mean over the stretch of time that ends at each point, thinned to few samples an "
-               "epoch.",
-               "utilisation",
-               run_title(digest.run.summary) + (gpu ? ", GPU" : ", processors"),
-               chart};
+  Chart result{
+      fmt::format("processors-{}", digest.run.summary.id),
+      "Utilisation sampled by each worker: " + run_title(digest.run.summary),
+      "Mean over the interval that ends at each point, thinned to a few samples per epoch.",
+      "utilisation",
+      run_title(digest.run.summary) + (gpu ? ", GPU" : ", processors"),
+      chart};
   result.tables = {utilisation_table(samples), points_table("Values of the chart", chart)};
   return result;
 }

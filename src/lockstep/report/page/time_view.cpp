@@ -55,10 +55,11 @@ Chart split_chart(const std::string& job, const std::vector<TimeSplit>& splits, 
     bars.parts.push_back(std::move(part));
   }
   std::string caption =
-      per_step ? "Measured phases, mean over ranks. Wait is until the slowest rank was ready, "
-                 "transfer is time on the link; what backward hides does not show."
-               : "Derived from totals: compute is T(1)/N, the rest T(N) - T(1)/N is communication "
-                 "and everything else that does not divide.";
+      per_step
+          ? "Measured phases, mean over ranks. Wait is the time until the slowest rank was ready, "
+            "transfer the time on the link; communication hidden behind backward is not shown."
+          : "Derived from totals: compute is T(1)/N, the rest T(N) - T(1)/N is communication "
+            "and everything else that does not divide.";
   if (shown < splits.size()) {
     caption +=
         fmt::format(" The first {} of {} are drawn; the table has all.", shown, splits.size());

@@ -27,7 +27,13 @@ View bandwidth_view(const PageContext& context);
 View learning_view(const PageContext& context);
 View steps_view(const PageContext& context);
 View backtest_view(const PageContext& context);
+View simulation_view(const PageContext& context);
 View runs_view(const PageContext& context);
+
+/// All of them, in the order of the page.
+inline constexpr View (*kViews[])(const PageContext& context) = {
+    &decision_view, &scaling_view, &time_view,     &batch_view,      &bandwidth_view,
+    &learning_view, &steps_view,   &backtest_view, &simulation_view, &runs_view};
 
 /// "run 7: fashion, 2 x 128, overlap".
 std::string run_title(const store::RunSummary& run);

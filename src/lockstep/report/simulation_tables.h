@@ -1,0 +1,29 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+
+#include "lockstep/report/table.h"
+#include "lockstep/simulate/simulation.h"
+
+namespace lockstep::report {
+
+/// A simulation and what it started from.
+struct SimulationSource {
+  std::string text{};  ///< "run 12: ..." or "as stated"
+  std::string inside_origin{};
+  std::string link_origin{};
+};
+
+/// One row per count; below it what was assumed and the count from which more workers stop to pay.
+Table simulation_table(const simulate::SimulatedScaling& scaling, const SimulationSource& source);
+
+/// Scenarios beside each other, the first being what the others are compared with.
+Table comparison_table(std::span<const simulate::SimulatedScaling> all,
+                       const SimulationSource& source);
+
+nlohmann::json simulation_json(const simulate::SimulatedScaling& scaling,
+                               const SimulationSource& source);
+
+}  // namespace lockstep::report
