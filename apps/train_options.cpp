@@ -37,7 +37,7 @@ T parse_number(const std::string& name, const std::string& text, const Range<T>&
   T value{};
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, value);
-  // A negative number is understood well enough to say what is wrong with it.
+  // A negative number is parsed, so that the error can explain what is wrong with it.
   const bool negative = std::is_unsigned_v<T> && text.starts_with('-');
   if (result.ec == std::errc::result_out_of_range || negative) {
     throw Error(ErrorKind::kUsage, fmt::format("{} {} is out of range", name, text),
@@ -78,7 +78,7 @@ class Binder {
   void recipe(std::string& field) {
     command_
         .add_option("RECIPE", field,
-                    "What to train, for example fashion or cifar-resnet18; any other word lists "
+                    "What to train, for example fashion or cifar-resnet18; an unknown name lists "
                     "all recipes")
         ->capture_default_str();
   }
@@ -106,7 +106,7 @@ class Binder {
   void data(const std::string& names, record::DataFacts& field, const std::string& description) {
     add(names, "DIR|synthetic", description, field.path,
         [&field, name = long_name(names)](const std::string& given) {
-          if (given.empty()) throw Error(ErrorKind::kUsage, name + " is empty", "name a folder");
+          if (given.empty()) throw Error(ErrorKind::kUsage, name + " is empty", "give a folder");
           field.path = given;
           field.synthetic = given == "synthetic";
         });
@@ -139,7 +139,8 @@ class Binder {
         [&first, &second, range, name = long_name(names)](const std::string& given) {
           const auto parts = split(given);
           if (parts.size() != 2) {
-            throw Error(ErrorKind::kUsage, fmt::format("{} '{}' is not two numbers", name, given),
+            throw Error(ErrorKind::kUsage,
+                        fmt::format("{} '{}' is not a pair of numbers", name, given),
                         fmt::format("for example {} 0.9,0.999", name));
           }
           first = parse_number(name, parts[0], range);

@@ -13,7 +13,7 @@ namespace lockstep::cli {
 /// with the option's name. `request` must outlive parsing.
 void add_train_options(CLI::App& command, record::TrainRequest& request);
 
-/// What one option alone cannot tell: throws kUsage for combinations that make no sense.
+/// Checks across options: throws kUsage for combinations that make no sense.
 void check_train_request(const record::TrainRequest& request);
 
 }  // namespace lockstep::cli

@@ -20,7 +20,7 @@ record::TrainRequest parse(std::vector<std::string> arguments) {
   record::TrainRequest request;
   CLI::App app;
   add_train_options(app, request);
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 requires
   app.parse(arguments);
   return request;
 }
@@ -85,7 +85,7 @@ record::TrainRequest random_request(Rng& rng) {
   r.spec.amp = maybe();
   r.spec.device = any({"cpu", "cuda"});
   may_choose(r.spec.strategy);
-  r.spec.backend = any({"auto", "shm", "gloo", "nccl"});
+  may_choose(r.spec.backend);
   if (maybe()) r.spec.bucket_bytes = 1 + rng.below(1ull << 32);
   r.spec.seed = maybe() ? rng.next() : rng.below(5);
   r.spec.augment = maybe();
@@ -135,7 +135,7 @@ TEST(TrainOptions, SyntheticDataIsMarkedAsSuch) {
   EXPECT_FALSE(parse({"--data", "/data/synthetic"}).spec.data.synthetic);
 }
 
-TEST(TrainOptions, SaysWhatIsWrongWithANumber) {
+TEST(TrainOptions, ReportsWhatIsWrongWithANumber) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
       {{"--workers", "0"}, "--workers 0 is below 1"},
       {{"-n", "-3"}, "--workers -3 is below 1"},
@@ -153,7 +153,7 @@ TEST(TrainOptions, SaysWhatIsWrongWithANumber) {
       {{"--bucket", "many"}, "--bucket 'many' is not a size"},
       {{"--strategy", "overlapp"}, "--strategy 'overlapp' is unknown"},
       {{"--data", ""}, "--data is empty"},
-      {{"--betas", "0.9"}, "--betas '0.9' is not two numbers"},
+      {{"--betas", "0.9"}, "--betas '0.9' is not a pair of numbers"},
       {{"--betas", "0.9,1"}, "--betas 1 is above 0.999999"},
       {{"--lr-steps", "3,x"}, "--lr-steps 'x' is not a whole number"},
       {{"--optimizer", "sdg"}, "--optimizer 'sdg' is unknown"},
@@ -175,20 +175,22 @@ TEST(TrainOptions, RefusesCombinationsThatMakeNoSense) {
       {{"--optimizer", "sgd", "--betas", "0.9,0.99"}, "--betas has no effect with --optimizer sgd"},
       {{"--optimizer", "adamw", "--momentum", "0.9"},
        "--momentum has no effect with --optimizer adamw"},
-      {{"--schedule", "step"}, "--schedule step needs the epochs after which the rate falls"},
+      {{"--schedule", "step"},
+       "--schedule step needs the epochs after which the learning rate falls"},
       {{"--lr-steps", "3"}, "--lr-steps needs --schedule step"},
-      {{"--schedule", "step", "--lr-steps", "6,3"}, "--lr-steps 6,3 is not in rising order"},
+      {{"--schedule", "step", "--lr-steps", "6,3"}, "--lr-steps 6,3 is not in ascending order"},
       {{"--schedule", "plateau", "--no-validation"},
        "--schedule plateau needs the validation loss"},
       {{"--base-batch", "128"}, "--base-batch has no effect without --lr-scale"},
       {{"--every", "4"}, "--every needs --strategy local"},
       {{"--strategy", "local", "--wire", "fp16"},
-       "--wire fp16 with --strategy local, which exchanges no gradients"},
+       "--wire fp16 has no effect with --strategy local, which exchanges no gradients"},
       {{"--strategy", "local", "--sync-bn"},
-       "--sync-bn with --strategy local, where workers train apart"},
-      {{"--strategy", "central", "--wire", "bf16"}, "--wire bf16 with --strategy central"},
-      {{"--backend", "nccl"}, "--backend nccl serves GPUs only"},
-      {{"--device", "cuda", "--backend", "shm"}, "--backend shm serves workers on CPUs"},
+       "--sync-bn cannot be combined with --strategy local, where workers train separately"},
+      {{"--strategy", "central", "--wire", "bf16"},
+       "--wire bf16 cannot be combined with --strategy central"},
+      {{"--backend", "nccl"}, "--backend nccl works with GPUs only"},
+      {{"--device", "cuda", "--backend", "shm"}, "--backend shm works with CPU workers only"},
       {{"--amp"}, "--amp needs --device cuda"},
   };
   for (const auto& [arguments, message] : cases) {

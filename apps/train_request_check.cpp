@@ -7,6 +7,7 @@
 namespace lockstep::cli {
 namespace {
 
+using record::Backend;
 using record::ScheduleShape;
 using record::Strategy;
 
@@ -32,7 +33,7 @@ void check_schedule(const record::TrainRequest& request) {
   const auto& spec = request.spec;
   const bool by_step = spec.schedule == ScheduleShape::kStep;
   if (by_step && spec.lr_steps.empty()) {
-    refuse("--schedule step needs the epochs after which the rate falls",
+    refuse("--schedule step needs the epochs after which the learning rate falls",
            "add --lr-steps, for example --lr-steps 30,60");
   }
   if (!spec.lr_steps.empty() && !by_step) {
@@ -40,8 +41,8 @@ void check_schedule(const record::TrainRequest& request) {
   }
   for (std::size_t i = 1; i < spec.lr_steps.size(); ++i) {
     if (spec.lr_steps[i] > spec.lr_steps[i - 1]) continue;
-    refuse(fmt::format("--lr-steps {} is not in rising order", fmt::join(spec.lr_steps, ",")),
-           "name each epoch once, first ones first");
+    refuse(fmt::format("--lr-steps {} is not in ascending order", fmt::join(spec.lr_steps, ",")),
+           "list each epoch once, in ascending order");
   }
   if (spec.schedule == ScheduleShape::kPlateau && !request.validate) {
     refuse("--schedule plateau needs the validation loss", "drop --no-validation");
@@ -58,22 +59,25 @@ void check_exchange(const record::RunSpec& spec) {
     refuse("--every needs --strategy local", "add --strategy local");
   }
   if (local && rounded) {
-    refuse(fmt::format("--wire {} with --strategy local, which exchanges no gradients",
-                       record::name_of(spec.wire)),
-           "drop --wire");
+    refuse(
+        fmt::format("--wire {} has no effect with --strategy local, which exchanges no gradients",
+                    record::name_of(spec.wire)),
+        "drop --wire");
   }
   if (local && spec.sync_batch_norm) {
-    refuse("--sync-bn with --strategy local, where workers train apart", "drop one of them");
+    refuse("--sync-bn cannot be combined with --strategy local, where workers train separately",
+           "drop one of the two");
   }
   if (spec.strategy == Strategy::kCentral && rounded) {
-    refuse(fmt::format("--wire {} with --strategy central", record::name_of(spec.wire)),
+    refuse(fmt::format("--wire {} cannot be combined with --strategy central",
+                       record::name_of(spec.wire)),
            "central sends 32-bit floats, as DataParallel does: use overlap or blocking");
   }
-  if (spec.device != "cuda" && spec.backend == "nccl") {
-    refuse("--backend nccl serves GPUs only", "add --device cuda, or use another --backend");
+  if (spec.device != "cuda" && spec.backend == Backend::kNccl) {
+    refuse("--backend nccl works with GPUs only", "add --device cuda, or use another --backend");
   }
-  if (spec.device == "cuda" && spec.backend == "shm") {
-    refuse("--backend shm serves workers on CPUs", "use --backend nccl or gloo");
+  if (spec.device == "cuda" && spec.backend == Backend::kSharedMemory) {
+    refuse("--backend shm works with CPU workers only", "use --backend nccl or gloo");
   }
   if (spec.amp && spec.device != "cuda") {
     refuse("--amp needs --device cuda", "drop --amp; CPUs train in 32 bits");
@@ -84,14 +88,16 @@ void check_exchange(const record::RunSpec& spec) {
 
 void check_train_request(const record::TrainRequest& request) {
   if (request.resume && request.checkpoint_dir.empty()) {
-    refuse("--resume needs the folder of the checkpoints", "add --checkpoint DIR");
+    refuse("--resume needs a checkpoint folder", "add --checkpoint DIR");
   }
   if (request.checkpoint_every > 0 && request.checkpoint_dir.empty()) {
-    refuse("--checkpoint-every needs a folder for the checkpoints", "add --checkpoint DIR");
+    refuse("--checkpoint-every needs a checkpoint folder", "add --checkpoint DIR");
   }
   if (request.checkpoint_every > 0 && request.spec.strategy == Strategy::kLocal) {
-    refuse("--checkpoint-every with --strategy local, where workers differ",
-           "drop it: a checkpoint is written after each epoch");
+    refuse(
+        "--checkpoint-every cannot be combined with --strategy local, where the parameters of "
+        "workers differ",
+        "drop it: a checkpoint is written after each epoch");
   }
   check_optimizer(request.spec);
   check_schedule(request);

@@ -31,7 +31,7 @@ EventChannel::EventChannel(const std::string& record_path) {
   if (fd_ < 0) {
     throw Error(ErrorKind::kData,
                 fmt::format("cannot write the record to {}: {}", record_path, std::strerror(errno)),
-                "give --record a file in a folder that you may write to");
+                "give --record a file in a writable folder");
   }
 }
 
@@ -54,7 +54,7 @@ void EventChannel::write(const std::string& line) {
   for (std::size_t at = 0; at < line.size();) {
     const ssize_t wrote = ::write(fd_, line.data() + at, line.size() - at);
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) throw Error(ErrorKind::kPeer, "the launcher of this worker is gone");
+    if (wrote < 0) throw Error(ErrorKind::kPeer, "the launcher of this worker has exited");
     at += static_cast<std::size_t>(wrote);
   }
 }

@@ -21,10 +21,10 @@ class EventChannel {
   EventChannel(const EventChannel&) = delete;
   EventChannel& operator=(const EventChannel&) = delete;
 
-  /// Whether this rank has a pipe of its own to a launcher.
+  /// Whether this rank has its own pipe to a launcher.
   bool has_pipe() const { return has_pipe_; }
 
-  /// Blocks while the pipe is full. Throws kPeer when its reader is gone.
+  /// Blocks while the pipe is full. Throws kPeer when its reader has exited.
   void send(const record::Event& event);
 
   /// From now on sends one heartbeat per second, if there is a pipe.

@@ -1,3 +1,4 @@
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,8 +14,10 @@
 #include "lockstep/base/log.h"
 #include "lockstep/base/version.h"
 #include "lockstep/comm/rendezvous/network_address.h"
+#include "lockstep/comm/rendezvous/own_gpu.h"
 #include "lockstep/comm/rendezvous/placement.h"
 #include "lockstep/measure/machine.h"
+#include "lockstep/train/sync/device.h"
 #include "lockstep/train/trainer/trainer.h"
 #include "probe.h"
 #include "process_setup.h"
@@ -41,22 +44,29 @@ void add_bench_commands(CLI::App& app, Command& command) {
   record::TrainRequest& request = command.request;
   command.link = app.add_subcommand(
       "collectives", "Time all-reduces over all ranks; rank 0 prints one line of JSON per size");
-  command.link->add_option("--backend", request.spec.backend, "How workers exchange data");
-  command.link->add_option("--least", command.collectives.least_bytes, "Smallest size, bytes");
-  command.link->add_option("--most", command.collectives.most_bytes, "Largest size, bytes");
-  command.link->add_option("--seconds", command.collectives.seconds_per_size, "Time for each size");
+  command.link->add_option_function<std::string>(
+      "--backend",
+      [&request](const std::string& given) {
+        request.spec.backend = record::parse_choice<record::Backend>("--backend", given);
+      },
+      "How workers exchange data");
+  command.link->add_option("--least", command.collectives.least_bytes, "Smallest size, in bytes");
+  command.link->add_option("--most", command.collectives.most_bytes, "Largest size, in bytes");
+  command.link->add_option("--seconds", command.collectives.seconds_per_size,
+                           "Time to spend on each size");
   command.link->add_flag("--oversubscribe", request.spec.oversubscribed, "Workers share cores");
   command.link->add_option("--interface", request.interface,
                            "Network between hosts: a name or an address");
   command.link->add_option("--timeout", request.timeout_s,
-                           "Longest wait for another rank, seconds");
+                           "Longest wait for another rank, in seconds");
   command.device = app.add_subcommand("device", "Measure this device; prints one line of JSON");
   command.device->add_option("--threads", request.spec.threads_per_worker, "Threads to use");
-  command.device->add_option("--seconds", command.device_seconds, "Time for each figure");
+  command.device->add_option("--seconds", command.device_seconds, "Time to spend on each figure");
 }
 
 void add_commands(CLI::App& app, Command& command) {
-  app.set_version_flag("--version", kVersion);
+  app.set_version_flag("--version",
+                       fmt::format("lockstep-worker {}, LibTorch {}", kVersion, torch_version()));
   app.require_subcommand(1);
   command.training = app.add_subcommand(
       "train", "Train as the rank that lockstep, mpirun, srun or torchrun gave this process");
@@ -65,7 +75,8 @@ void add_commands(CLI::App& app, Command& command) {
       ->add_option("--record", command.record_path,
                    "File for the record of the run, which rank 0 writes (default: standard output)")
       ->type_name("FILE");
-  command.probing = app.add_subcommand("probe", "Print what this program offers here, as JSON");
+  command.probing =
+      app.add_subcommand("probe", "Print the capabilities of this program on this host, as JSON");
   command.naming = app.add_subcommand("names", "Print the recipes, as JSON");
   add_bench_commands(app, command);
 }
@@ -100,6 +111,12 @@ void bench_link(Command& command, RankConnection& connection, EventChannel& even
   if (communicator.rank() == 0) events.send(record::RunEnded{});
 }
 
+/// Exceptions of LibTorch carry a stack trace, which belongs into no message.
+std::string reason_of(const std::exception& problem) {
+  const auto* of_torch = dynamic_cast<const c10::Error*>(&problem);
+  return of_torch != nullptr ? of_torch->what_without_backtrace() : problem.what();
+}
+
 /// Runs one rank to its end; an error ends the process in here.
 void run_rank(Command& command, const comm::Placement& place, EventChannel& events) {
   record::TrainRequest& request = command.request;
@@ -112,14 +129,14 @@ void run_rank(Command& command, const comm::Placement& place, EventChannel& even
       if (place.rank == 0) warn_of_slow_blas();
       train::Trainer trainer(
           request, describe_program(), connection.communicator(), connection.clock(),
-          [&](const record::Event& event) { events.send(event); }, stop_flag(), place.local_rank);
+          [&](const record::Event& event) { events.send(event); }, stop_flag(), place.gpu);
       trainer.run();
     }
     connection.leave();
   } catch (const Error& error) {
     connection.fail(error);
   } catch (const std::exception& problem) {
-    connection.fail(Error(ErrorKind::kInternal, problem.what()));
+    connection.fail(Error(ErrorKind::kInternal, reason_of(problem)));
   }
 }
 
@@ -153,12 +170,12 @@ int run(int argc, char** argv) {
   int rank = 0;
   std::unique_ptr<EventChannel> events;
   try {
-    const comm::Placement place = comm::placement_from_environment(
+    comm::Placement place = comm::placement_from_environment(
         [](const char* name) -> const char* { return std::getenv(name); });
     rank = place.rank;
     prepare_environment(place, argv);
     end_with_starter(place);
-    set_up_log(place.size > 1 ? fmt::format("[rank {}/{}]", place.rank, place.size) : "", false);
+    set_up_log(place.size > 1 ? fmt::format("[rank {}/{}]", place.rank, place.size) : "");
     Command command;
     command.request.spec.batch_per_worker = 0;  // the recipe's own unless --batch is given
     command.request.spec.threads_per_worker = threads_by_default(place);
@@ -173,6 +190,10 @@ int run(int argc, char** argv) {
     // Of several ranks, only rank 0 has a record to write.
     events = std::make_unique<EventChannel>(place.rank == 0 ? command.record_path : "");
     cli::check_train_request(command.request);
+    if (command.request.spec.device == "cuda") {
+      place.gpu = comm::own_gpu(place.local_rank, train::Device::visible_gpus());
+      place.gpu_id = train::Device::pci_id_of(place.gpu);
+    }
     events->start_beating();
     run_rank(command, place, *events);
     return 0;
@@ -182,7 +203,7 @@ int run(int argc, char** argv) {
     return exit_code(error.kind());
   } catch (const std::exception& problem) {
     if (!events) events = std::make_unique<EventChannel>("");
-    report_error(*events, rank, rank, Error(ErrorKind::kInternal, problem.what()));
+    report_error(*events, rank, rank, Error(ErrorKind::kInternal, reason_of(problem)));
     return exit_code(ErrorKind::kInternal);
   }
 }

@@ -21,24 +21,18 @@ std::string known_names() {
   return answer.dump();
 }
 
-namespace {
-
-std::vector<std::string> available_backends() {
-  std::vector<std::string> names;
-  for (const comm::BackendEntry& entry : comm::backends()) {
-    if (entry.available()) names.emplace_back(entry.name);
-  }
-  return names;
-}
-
-}  // namespace
-
 std::string probe() {
-  const nlohmann::json answer{
-      {"torch", torch_version()},         {"cuda", torch::cuda::is_available()},
-      {"backends", available_backends()}, {"blas", blas_name()},
-      {"blas_gflops", blas_gflops()},     {"onednn_gflops", onednn_gflops()},
-      {"threads", at::get_num_threads()}};
+  std::vector<std::string_view> backends;
+  for (const record::Backend backend : comm::available_backends()) {
+    backends.push_back(record::name_of(backend));
+  }
+  const nlohmann::json answer{{"torch", torch_version()},
+                              {"cuda", torch::cuda::is_available()},
+                              {"backends", backends},
+                              {"blas", blas_name()},
+                              {"blas_gflops", blas_gflops()},
+                              {"onednn_gflops", onednn_gflops()},
+                              {"threads", at::get_num_threads()}};
   return answer.dump();
 }
 

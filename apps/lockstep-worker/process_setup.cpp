@@ -109,7 +109,7 @@ void prepare_environment(const comm::Placement& place, char** argv) {
   }
   ::execv("/proc/self/exe", argv);
   throw Error(ErrorKind::kEnvironment,
-              std::string("cannot start this program again: ") + std::strerror(errno));
+              std::string("cannot restart this program: ") + std::strerror(errno));
 }
 
 const std::atomic<bool>& stop_flag() {

@@ -32,6 +32,7 @@ class RankConnection {
  private:
   void open_session(record::TrainRequest& request);
   std::unique_ptr<comm::Communicator> connect(const record::TrainRequest& request);
+  void require_own_gpus();
 
   comm::Placement place_;
   EventChannel& events_;

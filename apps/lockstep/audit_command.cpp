@@ -32,8 +32,8 @@ std::vector<record::Measurement> audited_rows(const GlobalOptions& global,
     return collect::measured_runs(store, {options.study, {}}).rows;
   }
   if (!options.study.empty()) {
-    throw Error(ErrorKind::kUsage, "--study is of the store, and a table was named",
-                "leave out one of them");
+    throw Error(ErrorKind::kUsage, "--study selects runs of the store, but a table was given",
+                "omit one of the two");
   }
   import::MeasurementsTable table = import::read_measurements_file(options.table);
   for (const std::string& notice : table.notices) fmt::print(stderr, "note: {}\n", notice);
@@ -50,8 +50,7 @@ void run_audit(const GlobalOptions& global, const AuditCommandOptions& options) 
   if (audit.findings.empty() && format == report::Format::kText) {
     write_result(options.output, [&](std::ostream& out) {
       out << fmt::format(
-          "{} has no reported_* figures to check: speedups and the like that a source derived "
-          "itself\n",
+          "{} has no reported_* figures to check, such as speedups that a source derived itself\n",
           options.table.empty() ? global.store_path : options.table);
     });
     return;
@@ -69,9 +68,8 @@ void add_audit_command(CLI::App& app, const GlobalOptions& global) {
   const auto options = std::make_shared<AuditCommandOptions>();
   CLI::App& audit =
       add_command(app, "audit",
-                  "Recomputes every reported_* figure of a measurements table, or of the store's "
-                  "runs, and says "
-                  "which do not follow.",
+                  "Recomputes every reported_* figure of a measurements table or of the store's "
+                  "runs, and lists those that do not follow.",
                   {"lockstep audit examples/studies/e-data-parallel-sweep.csv",
                    "lockstep import paper.csv --study paper && lockstep audit --study paper",
                    "lockstep audit table.csv --parameters 11173962 --json"});
@@ -83,13 +81,13 @@ void add_audit_command(CLI::App& app, const GlobalOptions& global) {
       ->type_name("NAME");
   audit
       .add_option("--parameters", options->parameters,
-                  "Parameters of the model, where the table does not have them")
+                  "Parameter count of the model, if the table does not contain it")
       ->type_name("COUNT")
       ->check(CLI::PositiveNumber);
   audit.add_option("--format", options->format, "text, markdown, csv, json or latex")
       ->type_name("FORMAT")
       ->capture_default_str();
-  audit.add_option("-o,--output", options->output, "File to write; stdout without")
+  audit.add_option("-o,--output", options->output, "File to write (default: stdout)")
       ->type_name("FILE");
   set_action(audit, [&global, options] { run_audit(global, *options); });
 }

@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "lockstep/base/terminal.h"
@@ -29,6 +30,11 @@ void set_action(CLI::App& command, std::function<void()> action) {
 
 void print(const report::Table& table) {
   fmt::print("{}", report::render(table, report::Format::kText, {.width = terminal_width()}));
+}
+
+void print_line(const nlohmann::json& json) {
+  // Names come from files, in any encoding.
+  fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace lockstep::cli

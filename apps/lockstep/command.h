@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct GlobalOptions {
   std::vector<std::string> after_dashes;  ///< the command that follows "--"
 };
 
-/// Adds the command `name` to `app`: one sentence that says what it does, and the example lines
+/// Adds the command `name` to `app`: one sentence about what it does, and the example lines
 /// that close its --help.
 CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& summary,
                       const std::vector<std::string>& examples);
@@ -39,6 +40,8 @@ struct CommandExit {
 
 /// Prints a table as text, as wide as the terminal.
 void print(const report::Table& table);
+/// The object on its own line on stdout, always valid UTF-8.
+void print_line(const nlohmann::json& json);
 
 /// One function per command, each in its own file (train_command.cpp, ...). `options` outlives
 /// parsing and must be read only inside the action.
@@ -52,8 +55,11 @@ void add_import_command(CLI::App& app, const GlobalOptions& options);
 void add_export_command(CLI::App& app, const GlobalOptions& options);
 void add_predict_command(CLI::App& app, const GlobalOptions& options);
 void add_advise_command(CLI::App& app, const GlobalOptions& options);
+void add_simulate_command(CLI::App& app, const GlobalOptions& options);
 void add_bench_command(CLI::App& app, const GlobalOptions& options);
 void add_serve_command(CLI::App& app, const GlobalOptions& options);
 void add_doctor_command(CLI::App& app, const GlobalOptions& options);
+void add_demo_command(CLI::App& app, const GlobalOptions& options);
+void add_completion_command(CLI::App& app, const GlobalOptions& options);
 
 }  // namespace lockstep::cli

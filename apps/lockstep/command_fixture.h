@@ -17,7 +17,7 @@ struct CommandOutcome {
   std::string err;
 };
 
-/// A folder of its own with a store in it, and the command line run in this process.
+/// A separate folder with a store in it, and the command line run in this process.
 class CommandTest : public ::testing::Test {
  protected:
   std::string store() const { return folder_ + "/lockstep.db"; }

@@ -11,6 +11,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/version.h"
+#include "version_text.h"
 
 namespace lockstep::cli {
 namespace {
@@ -62,7 +63,7 @@ std::vector<std::string> command_names(const CLI::App& command) {
   return names;
 }
 
-/// What to say about the first argument nobody asked for: a mistyped option or command, or one too
+/// The error for the first unexpected argument: a mistyped option or command, or one too
 /// many.
 Error unexpected_argument(const CLI::App& app) {
   std::string path;
@@ -81,13 +82,12 @@ Error unexpected_argument(const CLI::App& app) {
   std::string hint = fmt::format("see {} --help", path);
   if (!meant.empty()) hint = fmt::format("did you mean {}? {}", meant, hint);
   if (option) {
-    return Error(ErrorKind::kUsage, fmt::format("{} has no option {}", path, word), hint);
+    return Error(ErrorKind::kUsage, fmt::format("{}: unknown option {}", path, word), hint);
   }
   if (!commands.empty()) {
-    return Error(ErrorKind::kUsage, fmt::format("'{}' is not a command of {}", word, path), hint);
+    return Error(ErrorKind::kUsage, fmt::format("{}: unknown command '{}'", path, word), hint);
   }
-  return Error(ErrorKind::kUsage, fmt::format("{} takes no further argument '{}'", path, word),
-               hint);
+  return Error(ErrorKind::kUsage, fmt::format("{}: unexpected argument '{}'", path, word), hint);
 }
 
 Error usage_error(const CLI::App& app, const CLI::ParseError& problem) {
@@ -98,7 +98,7 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& problem) {
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr) {
     const std::string name = message.substr(0, message.find(':'));
     if (message.ends_with("missing")) message = name + " needs a value";
-    if (message.find("At Most") != std::string::npos) message = name + " is given more than once";
+    if (message.find("At Most") != std::string::npos) message = name + " was given more than once";
   }
   return Error(ErrorKind::kUsage, message, fmt::format("see {} --help", path));
 }
@@ -132,7 +132,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::CallForVersion&) {
-    fmt::print("lockstep {}\n", kVersion);
+    fmt::print("{}", version_text());
     return 0;
   } catch (const CLI::Success& help) {
     return app.exit(help);
@@ -159,15 +159,17 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 int run_command_line(int argc, char** argv, const std::vector<AddCommand>& commands) {
   try {
     GlobalOptions options;
-    CLI::App app{"Trains networks on many workers in lockstep, and tells where the time went.",
-                 "lockstep"};
+    CLI::App app{
+        "Trains networks on many workers, measures where the time goes, and recommends a "
+        "configuration.",
+        "lockstep"};
     app.fallthrough();
     app.require_subcommand(0, 1);
     app.set_version_flag("--version", kVersion, "Print the version and exit");
-    app.add_option("--store", options.store_path, "SQLite file that keeps every run")
+    app.add_option("--store", options.store_path, "SQLite file with all runs")
         ->type_name("FILE")
         ->capture_default_str();
-    app.add_flag("--json", options.json, "Results as JSON on stdout");
+    app.add_flag("--json", options.json, "Print results as JSON on stdout");
     for (const AddCommand add : commands) add(app, options);
     app.footer("Example:\n  lockstep train fashion -n 2 --batch 128 --epochs 3\n");
     app.final_callback([&app] { require_command(app); });
@@ -179,7 +181,7 @@ int run_command_line(int argc, char** argv, const std::vector<AddCommand>& comma
     return report(error);
   } catch (const std::exception& problem) {
     return report(
-        Error(ErrorKind::kInternal, problem.what(), "this is a bug in lockstep; report it"));
+        Error(ErrorKind::kInternal, problem.what(), "this is a bug in lockstep; please report it"));
   }
 }
 

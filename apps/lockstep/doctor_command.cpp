@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "command.h"
@@ -41,22 +42,30 @@ std::string as_text(const std::vector<doctor::Finding>& findings) {
   return text;
 }
 
-void examine_host(const GlobalOptions& options) {
+void examine_host(const GlobalOptions& options, bool warnings_only) {
   const SystemClock clock;
   Console console(clock);
-  console.set_status("looking at this machine ...");
+  console.set_status("checking this machine ...");
   const doctor::HostFacts facts = doctor::gather_host_facts(options.store_path, clock);
-  const std::vector<doctor::Finding> findings = doctor::examine(facts);
+  std::vector<doctor::Finding> findings = doctor::examine(facts);
+  if (warnings_only) {
+    std::erase_if(findings, [](const doctor::Finding& finding) {
+      return finding.severity != doctor::Severity::kWarn;
+    });
+    if (findings.empty() && !options.json) return;
+  }
   console.out(options.json ? as_json(findings, facts) : as_text(findings));
 }
 
 }  // namespace
 
 void add_doctor_command(CLI::App& app, const GlobalOptions& options) {
-  CLI::App& command =
-      add_command(app, "doctor", "Says what this machine offers and what will spoil a measurement.",
-                  {"lockstep doctor"});
-  set_action(command, [&options] { examine_host(options); });
+  CLI::App& command = add_command(
+      app, "doctor", "Shows what this machine offers and what would distort measurements.",
+      {"lockstep doctor", "lockstep doctor --warnings"});
+  const auto warnings_only = std::make_shared<bool>(false);
+  command.add_flag("--warnings", *warnings_only, "Print only what would distort measurements");
+  set_action(command, [&options, warnings_only] { examine_host(options, *warnings_only); });
 }
 
 }  // namespace lockstep::cli

@@ -71,8 +71,8 @@ std::string event_file_path(const ExportRequest& request) {
   std::error_code problem;
   std::filesystem::create_directories(path, problem);
   if (problem) {
-    throw Error(ErrorKind::kData, fmt::format("the folder {} could not be made: {}", request.output,
-                                              problem.message()));
+    throw Error(ErrorKind::kData,
+                fmt::format("cannot create the folder {}: {}", request.output, problem.message()));
   }
   return (path / fmt::format("events.out.tfevents.lockstep.run{}", request.run)).string();
 }
@@ -82,7 +82,8 @@ void export_run(const GlobalOptions& global, const ExportRequest& request) {
   const store::StoredRun run = store.load(request.run);
   if (request.format == "tensorboard") {
     if (request.output.empty()) {
-      throw Error(ErrorKind::kUsage, "an event file is binary and needs a place", "add -o FOLDER");
+      throw Error(ErrorKind::kUsage, "an event file is binary and cannot be written to stdout",
+                  "add -o FOLDER");
     }
     const std::string path = event_file_path(request);
     write_result(path, [&](std::ostream& out) { write_tensorboard(store, run, out); });
@@ -104,7 +105,7 @@ void require_format(const std::string& format) {
   for (const char* known : {"tensorboard", "csv", "jsonl", "chrome-trace"}) {
     if (format == known) return;
   }
-  throw Error(ErrorKind::kUsage, fmt::format("runs are not exported to '{}'", format),
+  throw Error(ErrorKind::kUsage, fmt::format("unknown export format '{}'", format),
               "choose tensorboard, csv (measurements table), jsonl (events) or chrome-trace");
 }
 
@@ -113,7 +114,7 @@ void require_format(const std::string& format) {
 void add_export_command(CLI::App& app, const GlobalOptions& global) {
   const auto request = std::make_shared<ExportRequest>();
   CLI::App& command = add_command(
-      app, "export", "Writes a run in a form that other tools open.",
+      app, "export", "Writes a run in a format that other tools read.",
       {"lockstep export 3 --to tensorboard -o logs/run3", "lockstep export 3 --to csv -o run3.csv",
        "lockstep export 3 --to jsonl", "lockstep export 3 --to chrome-trace -o run3.json"});
   command.add_option("run", request->run, "Id of the run")->required()->type_name("RUN");
@@ -121,7 +122,8 @@ void add_export_command(CLI::App& app, const GlobalOptions& global) {
       ->required()
       ->type_name("FORMAT");
   command
-      .add_option("-o,--output", request->output, "File, or folder for tensorboard; stdout without")
+      .add_option("-o,--output", request->output,
+                  "File, or folder for tensorboard (default: stdout)")
       ->type_name("PATH");
   set_action(command, [&global, request] {
     require_format(request->format);

@@ -3,16 +3,19 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "command.h"
 #include "lockstep/base/error.h"
+#include "lockstep/import/explained_page.h"
 #include "lockstep/import/import_paths.h"
 #include "lockstep/import/import_store.h"
 #include "lockstep/import/import_summary.h"
 #include "lockstep/import/merge_ranks.h"
 #include "lockstep/import/run_record.h"
+#include "lockstep/import/tell_apart.h"
 #include "lockstep/store/record_import.h"
 
 namespace lockstep::cli {
@@ -31,6 +34,7 @@ struct ImportRequest {
   bool list_formats = false;
   bool dry_run = false;
   bool explain = false;
+  std::string page;  ///< where --explain --html writes
   bool replace = false;
 };
 
@@ -42,7 +46,7 @@ auto reader_options(const ImportRequest& request) {
   for (const std::string& setting : request.settings) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0) {
-      throw Error(ErrorKind::kUsage, fmt::format("--set {} is not NAME=VALUE", setting),
+      throw Error(ErrorKind::kUsage, fmt::format("--set {} is not of the form NAME=VALUE", setting),
                   "write --set workers=4");
     }
     options.settings[setting.substr(0, equals)] = setting.substr(equals + 1);
@@ -83,6 +87,7 @@ std::vector<FileOutcome> read_all(const import::Importer& importer,
     }
   }
   import::merge_ranks(files);
+  import::tell_apart(files);
   for (std::size_t k = 0; k < files.size(); ++k) outcomes[places[k]].file = std::move(files[k]);
   return outcomes;
 }
@@ -94,15 +99,15 @@ void require_workers(const std::vector<FileOutcome>& outcomes) {
       if (run.workers || !run.is_training() || !run.has_figures()) continue;
       throw Error(
           ErrorKind::kData,
-          fmt::format("the number of workers of {}{}{} stands neither in the log nor in its name",
+          fmt::format("the number of workers of {}{}{} is neither in the log nor in its name",
                       outcome.file.path, run.label.empty() ? "" : ", ", run.label),
-          "import that file with --set workers=N, or name it so: exp_4gpus.log");
+          "import that file with --set workers=N, or include it in the name: exp_4gpus.log");
     }
   }
 }
 
 /// A study is of one network: where the logs do not name it, the study's name stands for it, so
-/// that its runs are compared whatever their files are called.
+/// that its runs are compared regardless of their file names.
 void name_after_study(const std::string& study, std::vector<FileOutcome>& outcomes) {
   for (FileOutcome& outcome : outcomes) {
     for (import::ImportedRun& run : outcome.file.runs) {
@@ -129,12 +134,12 @@ void print_outcomes(const GlobalOptions& global, const ImportRequest& request,
   } else {
     fmt::print("{} run{} added to {}", totals.added, totals.added == 1 ? "" : "s",
                global.store_path);
-    if (totals.known > 0) fmt::print(", {} known already", totals.known);
+    if (totals.known > 0) fmt::print(", {} already imported", totals.known);
     fmt::print("\n");
   }
 }
 
-/// Beside the JSON document where there is one.
+/// Beside the JSON document if there is one.
 void console_line(const GlobalOptions& global, const std::string& text) {
   fmt::print(global.json ? stderr : stdout, "{}\n", text);
 }
@@ -162,6 +167,23 @@ void report_failures(const std::vector<ImportPath>& paths,
   throw Error(ErrorKind::kData, failed.back()->error, failed.back()->hint);
 }
 
+void print_explanation(const ImportRequest& request, const std::vector<FileOutcome>& outcomes) {
+  if (!request.page.empty()) {
+    std::ofstream page(request.page, std::ios::binary);
+    page << import::explained_page(outcomes);
+    page.close();
+    if (!page) {
+      throw Error(ErrorKind::kEnvironment, fmt::format("{} could not be written", request.page),
+                  "name a file in a folder that exists");
+    }
+    fmt::print("{} written; nothing stored (--explain)\n", request.page);
+    return;
+  }
+  for (const FileOutcome& outcome : outcomes)
+    fmt::print("{}{}", explained_text(outcome.file), summary_text(outcome));
+  fmt::print("nothing stored (--explain)\n");
+}
+
 /// Takes records of our own runs out of `paths` and stores them as the runs they are.
 void import_own_records(const GlobalOptions& global, const ImportRequest& request,
                         std::vector<ImportPath>& paths) {
@@ -175,7 +197,7 @@ void import_own_records(const GlobalOptions& global, const ImportRequest& reques
         store::store_run_record(path.path, global.store_path, request.study);
     console_line(global,
                  fmt::format("{}: {} {} in {}{}", path.path,
-                             stored.fresh ? "stored as run" : "known already as run", stored.run,
+                             stored.fresh ? "stored as run" : "already imported as run", stored.run,
                              global.store_path, stored.ended ? "" : "; its end is not recorded"));
     return true;
   });
@@ -187,6 +209,9 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
     print_formats(importer.registry(), global.json);
     return;
   }
+  if (!request.page.empty() && !request.explain) {
+    throw Error(ErrorKind::kUsage, "--html shows what --explain found", "add --explain");
+  }
   if (request.paths.empty()) {
     throw Error(ErrorKind::kUsage, "lockstep import needs a file", "see lockstep import --help");
   }
@@ -195,9 +220,7 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
   if (paths.empty()) return;
   std::vector<FileOutcome> outcomes = read_all(importer, paths);
   if (request.explain) {
-    for (const FileOutcome& outcome : outcomes)
-      fmt::print("{}{}", explained_text(outcome.file), summary_text(outcome));
-    fmt::print("nothing stored (--explain)\n");
+    print_explanation(request, outcomes);
     report_failures(paths, outcomes);
     return;
   }
@@ -215,38 +238,39 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
 
 void add_import_command(CLI::App& app, const GlobalOptions& global) {
   const auto request = std::make_shared<ImportRequest>();
-  CLI::App& command =
-      add_command(app, "import",
-                  "Reads what other tools left behind (logs, traces, tables) and keeps it as runs.",
-                  {"lockstep import logs/*.log",
-                   "lockstep import --study resnet exp_1g.log exp_2g.log exp_4g.log",
-                   "lockstep import trainer_state.json --set workers=4 --set batch=32",
-                   "lockstep import train.out --pattern 'epoch (?<epoch>\\d+): loss (?<loss>\\S+), "
-                   "(?<epoch_time>\\S+) s'",
-                   "lockstep import --explain train.out", "zcat old.log.gz | lockstep import -"});
+  CLI::App& command = add_command(
+      app, "import", "Reads logs, traces and tables of other tools and stores them as runs.",
+      {"lockstep import logs/*.log",
+       "lockstep import --study resnet exp_1g.log exp_2g.log exp_4g.log",
+       "lockstep import trainer_state.json --set workers=4 --set batch=32",
+       "lockstep import train.out --pattern 'epoch (?<epoch>\\d+): loss (?<loss>\\S+), "
+       "(?<epoch_time>\\S+) s'",
+       "lockstep import --explain train.out",
+       "lockstep import --explain train.out --html read.html",
+       "zcat old.log.gz | lockstep import -"});
   command.add_option("path", request->paths, "Files, folders, patterns; - for standard input")
       ->type_name("PATH...");
-  command.add_option("--as", request->format, "Read as this format instead of recognising it")
+  command.add_option("--as", request->format, "Read as this format instead of detecting it")
       ->type_name("FORMAT");
   command
       .add_option("--set", request->settings,
-                  "A fact that is not in the log: workers=4, batch=32 (per worker), ...")
+                  "A fact that is missing in the log: workers=4, batch=32 (per worker), ...")
       ->type_name("NAME=VALUE")
       ->take_all()
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command.add_option("--study", request->study, "Keep the runs together under this name")
-      ->type_name("NAME");
+  command.add_option("--study", request->study, "Store the runs in this study")->type_name("NAME");
   command
       .add_option("--pattern", request->pattern,
                   "Read lines by a regular expression with named groups")
       ->type_name("REGEX");
-  command.add_flag("--list-formats", request->list_formats, "Show the formats that are recognised");
-  command.add_flag("--dry-run", request->dry_run, "Show what is found, store nothing");
+  command.add_flag("--list-formats", request->list_formats, "List the supported formats");
+  command.add_flag("--dry-run", request->dry_run, "Show what was found without storing it");
   command.add_flag("--explain", request->explain,
-                   "Show what was taken from each line and for which run, store nothing");
-  command.add_flag("--replace", request->replace,
-                   "Import again what was imported before, with other --set");
+                   "Show what was read from each line and for which run, without storing it");
+  command.add_option("--html", request->page, "With --explain: write it as a page")
+      ->type_name("FILE");
+  command.add_flag("--replace", request->replace, "Import files again, with other --set");
   set_action(command, [&global, request] { import_files(global, *request); });
 }
 

@@ -54,16 +54,16 @@ TEST_F(ImportCommand, ImportingAgainAddsNothing) {
   const Outcome again = run({"import", log});
   EXPECT_EQ(again.code, 0);
   EXPECT_NE(again.out.find("0 runs added"), std::string::npos);
-  EXPECT_NE(again.out.find("1 known already"), std::string::npos);
+  EXPECT_NE(again.out.find("1 already imported"), std::string::npos);
   EXPECT_EQ(stored(), 1u);
 }
 
-TEST_F(ImportCommand, StudyAsksForTheWorkersALogDoesNotTell) {
+TEST_F(ImportCommand, StudyAsksForTheWorkerCountThatALogLacks) {
   const std::string known = file("exp_2g.log", keras(22));
   const std::string unknown = file("mystery.log", keras(40));
   const Outcome outcome = run({"import", "--study", "s", known, unknown});
   EXPECT_EQ(outcome.code, 4);
-  EXPECT_NE(outcome.err.find("mystery.log stands neither in the log nor in its name"),
+  EXPECT_NE(outcome.err.find("mystery.log is neither in the log nor in its name"),
             std::string::npos);
   EXPECT_NE(outcome.err.find("--set workers=N"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(store()));
@@ -87,7 +87,7 @@ TEST_F(ImportCommand, BadFileIsReportedAndTheOthersKept) {
   EXPECT_EQ(stored(), 1u);
 }
 
-TEST_F(ImportCommand, FolderSkipsWhatItDoesNotKnow) {
+TEST_F(ImportCommand, FolderSkipsWhatItDoesNotRecognise) {
   file("logs/a/exp_2g.log", keras(22));
   file("logs/README.md", "# Logs\n");
   file("logs/.hidden", "x");
@@ -112,6 +112,33 @@ TEST_F(ImportCommand, DryRunStoresNothing) {
   EXPECT_EQ(outcome.code, 0);
   EXPECT_NE(outcome.out.find("nothing stored"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(store()));
+}
+
+TEST_F(ImportCommand, ExplanationIsWrittenAsAPage) {
+  const std::string log = file("exp_2g.log", keras(22) + "<script>\n");
+  const std::string page = folder_ + "/read.html";
+  const Outcome outcome = run({"import", "--explain", "--html", page, log});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  std::ifstream in(page);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_NE(text.find("epoch 1: "), std::string::npos);
+  EXPECT_EQ(text.find("<script>"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(store()));
+  EXPECT_EQ(run({"import", "--html", page, log}).code, 2);
+  EXPECT_EQ(run({"import", "--explain", "--html", folder_ + "/none/x.html", log}).code, 3);
+}
+
+TEST_F(ImportCommand, OptimizersOfTwoFilesAreKeptApart) {
+  const auto log = [](const std::string& optimizer) {
+    return "Started training using " + optimizer + " optimizer.\nWorld size: 2\nbatch size 32\n" +
+           "Epoch 1: loss 1.0 time 10.0s\nEpoch 2: loss 0.5 time 10.0s\n";
+  };
+  const Outcome outcome = run({"import", "--dry-run", "--json", file("a/net.log", log("SGD")),
+                               file("b/net.log", log("Adam"))});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto files = nlohmann::json::parse(outcome.out)["files"];
+  EXPECT_NE(files[0]["runs"][0]["facts"]["model"]["value"],
+            files[1]["runs"][0]["facts"]["model"]["value"]);
 }
 
 TEST_F(ImportCommand, ReplacedWithWhatTheUserSets) {
@@ -158,7 +185,7 @@ TEST_F(ImportCommand, ExportsTablesEventsAndTraces) {
   EXPECT_EQ(run({"export", "1", "--to", "tensorboard"}).code, 2);
 }
 
-TEST_F(ImportCommand, PredictionSaysWhichFigureItsRunsLack) {
+TEST_F(ImportCommand, PredictionReportsWhichFigureItsRunsLack) {
   EXPECT_EQ(run({"import", file("mystery.log", keras(40))}).code, 0);
   const Outcome no_workers = run({"predict", "--workers", "8"});
   EXPECT_EQ(no_workers.code, 4);
@@ -168,7 +195,7 @@ TEST_F(ImportCommand, PredictionSaysWhichFigureItsRunsLack) {
   EXPECT_NE(no_workers.err.find("--set workers=N"), std::string::npos);
 }
 
-TEST_F(ImportCommand, PredictionSaysThatNoRunTellsATime) {
+TEST_F(ImportCommand, PredictionReportsThatNoRunHasATime) {
   EXPECT_EQ(
       run({"import", file("metrics_2g.csv", "epoch,step,val_loss\n0,9,0.5\n1,19,0.4\n")}).code, 0);
   const Outcome outcome = run({"predict", "--workers", "8"});
@@ -176,7 +203,7 @@ TEST_F(ImportCommand, PredictionSaysThatNoRunTellsATime) {
   EXPECT_NE(outcome.err.find("no run has a time"), std::string::npos) << outcome.err;
 }
 
-TEST_F(ImportCommand, ScalingThatNoBatchTellsIsNamedAsAssumed) {
+TEST_F(ImportCommand, ScalingWithoutBatchesIsReportedAsAssumed) {
   EXPECT_EQ(run({"import", "--study", "s", file("e_1g.log", keras(40)), file("e_2g.log", keras(22)),
                  file("e_4g.log", keras(12))})
                 .code,
@@ -184,7 +211,7 @@ TEST_F(ImportCommand, ScalingThatNoBatchTellsIsNamedAsAssumed) {
   const Outcome outcome = run({"predict", "--workers", "8"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("weak scaling assumed"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("not known: which scaling it is"), std::string::npos);
+  EXPECT_NE(outcome.out.find("unknown: which scaling it is"), std::string::npos);
 }
 
 TEST_F(ImportCommand, ImportedTableIsAuditedFromTheStore) {

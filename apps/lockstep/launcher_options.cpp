@@ -1,5 +1,8 @@
 #include "launcher_options.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -12,22 +15,29 @@ void add_launcher_options(CLI::App& command, launch::LauncherOptions& options) {
   const auto add = [&](const char* name, auto& field, const char* type, const char* text) {
     return command.add_option(name, field, text)->type_name(type)->group(group);
   };
-  add("--launcher", options.launcher, "local|mpi|slurm|ssh-hostfile",
-      "Who starts the workers: this program on this machine, mpirun, srun, or ssh")
-      ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--launcher",
+          [&options](const std::string& given) {
+            options.launcher = record::parse_choice<record::Launcher>("--launcher", given);
+          },
+          "How to start the workers: on this machine, or with mpirun, srun or ssh")
+      ->type_name(fmt::format("{}", fmt::join(record::names_of<record::Launcher>(), "|")))
+      ->default_str(std::string(record::name_of(options.launcher)))
+      ->group(group);
   add("--hostfile", options.cluster.hostfile, "FILE",
-      "Hosts for mpi and ssh-hostfile, 'node1 slots=4' a line");
-  add("--nodes", options.cluster.nodes, "N", "Hosts to spread over (slurm)");
+      "Host file for mpi and ssh-hostfile, with one line per host: node1 slots=4");
+  add("--nodes", options.cluster.nodes, "N", "Number of hosts (slurm)");
   add("--partition", options.cluster.partition, "NAME", "Partition of the job (slurm)");
   add("--account", options.cluster.account, "NAME", "Account of the job (slurm)");
-  add("--time", options.cluster.time, "TIME", "Time limit of the job, as 1:30:00 (slurm)");
+  add("--time", options.cluster.time, "TIME", "Time limit of the job, for example 1:30:00 (slurm)");
   add("--workers-per-node", options.cluster.workers_per_node, "N",
-      "Workers on each host (slurm; default: all on one, or workers / --nodes)")
+      "Workers per host (slurm; default: all on one, or workers / --nodes)")
       ->check(CLI::Range(1, 65'536));
   add("--setup", options.cluster.setup, "FILE",
-      "Shell file that a job of a study sources first: module load, conda activate (slurm)");
+      "Shell file that the jobs of a study source first: module load, conda activate (slurm)");
   add("--gres", options.cluster.gres, "LIST",
-      "Resources of the job, as gpu:{workers_per_node} (slurm)");
+      "Resources of the job, for example gpu:{workers_per_node} (slurm)");
 }
 
 }  // namespace lockstep::cli

@@ -21,7 +21,7 @@ std::vector<record::Measurement> table_rows(const MeasuredSource& source) {
     fmt::print(stderr, "warning: {}; the row is left out\n", table.left_out[i]);
   }
   if (table.left_out.size() > kMostNamed) {
-    fmt::print(stderr, "warning: {} more rows are left out for such reasons\n",
+    fmt::print(stderr, "warning: {} more rows are left out for similar reasons\n",
                table.left_out.size() - kMostNamed);
   }
   const auto unnamed = [&](const record::Measurement& row) {
@@ -42,8 +42,8 @@ std::vector<record::Measurement> table_rows(const MeasuredSource& source) {
 MeasuredRows measured_rows(const MeasuredSource& source) {
   MeasuredRows measured;
   if (!source.table.empty() && !source.study.empty()) {
-    throw Error(ErrorKind::kUsage, "--study names runs of the store, but a table is to be read",
-                "leave out --study or --from");
+    throw Error(ErrorKind::kUsage, "--study selects runs of the store, but --from reads a table",
+                "omit --study or --from");
   }
   if (source.table.empty()) {
     store::Store store(source.store_path);
@@ -57,8 +57,8 @@ MeasuredRows measured_rows(const MeasuredSource& source) {
   std::erase_if(measured.rows,
                 [&](const record::Measurement& row) { return row.model != source.model; });
   if (measured.rows.empty()) {
-    throw Error(ErrorKind::kData, "nothing was measured of model '" + source.model + "'",
-                "name a model that the measurements have");
+    throw Error(ErrorKind::kData, "no measurements of model '" + source.model + "'",
+                "choose a measured model");
   }
   return measured;
 }

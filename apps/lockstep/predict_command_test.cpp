@@ -50,7 +50,7 @@ constexpr const char* kTransfer =
     "transfer,t4,32,30607,30,4,epochs_to_stable,19,epochs\n"
     "transfer,v100,32,30607,30,8,epochs_to_stable,25,epochs\n";
 
-TEST_F(PredictCommand, HoldsOutTheLargestCountOfEachSeriesAsOneJsonObjectALine) {
+TEST_F(PredictCommand, HoldsOutTheLargestCountOfEachSeriesAsOneJsonObjectPerLine) {
   const PredictOutcome outcome = run("predict --json --hold-out largest --from " + table(kSweep));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   std::istringstream lines(outcome.out);
@@ -109,7 +109,7 @@ TEST_F(PredictCommand, BacktestPrintsErrorsBesideTheClassics) {
   }
 }
 
-TEST_F(PredictCommand, ErrorsSayWhatIsMissing) {
+TEST_F(PredictCommand, ErrorsStateWhatIsMissing) {
   EXPECT_EQ(run("predict --from " + table(kSweep)).code, 2);
   EXPECT_EQ(run("predict --workers 4 --from /nonexistent.csv").code, 4);
   EXPECT_EQ(run("predict --workers 4 --series-column absent --from " + table(kSweep)).code, 4);
@@ -190,7 +190,7 @@ TEST(Quantities, DurationsPricesAndTargets) {
   }
 }
 
-TEST_F(PredictCommand, KnowsProcessorsThatWereCalibrated) {
+TEST_F(PredictCommand, AcceptsProcessorsThatWereCalibrated) {
   for (const int threads : {1, 2}) {
     record::DeviceCalibration device;
     device.machine.host = "box";

@@ -106,7 +106,7 @@ TEST_F(PredictTable, NamesInAnyEncodingAndLineEndsOfAnySystem) {
   EXPECT_NE(outcome.err.find("1 row has no value"), std::string::npos) << outcome.err;
 }
 
-TEST_F(PredictTable, WhateverItHoldsEverySeriesGetsANumberOrASentence) {
+TEST_F(PredictTable, EverySeriesGetsANumberOrASentence) {
   Rng rng(29);
   const std::vector<std::string> odd{"0", "-3", "nan", "inf", "1e308", "4.9e-324", "fast", ""};
   const std::vector<std::string> metrics{"throughput", "step_time", "epoch_time", "total_time"};

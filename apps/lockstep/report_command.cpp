@@ -6,18 +6,20 @@
 #include <filesystem>
 #include <memory>
 
-#include "calibrated_links.h"
 #include "command.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/output_file.h"
 #include "lockstep/base/quantities.h"
 #include "lockstep/base/terminal.h"
 #include "lockstep/base/units.h"
+#include "lockstep/collect/calibrated_device.h"
+#include "lockstep/collect/calibrated_links.h"
 #include "lockstep/import/measurements_table.h"
 #include "lockstep/report/measurements_csv.h"
 #include "lockstep/report/page/html.h"
 #include "lockstep/report/page/page_source.h"
 #include "lockstep/report/study_report.h"
+#include "lockstep/report/work_table.h"
 
 namespace lockstep::cli {
 namespace {
@@ -34,6 +36,8 @@ struct ReportOptions {
   std::string output;
   std::string html;
   std::vector<std::string> prices;
+  double carbon = 0;
+  std::string peak;
 };
 
 /// The rows to report on; what had to be interpreted or left out goes to stderr.
@@ -48,7 +52,7 @@ collect::StoredRuns measurements_for(const GlobalOptions& global, const ReportOp
   std::error_code ignored;
   if (options.study.ends_with(".csv") && std::filesystem::exists(options.study, ignored)) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("{} is a file, not a study of the store", options.study),
+                fmt::format("{} is a file, not a study in the store", options.study),
                 fmt::format("lockstep report --from {}", options.study));
   }
   store::Store store(global.store_path);
@@ -59,21 +63,41 @@ collect::StoredRuns measurements_for(const GlobalOptions& global, const ReportOp
   return found;
 }
 
+/// Of each device of the store's runs: what was given, else its data sheet or calibration.
+std::map<std::string, double> peak_flops(const GlobalOptions& global,
+                                         const ReportOptions& options) {
+  std::map<std::string, double> peaks;
+  if (!options.table.empty()) return peaks;
+  store::Store store(global.store_path);
+  for (const store::RunSummary& run : store.runs()) {
+    const std::string device = report::peak_key(run.spec.device, run.spec.threads_per_worker);
+    if (run.spec.flops_per_example <= 0 || device.empty() || peaks.contains(device)) continue;
+    if (!options.peak.empty()) {
+      peaks[device] = parse_flops(options.peak, "--peak");
+    } else if (const auto known = collect::known_device(device, global.store_path)) {
+      peaks[device] = known->flops;
+    }
+  }
+  return peaks;
+}
+
 report::StudyOptions study_options(const GlobalOptions& global, const ReportOptions& options) {
   report::StudyOptions study;
   if (!options.scaling.empty()) {
     study.speedup.scaling = record::scaling_from_name(options.scaling);
     if (!study.speedup.scaling || *study.speedup.scaling == record::Scaling::kMixed) {
-      throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a kind of scaling", options.scaling),
+      throw Error(ErrorKind::kUsage, fmt::format("unknown kind of scaling '{}'", options.scaling),
                   "choose strong (global batch fixed) or weak (batch per worker fixed)");
     }
   }
   study.price_per_hour = parse_prices(options.prices);
+  if (options.carbon > 0) study.carbon_g_per_kwh = options.carbon;
+  study.peak_flops = peak_flops(global, options);
   if (options.baseline > 0) study.speedup.baseline_workers = options.baseline;
   if (options.link_gb_per_s > 0) {
-    study.links.any = options.link_gb_per_s * 1e9;
+    study.links.speeds.any = options.link_gb_per_s * 1e9;
   } else if (options.table.empty()) {
-    use_calibrated_links(global.store_path, options.study, study);
+    study.links = collect::calibrated_links(global.store_path, options.study);
   }
   return study;
 }
@@ -125,12 +149,12 @@ void add_report_command(CLI::App& app, const GlobalOptions& global) {
   const auto options = std::make_shared<ReportOptions>();
   CLI::App& report = add_command(
       app, "report",
-      "Tables and a verdict from the runs of the store, one of its studies, or a measurements "
-      "table.",
+      "Prints tables and a verdict for the runs of the store, one of its studies, or a "
+      "measurements table.",
       {"lockstep report", "lockstep report --from examples/studies/e-data-parallel-sweep.csv",
        "lockstep report my-study --format markdown -o study.md",
        "lockstep report my-study --html study.html", "lockstep report --csv > table.csv"});
-  report.add_option("study", options->study, "Name of a study; all runs of the store without")
+  report.add_option("study", options->study, "Study to report on (default: all runs of the store)")
       ->type_name("STUDY");
   report.add_option("--from", options->table, "Read this measurements table instead of the store")
       ->type_name("FILE");
@@ -141,30 +165,38 @@ void add_report_command(CLI::App& app, const GlobalOptions& global) {
       ->capture_default_str();
   report
       .add_option("--html", options->html,
-                  "Write one HTML file with charts and tables, to look at or to send around")
+                  "Write one HTML file with charts and tables, to view or share")
       ->type_name("FILE");
   report
       .add_option("--price", options->prices,
                   "Price of one device per hour, for the decision: v100=2.48/h")
       ->delimiter(',');
-  report.add_flag("--csv", options->csv, "The measurements table, as --format csv");
+  report.add_option("--carbon", options->carbon, "CO2 of the electricity, for the energy measured")
+      ->type_name("G/kWh")
+      ->check(CLI::Range(1e-3, 1e5));
+  report
+      .add_option("--peak", options->peak,
+                  "Peak of one worker's device, for the utilisation: 312T (default: its data sheet "
+                  "in FP32, or what lockstep bench device measured)")
+      ->type_name("FLOP/s");
+  report.add_flag("--csv", options->csv, "Print the measurements table, same as --format csv");
   report
       .add_option("--scaling", options->scaling,
                   "Compare at the same global batch (strong) or batch per worker (weak); default: "
                   "what the table fixed")
       ->type_name("KIND");
-  report.add_option("--baseline", options->baseline, "Worker count that speedups are over")
+  report.add_option("--baseline", options->baseline, "Worker count of the baseline of speedups")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
   report
-      .add_option(
-          "--link", options->link_gb_per_s,
-          "Speed of the link, for its utilisation (default: what lockstep bench collectives "
-          "measured on the same machine)")
+      .add_option("--link", options->link_gb_per_s,
+                  "Bandwidth of the link, for its utilisation (default: as lockstep bench "
+                  "collectives measured on the same machine)")
       ->type_name("GB/s")
       ->check(CLI::PositiveNumber);
-  report.add_flag("--definitions", options->definitions, "Define every column below its table");
-  report.add_option("-o,--output", options->output, "File to write; stdout without")
+  report.add_flag("--definitions", options->definitions,
+                  "Print the definition of every column below its table");
+  report.add_option("-o,--output", options->output, "File to write (default: stdout)")
       ->type_name("FILE");
   set_action(report, [&global, options] { run_report(global, *options); });
 }

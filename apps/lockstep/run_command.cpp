@@ -15,8 +15,8 @@
 #include "lockstep/collect/run_digests.h"
 #include "lockstep/collect/stored_runs.h"
 #include "lockstep/launch/slurm_job.h"
+#include "lockstep/report/phase_table.h"
 #include "lockstep/study/command_executor.h"
-#include "time_table.h"
 
 namespace lockstep::cli {
 namespace {
@@ -45,7 +45,7 @@ void check_run(const RunRequest& request, const std::vector<std::string>& words)
         {"global_batch", request.workers > 0 && request.batch > 0, "-n and --batch"}}) {
     if (given || !study::has_placeholder(words, place)) continue;
     throw Error(ErrorKind::kUsage,
-                fmt::format("the command has {{{}}}, whose value is not given", place),
+                fmt::format("the command contains {{{}}}, but its value was not given", place),
                 fmt::format("add {}", option));
   }
   study::check_command(words, {}, request.values);
@@ -106,15 +106,15 @@ void print_run_json(Console& console, const study::CommandOutcome& outcome) {
 /// command's.
 void print_steps(Console& console, const std::string& store_path, std::int64_t id) {
   store::Store store(store_path);
-  const analyze::StepBreakdown steps =
-      collect::step_breakdown(store, store.load(id, store::Store::Steps::kNotCounted));
+  const store::StoredRun run = store.load(id, store::Store::Steps::kNotCounted);
+  const analyze::StepBreakdown steps = collect::step_breakdown(store, run);
   if (steps.ranks.empty()) return;
-  console.err(report::render(time_table(steps), report::Format::kText,
+  console.err(report::render(report::phase_table(steps), report::Format::kText,
                              report::RenderOptions{.width = terminal_width()}));
-  if (const std::string slowest = slowest_rank_sentence(steps); !slowest.empty()) {
+  if (const std::string slowest = report::slowest_rank_sentence(steps); !slowest.empty()) {
     console.err(slowest);
   }
-  console.err(analyze::limit_sentence(steps));
+  console.err(analyze::limit_sentence(steps, collect::run_facts(run.started)));
 }
 
 void print_run_text(Console& console, const std::string& store_path,
@@ -129,7 +129,7 @@ void print_run_text(Console& console, const std::string& store_path,
   if (!outcome.executed.problem.empty()) text += "; " + outcome.executed.problem;
   console.err(text + "; output in " + outcome.output);
   const bool done = outcome.executed.end == study::RunEnd::kDone;
-  if (done) print_steps(console, store_path, outcome.run);
+  print_steps(console, store_path, outcome.run);
   if (done && !outcome.has_figures) {
     console.err(
         "note: no figures were recognised in the output; --pattern reads figures of any form");
@@ -178,8 +178,8 @@ void add_run_command(CLI::App& app, const GlobalOptions& global) {
   const auto request = std::make_shared<RunRequest>();
   CLI::App& command = add_command(
       app, "run",
-      "Runs any training command once and keeps the run: its output and the figures in it, time, "
-      "memory, machine and exit code. Ends with the exit code of the command.",
+      "Runs any training command once and stores the run: its output and the figures in it, time, "
+      "memory, machine and exit code. Exits with the exit code of the command.",
       {"lockstep run -n 4 -- torchrun --nproc-per-node {workers} train.py --lr 0.1",
        "lockstep run -n 2 -b 64 --study mnist -- mpirun -np {workers} ./train --batch {batch}",
        "lockstep run -- python train.py"});
@@ -187,26 +187,27 @@ void add_run_command(CLI::App& app, const GlobalOptions& global) {
     return command.add_option(names, field, text)->type_name(type);
   };
   add("-n,--workers", request->workers, "N",
-      "Workers that the command starts (default: what its output states, else 1)")
+      "Workers that the command starts (default: as stated in its output, otherwise 1)")
       ->check(CLI::Range(1, 65'536));
-  add("-b,--batch", request->batch, "b", "Batch per worker, where the output does not state it")
+  add("-b,--batch", request->batch, "b", "Batch per worker, if the output does not state it")
       ->check(CLI::Range(1, 1 << 24));
-  add("--epochs", request->values.epochs, "N", "What {epochs} stands for")->capture_default_str();
-  add("--seed", request->values.seed, "N", "What {seed} stands for")->capture_default_str();
+  add("--epochs", request->values.epochs, "N", "Value of {epochs} in the command")
+      ->capture_default_str();
+  add("--seed", request->values.seed, "N", "Value of {seed} in the command")->capture_default_str();
   add("--device", request->values.device, "NAME",
-      "Device of the workers, and what {device} stands for");
+      "Device of the workers, and value of {device} in the command");
   add("--name", request->name, "NAME",
-      "Name of what is trained, where the output states no model (default: the script's)");
-  add("--study", request->study, "NAME", "Keep the run under the name of this study");
+      "Model name, if the output states none (default: name of the script)");
+  add("--study", request->study, "NAME", "Store the run in this study");
   add("--pattern", request->pattern, "REGEX",
-      "Read the output by named groups, as lockstep import does");
+      "Regular expression with named groups that reads the output, as in lockstep import");
   command
       .add_option_function<std::string>(
           "--time-limit",
           [request](const std::string& text) {
             request->time_limit_s = parse_duration(text, "--time-limit");
           },
-          "End the command after that time, for example 30min")
+          "Stop the command after this time, for example 30min")
       ->type_name("TIME");
   command.add_flag_callback(
       "--no-watch", [request] { request->watch = false; },

@@ -15,9 +15,9 @@
 #include "lockstep/base/terminal.h"
 #include "lockstep/collect/stored_runs.h"
 #include "lockstep/report/measurements_csv.h"
+#include "lockstep/report/phase_table.h"
 #include "lockstep/report/run_export.h"
 #include "lockstep/report/run_tables.h"
-#include "time_table.h"
 
 namespace lockstep::cli {
 namespace {
@@ -60,10 +60,10 @@ void show_run(const GlobalOptions& global, std::int64_t id) {
   const analyze::StepBreakdown breakdown = collect::step_breakdown(store, run);
   if (!breakdown.ranks.empty()) {
     fmt::print("\n");
-    print(time_table(breakdown));
-    const std::string slowest = slowest_rank_sentence(breakdown);
+    print(report::phase_table(breakdown));
+    const std::string slowest = report::slowest_rank_sentence(breakdown);
     if (!slowest.empty()) fmt::print("{}\n", slowest);
-    fmt::print("{}\n", analyze::limit_sentence(breakdown));
+    fmt::print("{}\n", analyze::limit_sentence(breakdown, collect::run_facts(run.started)));
   }
   if (!run.utilisation.empty()) {
     fmt::print("\n");
@@ -76,7 +76,7 @@ void show_run(const GlobalOptions& global, std::int64_t id) {
 }
 
 bool confirmed(const std::vector<std::int64_t>& ids) {
-  fmt::print(stderr, "delete run(s) {} for good? [y/N] ", fmt::join(ids, ", "));
+  fmt::print(stderr, "permanently delete run(s) {}? [y/N] ", fmt::join(ids, ", "));
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "yes";
@@ -89,7 +89,7 @@ void delete_runs(const GlobalOptions& global, RunsOptions& options) {
   store::Store store(global.store_path);
   store.require(ids);
   if (!options.yes && !can_ask()) {
-    throw Error(ErrorKind::kUsage, "deleting runs needs a yes", "add --yes");
+    throw Error(ErrorKind::kUsage, "deleting runs needs confirmation", "add --yes");
   }
   if (!options.yes && !confirmed(ids)) {
     fmt::print(stderr, "nothing deleted\n");
@@ -122,7 +122,7 @@ void export_as_lines(const GlobalOptions& global, const RunsOptions& options) {
 /// For --format: names the choices when another is asked for.
 void require_export_format(const std::string& format) {
   if (format == "jsonl" || format == "json" || format == "csv") return;
-  throw Error(ErrorKind::kUsage, fmt::format("runs are not exported as '{}'", format),
+  throw Error(ErrorKind::kUsage, fmt::format("unknown export format '{}'", format),
               "choose jsonl (events, with steps), json (summary) or csv (measurements table)");
 }
 
@@ -131,7 +131,7 @@ void require_export_format(const std::string& format) {
 void add_runs_command(CLI::App& app, const GlobalOptions& global) {
   const auto options = std::make_shared<RunsOptions>();
   CLI::App& runs = add_command(
-      app, "runs", "Lists the runs of the store, shows, deletes, exports them.",
+      app, "runs", "Lists, shows, deletes and exports the runs of the store.",
       {"lockstep runs", "lockstep runs --recipe fashion --status done", "lockstep runs show 3",
        "lockstep runs delete 1 2 --yes", "lockstep runs export 3 --format csv -o run3.csv"});
   runs.require_subcommand(0, 1);
@@ -140,7 +140,7 @@ void add_runs_command(CLI::App& app, const GlobalOptions& global) {
   runs.add_option("--status", options->status,
                   "Only running, done, interrupted, failed or killed runs")
       ->type_name("STATUS");
-  runs.add_option("--workers", options->filter.workers, "Only runs on so many workers")
+  runs.add_option("--workers", options->filter.workers, "Only runs with this number of workers")
       ->type_name("N");
   runs.add_option("--batch", options->filter.batch_per_worker,
                   "Only runs with this batch per worker")
@@ -151,17 +151,17 @@ void add_runs_command(CLI::App& app, const GlobalOptions& global) {
   });
 
   CLI::App& show = add_command(
-      runs, "show",
-      "Shows one run: what was asked, machine, build, epochs, where the time went, errors.",
+      runs, "show", "Shows one run: settings, machine, build, epochs, where the time went, errors.",
       {"lockstep runs show 3", "lockstep runs show 3 --json"});
   show.add_option("id", options->ids, "Id of the run")->required()->expected(1)->type_name("ID");
   set_action(show, [&global, options] { show_run(global, options->ids.front()); });
 
-  CLI::App& remove = add_command(runs, "delete", "Deletes runs and all that belongs to them.",
-                                 {"lockstep runs delete 1 2 --yes"});
+  CLI::App& remove =
+      add_command(runs, "delete", "Deletes runs and everything that belongs to them.",
+                  {"lockstep runs delete 1 2 --yes"});
   remove.add_option("id", options->ids, "Ids of the runs")->required()->type_name("ID...");
-  remove.add_flag("--yes,-y", options->yes, "Do not ask");
-  remove.add_flag("--compact", options->compact, "Give the room back to the disk");
+  remove.add_flag("--yes,-y", options->yes, "Do not ask for confirmation");
+  remove.add_flag("--compact", options->compact, "Shrink the store file afterwards");
   set_action(remove, [&global, options] { delete_runs(global, *options); });
 
   CLI::App& exported =
@@ -176,7 +176,7 @@ void add_runs_command(CLI::App& app, const GlobalOptions& global) {
                   "jsonl (events, with steps), json (summary) or csv (measurements table)")
       ->type_name("FORMAT")
       ->capture_default_str();
-  exported.add_option("-o,--output", options->output, "File to write; stdout without")
+  exported.add_option("-o,--output", options->output, "File to write (default: stdout)")
       ->type_name("FILE");
   set_action(exported, [&global, options] {
     require_export_format(options->format);

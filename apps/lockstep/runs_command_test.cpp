@@ -4,6 +4,7 @@
 
 #include "command_fixture.h"
 #include "lockstep/record/event.h"
+#include "lockstep/store/calibrations.h"
 #include "lockstep/store/store.h"
 
 namespace lockstep::cli {
@@ -17,9 +18,11 @@ class RunsCommand : public CommandTest {
   Outcome runs(const std::string& words) const { return run("runs " + words, {&add_runs_command}); }
 
   /// A finished run of two epochs on 2 workers.
-  std::int64_t add_run(const std::string& recipe = "fashion", bool finish = true) const {
+  std::int64_t add_run(const std::string& recipe = "fashion", bool finish = true,
+                       record::Backend backend = record::Backend::kSharedMemory) const {
     store::RunWriter writer(store());
     record::RunStarted start;
+    start.spec.backend = backend;
     start.spec.recipe = recipe;
     start.spec.data = {"fashion-mnist", "/data", false, 60'000, 10'000};
     start.spec.workers = 2;
@@ -70,6 +73,24 @@ TEST_F(RunsCommand, ListsRunsWithThroughputAccuracyAndStatus) {
   EXPECT_NE(second.find("killed"), std::string::npos) << second;
 }
 
+TEST_F(RunsCommand, StoresOfTheRemovedTcpBackEndAreStillReported) {
+  const std::int64_t id = add_run("fashion", true, record::Backend::kTcp);
+  record::LinkCalibration link;
+  link.backend = record::Backend::kTcp;
+  link.machine.host = "node7";
+  link.nodes = 2;
+  link.bytes_per_s = link.peak_bus_per_s = 1e8;
+  store::add_calibration(store(), link);
+  const Outcome shown = runs("show " + std::to_string(id));
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_NE(shown.out.find("overlap over tcp"), std::string::npos) << shown.out;
+  for (const char* words : {"report", "advise", "bench list", "runs"}) {
+    const Outcome outcome = run(
+        words, {&add_report_command, &add_advise_command, &add_bench_command, &add_runs_command});
+    EXPECT_EQ(outcome.code, 0) << words << ": " << outcome.err;
+  }
+}
+
 TEST_F(RunsCommand, ListsAsJsonWithFilters) {
   add_run();
   add_run("gan");
@@ -112,7 +133,7 @@ TEST_F(RunsCommand, UnknownIdNamesTheNearestAndExitsWith4) {
   for (const char* words : {"show 9", "export 9", "delete 9 --yes"}) {
     const Outcome outcome = runs(words);
     EXPECT_EQ(outcome.code, 4) << words;
-    EXPECT_NE(outcome.err.find("there is no run 9"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("no run 9"), std::string::npos) << outcome.err;
     EXPECT_NE(outcome.err.find("nearest ids are 1"), std::string::npos) << outcome.err;
   }
   EXPECT_EQ(runs("show seven").code, 2);
@@ -152,7 +173,7 @@ TEST_F(RunsCommand, ExportsTheMeasurementsTable) {
             std::string::npos);
 }
 
-TEST_F(RunsCommand, SaysWhyAnExportCannotBeWritten) {
+TEST_F(RunsCommand, ReportsWhyAnExportCannotBeWritten) {
   const std::string id = std::to_string(add_run());
   const Outcome outcome = runs("export " + id + " -o " + folder_ + "/none/x.json");
   EXPECT_EQ(outcome.code, 4);
@@ -160,10 +181,10 @@ TEST_F(RunsCommand, SaysWhyAnExportCannotBeWritten) {
   EXPECT_EQ(runs("export " + id + " --format xml").code, 2);
 }
 
-TEST_F(RunsCommand, SaysThatThereIsNoStore) {
+TEST_F(RunsCommand, ReportsThatThereIsNoStore) {
   const Outcome outcome = runs("");
   EXPECT_EQ(outcome.code, 4);
-  EXPECT_NE(outcome.err.find("there is no store " + store()), std::string::npos);
+  EXPECT_NE(outcome.err.find("the store " + store() + " does not exist"), std::string::npos);
 }
 
 }  // namespace

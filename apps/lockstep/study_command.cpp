@@ -6,13 +6,13 @@
 #include <csignal>
 #include <memory>
 
-#include "calibrated_links.h"
 #include "command.h"
 #include "lockstep/base/terminal.h"
+#include "lockstep/collect/calibrated_links.h"
 #include "lockstep/collect/stored_runs.h"
+#include "lockstep/display/status_sink.h"
 #include "lockstep/report/study_report.h"
 #include "lockstep/study/run_study.h"
-#include "status_sink.h"
 #include "study_options.h"
 #include "study_plan.h"
 
@@ -24,7 +24,7 @@ std::string report_text(const GlobalOptions& global, const std::string& name) {
   store::Store store(global.store_path);
   const auto format = global.json ? report::Format::kJson : report::Format::kText;
   report::StudyOptions options;
-  use_calibrated_links(global.store_path, name, options);
+  options.links = collect::calibrated_links(global.store_path, name);
   const report::StudyReport study =
       report::study_report(collect::measured_runs(store, {name, {}}), options);
   return report::render_study(study, format, {.width = terminal_width()});
@@ -41,8 +41,8 @@ void run_parts(const std::vector<study::StudyRequest>& parts, const GlobalOption
                                        signals,
                                        clock,
                                        [&](const std::string& prefix) {
-                                         return std::make_unique<StatusSink>(prefix, console,
-                                                                             clock);
+                                         return std::make_unique<display::StatusSink>(
+                                             prefix, console, clock);
                                        },
                                        collect::keep_digest};
   study::StudyResults results;
@@ -79,8 +79,8 @@ void add_study_command(CLI::App& app, const GlobalOptions& global) {
   const auto request = std::make_shared<study::StudyRequest>();
   CLI::App& command = add_command(
       app, "study",
-      "Sweeps worker counts and batches, keeps every run, and ends with tables and a verdict; the "
-      "same command goes on where it was interrupted.",
+      "Sweeps worker counts and batches, stores every run, and ends with tables and a verdict. Run "
+      "the same command again to continue an interrupted study.",
       {"lockstep study fashion --workers 1,2 --batch 32,128,512 --repeat 3",
        "lockstep study fashion --workers 1,2 --global-batch 256 --steps 200 --dry-run",
        "lockstep study --workers 1,2,4 --batch 32,128 -- torchrun --nproc-per-node {workers} "

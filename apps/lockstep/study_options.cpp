@@ -35,46 +35,48 @@ void add_study_options(CLI::App& command, study::StudyRequest& request) {
   add("-n,--workers", request.workers, "N,N,...",
       "Worker counts to try (default: 1, 2, 4, ... up to the cores)");
   add("-b,--batch", request.batch, "b,b,...",
-      "Batches per worker to try: weak scaling (default 128); 32..x4 climbs 32, 128, 512, ... "
-      "until memory runs out");
+      "Batches per worker to try: weak scaling (default 128); 32..x4 tries 32, 128, 512, ... until "
+      "memory runs out");
   add("--global-batch", request.global_batch, "B,B,...",
-      "Batches of all workers together to try: strong scaling, b = B/N");
+      "Global batches to try: strong scaling, b = B/N");
   add("--strategy", request.strategy, "NAME,...",
-      fmt::format("Ways to reduce gradients to try: {} (default overlap)",
+      fmt::format("Strategies to try: {} (default overlap)",
                   fmt::join(record::names_of<record::Strategy>(), ", ")));
   add("--repeat", request.repeat, "N", "Runs of each configuration")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  add("--order-seed", request.order_seed, "N", "Decides the order within a round of repeats")
+  add("--order-seed", request.order_seed, "N",
+      "Seed for the order of runs within a round of repeats")
       ->capture_default_str();
-  add("--name", request.name, "NAME",
-      "Keep the runs under this name (default: made from the plan)");
+  add("--name", request.name, "NAME", "Name of the study (default: derived from the plan)");
   add("--device", request.devices, "NAME,...",
-      "Devices to train on: cpu, cuda (default cpu); of a command, what {device} stands for");
+      "Devices to train on: cpu, cuda (default cpu); for a command, values of {device}");
   add("--pattern", request.pattern, "REGEX",
-      "Read the output of a command by named groups, as lockstep import does");
+      "Regular expression with named groups that reads the output of a command, as in lockstep "
+      "import");
   command
       .add_option_function<std::string>(
           "--time-limit",
           [&request](const std::string& text) {
             request.time_limit_s = parse_duration(text, "--time-limit");
           },
-          "End a run of a command after that time, for example 30min")
+          "Stop a run of a command after this time, for example 30min")
       ->type_name("TIME")
       ->group(group);
   command
       .add_flag("--wall-time", request.wall_time,
-                "Take the duration of a command as its total time; it need not print figures")
+                "Use the duration of the command as its total time; it need not print figures")
       ->group(group);
   command
       .add_flag_callback(
           "--no-watch", [&request] { request.watch = false; },
           "Do not measure PyTorch processes of a command from inside")
       ->group(group);
-  command.add_flag("--show-output", request.show_output, "Show what a command writes, on stderr")
+  command
+      .add_flag("--show-output", request.show_output, "Show the output of the command on stderr")
       ->group(group);
-  command.add_flag("--dry-run", request.dry_run, "Show the plan, run nothing")->group(group);
-  command.add_flag("--retry-failed", request.retry_failed, "Try runs that failed before once more")
+  command.add_flag("--dry-run", request.dry_run, "Show the plan without running it")->group(group);
+  command.add_flag("--retry-failed", request.retry_failed, "Retry runs that failed before")
       ->group(group);
 }
 

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 14> kBesideAPlan{
 
 void refuse_other_options(const CLI::App& command, const study::StudyRequest& given) {
   if (given.is_foreign()) {
-    throw Error(ErrorKind::kUsage, "a plan file and a command after -- contradict each other",
+    throw Error(ErrorKind::kUsage, "a plan file and a command after -- cannot be combined",
                 "write the command into the plan: command = [...]");
   }
   for (const CLI::Option* option : command.get_options()) {
@@ -33,8 +33,8 @@ void refuse_other_options(const CLI::App& command, const study::StudyRequest& gi
       continue;
     }
     throw Error(ErrorKind::kUsage,
-                fmt::format("--{} beside the plan {} would contradict it", name, given.what),
-                "write it into the plan");
+                fmt::format("--{} cannot be combined with the plan {}", name, given.what),
+                "set it in the plan");
   }
 }
 
@@ -49,7 +49,7 @@ study::StudyRequest parse_sweep(const study::PlanFileSweep& sweep) {
   } catch (const CLI::ExtrasError&) {
     const std::vector<std::string> left = parser.remaining();
     const std::string word = left.empty() ? "" : left.front().substr(0, left.front().find('='));
-    throw Error(ErrorKind::kUsage, fmt::format("lockstep study has no option {}", word),
+    throw Error(ErrorKind::kUsage, fmt::format("lockstep study: unknown option {}", word),
                 "keys of a plan are the long options of lockstep study");
   } catch (const CLI::ParseError& problem) {
     throw Error(ErrorKind::kUsage, problem.what(), "see lockstep study --help");

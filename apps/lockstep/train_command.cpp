@@ -6,32 +6,32 @@
 #include <memory>
 
 #include "command.h"
-#include "json_sink.h"
 #include "launcher_options.h"
 #include "lockstep/base/console.h"
 #include "lockstep/base/error.h"
 #include "lockstep/collect/run_digests.h"
+#include "lockstep/display/json_sink.h"
+#include "lockstep/display/run_display.h"
 #include "lockstep/launch/training_run.h"
 #include "lockstep/launch/worker_program.h"
 #include "lockstep/measure/machine.h"
 #include "lockstep/store/store_sink.h"
-#include "run_display.h"
 #include "train_options.h"
 
 namespace lockstep::cli {
 namespace {
 
 /// Throws what went wrong, if anything did.
-void judge(const launch::GroupOutcome& outcome, record::RunStatus status,
-           const record::TrainRequest& request, Console& console) {
+void throw_on_failure(const launch::GroupOutcome& outcome, record::RunStatus status,
+                      const record::TrainRequest& request, Console& console) {
   if (outcome.failure) {
     launch::show_last_lines(outcome, console);
     throw outcome.failure->error;
   }
   if (status == record::RunStatus::kDone) return;
   throw Error(
-      ErrorKind::kInterrupted, "the run was interrupted before its end",
-      request.checkpoint_dir.empty() ? "" : "add --resume to go on from its last checkpoint");
+      ErrorKind::kInterrupted, "the run was interrupted",
+      request.checkpoint_dir.empty() ? "" : "add --resume to continue from its last checkpoint");
 }
 
 /// What `lockstep train` is asked for beyond the run itself.
@@ -49,18 +49,15 @@ void check(TrainCommand& command) {
   if (request.spec.recipe == "gan" && samples.empty()) samples = "gan-samples";
   const launch::RestartPolicy& restarts = command.plan.restarts;
   if (restarts.restarts > 0 && request.checkpoint_dir.empty()) {
-    throw Error(ErrorKind::kUsage, "--restarts needs the folder of the checkpoints",
-                "add --checkpoint DIR");
+    throw Error(ErrorKind::kUsage, "--restarts needs a checkpoint folder", "add --checkpoint DIR");
   }
   if (restarts.min_workers > 0 && restarts.restarts == 0) {
-    throw Error(ErrorKind::kUsage, "--min-workers is for runs that are started again",
-                "add --restarts N");
+    throw Error(ErrorKind::kUsage, "--min-workers needs --restarts", "add --restarts N");
   }
   if (command.plan.launcher.local()) {
     launch::plan_workers(command.request.spec);
   } else if (request.spec.workers == 0) {
-    throw Error(ErrorKind::kUsage, "how many workers the cluster is to start is not said",
-                "add -n N");
+    throw Error(ErrorKind::kUsage, "--launcher needs the number of workers", "add -n N");
   }
   launch::require_worker_program();
 }
@@ -78,15 +75,15 @@ void train(TrainCommand command, const GlobalOptions& options) {
     return;
   }
   store::StoreSink store(options.store_path, console, {}, collect::keep_digest);
-  RunDisplay display(console, clock);
-  JsonSink json(console, clock);
+  display::RunDisplay display(console, clock);
+  display::JsonSink json(console, clock);
   launch::SignalInbox signals;
   const launch::TrainingOutcome outcome =
       launch::run_training(request, command.plan, measure::describe_machine(),
                            {&store, options.json ? static_cast<record::RunSink*>(&json) : &display},
                            console, signals, clock);
   if (!options.json && !store.place().empty()) console.out(store.place());
-  judge(outcome.group, outcome.status, request, console);
+  throw_on_failure(outcome.group, outcome.status, request, console);
   store.check();
 }
 
@@ -95,8 +92,8 @@ void train(TrainCommand command, const GlobalOptions& options) {
 void add_train_command(CLI::App& app, const GlobalOptions& options) {
   CLI::App& command = add_command(
       app, "train",
-      "Trains a recipe, one worker process for each share of the cores of this machine or, with "
-      "--launcher, on the hosts of a cluster.",
+      "Trains a recipe with one process per worker, on this machine or, with --launcher, on the "
+      "hosts of a cluster.",
       {"lockstep train fashion -n 2 --batch 128 --epochs 3",
        "lockstep train fashion -n 8 --launcher slurm --nodes 2 --partition cpu",
        "lockstep train cifar-resnet18 --data synthetic --steps 100 --trace trace.json",
@@ -110,17 +107,17 @@ void add_train_command(CLI::App& app, const GlobalOptions& options) {
   wanted->request.spec.batch_per_worker = 0;    // the recipe's own
   add_train_options(command, wanted->request);
   add_launcher_options(command, wanted->plan.launcher);
-  command.add_flag("--dry-run", wanted->dry_run, "Show the commands, start nothing")
+  command.add_flag("--dry-run", wanted->dry_run, "Show the commands without running them")
       ->group("Cluster");
   command
       .add_option("--restarts", wanted->plan.restarts.restarts,
-                  "Start again from the last checkpoint when workers are lost, up to N times")
+                  "Restart from the last checkpoint when workers are lost, up to N times")
       ->type_name("N")
       ->check(CLI::Range(0, 1000))
       ->group("Workers");
   command
       .add_option("--min-workers", wanted->plan.restarts.min_workers,
-                  "Start again with those that are left, at least N (default: with as many)")
+                  "Restart with the remaining workers, at least N (default: with the same number)")
       ->type_name("N")
       ->check(CLI::Range(1, 65'536))
       ->group("Workers");

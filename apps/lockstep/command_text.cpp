@@ -1,0 +1,66 @@
+#include "command_text.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+namespace lockstep::cli {
+namespace {
+
+/// "shm|gloo|mpi" is a list of choices; "DIR|synthetic" names a kind of value, too.
+std::vector<std::string> choices_in(const std::string& value) {
+  std::vector<std::string> choices;
+  if (value.find('|') == std::string::npos) return choices;
+  std::istringstream in(value);
+  for (std::string choice; std::getline(in, choice, '|');) choices.push_back(choice);
+  std::erase_if(choices, [](const std::string& choice) {
+    return std::any_of(choice.begin(), choice.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  });
+  return choices;
+}
+
+OptionText option_text(const CLI::Option& option) {
+  OptionText text;
+  text.argument = option.get_positional() && !option.nonpositional();
+  if (text.argument) text.names = {option.get_name(true)};
+  for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
+  if (option.get_expected_max() > 0) {
+    // What follows the colon are checks: "PORT:INT in [0 - 65535]".
+    const std::string kind = option.get_type_name();
+    text.value = kind.substr(0, kind.find(':'));
+  }
+  text.fallback = option.get_default_str();
+  text.choices = choices_in(text.value);
+  text.help = option.get_description();
+  return text;
+}
+
+}  // namespace
+
+bool OptionText::takes_path() const {
+  constexpr std::array<std::string_view, 4> kPaths{"FILE", "FOLDER", "DIR", "PATH"};
+  return std::any_of(kPaths.begin(), kPaths.end(), [this](std::string_view kind) {
+    return value.find(kind) != std::string::npos;
+  });
+}
+
+CommandText command_text(const CLI::App& app) {
+  CommandText text;
+  text.name = app.get_name();
+  text.summary = app.get_description();
+  text.footer = app.get_footer();
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_group().empty()) text.options.push_back(option_text(*option));
+  }
+  const auto visible = [](const CLI::App* command) { return !command->get_group().empty(); };
+  for (const CLI::App* command : app.get_subcommands(visible)) {
+    text.commands.push_back(command_text(*command));
+  }
+  return text;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace lockstep::cli {
+
+/// What the parser has of an option, for texts that are made from it: manual pages, completions.
+struct OptionText {
+  std::vector<std::string> names;  ///< "-n", "--workers"; of an argument its one name
+  bool argument = false;           ///< positional
+  std::string value;               ///< "FILE"; empty for a flag
+  std::string fallback;            ///< its default; empty when there is none
+  std::vector<std::string> choices;
+  std::string help;
+
+  bool takes_path() const;
+};
+
+struct CommandText {
+  std::string name;
+  std::string summary;
+  std::string footer;  ///< common options and examples
+  std::vector<OptionText> options;
+  std::vector<CommandText> commands;
+};
+
+/// The visible options and commands of `app` and, with `commands`, of those below it.
+CommandText command_text(const CLI::App& app);
+
+/// A completion script for bash, zsh or fish. Throws kUsage for another shell.
+std::string completion_script(const CommandText& program, const std::string& shell);
+
+/// A manual page in roff: of the program, or of the command that `path` ends with ("lockstep",
+/// "train").
+std::string manual_page(const CommandText& command, const std::vector<std::string>& path);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <span>
+
+#include "lockstep/base/embedded_file.h"
+
+namespace lockstep::cli {
+
+/// The measurements tables of examples/studies, by file name.
+std::span<const EmbeddedFile> demo_studies();
+
+}  // namespace lockstep::cli

@@ -1,0 +1,126 @@
+#include "network_simulator.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "lockstep/base/console.h"
+#include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
+#include "lockstep/launch/child_process.h"
+#include "lockstep/launch/signal_inbox.h"
+#include "lockstep/launch/streamed_process.h"
+
+namespace lockstep::cli {
+namespace {
+
+constexpr Seconds kLongestSimulation{1800};
+
+std::string require_program() {
+  if (const char* given = std::getenv("LOCKSTEP_SIM_PROGRAM")) return given;
+  std::error_code failure;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failure);
+  if (const auto beside = launch::find_program((self.parent_path() / "lockstep-sim").string())) {
+    return *beside;
+  }
+  if (const auto found = launch::find_program("lockstep-sim")) return *found;
+  throw Error(ErrorKind::kEnvironment,
+              "there is no lockstep-sim beside lockstep or in PATH, which shared links need",
+              "build it (it needs SimGrid: apt-get install libsimgrid-dev), or simulate --topology "
+              "star without --background, which works without it");
+}
+
+/// What lockstep-sim wrote on its standard error.
+struct Diagnostics {
+  std::string message;
+  std::string hint;
+  std::string last;
+
+  void read(std::string_view line) {
+    if (line.starts_with("error: ")) message = line.substr(7);
+    if (line.starts_with("hint: ")) hint = line.substr(6);
+    if (!line.empty()) last = line;
+  }
+};
+
+ErrorKind kind_of_exit(int code) {
+  for (const ErrorKind kind : {ErrorKind::kUsage, ErrorKind::kEnvironment, ErrorKind::kData}) {
+    if (exit_code(kind) == code) return kind;
+  }
+  return ErrorKind::kInternal;
+}
+
+void check_outcome(const launch::StreamedOutcome& outcome, const Diagnostics& said) {
+  if (outcome.stop_requested) throw Error(ErrorKind::kInterrupted, "the simulation was stopped");
+  if (outcome.timed_out) {
+    throw Error(
+        ErrorKind::kEnvironment,
+        fmt::format("the simulation took longer than {}", format_seconds(kLongestSimulation)),
+        "simulate fewer workers, or an algorithm with fewer flows: ring or tree");
+  }
+  if (outcome.status.clean()) return;
+  if (!said.message.empty()) {
+    throw Error(kind_of_exit(outcome.status.code), said.message, said.hint);
+  }
+  throw Error(ErrorKind::kData, fmt::format("lockstep-sim failed: {}", said.last),
+              "check the platform file; SimGrid's own message is above");
+}
+
+std::string status_text(std::string_view line, const simulate::NetworkRequest& request,
+                        double seconds) {
+  const std::size_t slash = line.find('/');
+  const double done = std::strtod(std::string(line.substr(9, slash - 9)).c_str(), nullptr);
+  const double all = std::strtod(std::string(line.substr(slash + 1)).c_str(), nullptr);
+  return fmt::format("{} workers, {}: {:.0f} of {:.0f} rounds, {} left",
+                     format_count(request.cluster.workers), algorithm_name(request.algorithm), done,
+                     all, format_seconds(Seconds(done > 0 ? seconds * (all - done) / done : 0)));
+}
+
+simulate::NetworkAnswer ask(const simulate::NetworkRequest& request, const Clock& clock) {
+  launch::ProcessSpec spec;
+  spec.program = require_program();
+  spec.title = "lockstep-sim";
+  spec.separate_errors = true;
+  spec.input = nlohmann::json(request).dump() + "\n";
+  launch::SignalInbox signals;
+  Console console(clock);
+  Diagnostics said;
+  std::string output;
+  const Nanoseconds begin = clock.monotonic();
+  const launch::LineTakers lines{[&](std::string_view line) {
+                                   output += line;
+                                   return launch::AfterLine::kGoOn;
+                                 },
+                                 [&](std::string_view line) {
+                                   if (line.starts_with("progress ")) {
+                                     const double seconds =
+                                         static_cast<double>(clock.monotonic() - begin) * 1e-9;
+                                     console.set_status(status_text(line, request, seconds));
+                                   } else {
+                                     said.read(line);
+                                   }
+                                   return launch::AfterLine::kGoOn;
+                                 }};
+  const auto outcome =
+      launch::run_streamed(spec, lines, signals, clock, {kLongestSimulation, Seconds(5)});
+  console.clear_status();
+  check_outcome(outcome, said);
+  try {
+    return nlohmann::json::parse(output).get<simulate::NetworkAnswer>();
+  } catch (const nlohmann::json::exception& problem) {
+    throw Error(ErrorKind::kInternal,
+                fmt::format("lockstep-sim gave no answer: {}", problem.what()),
+                "build lockstep and lockstep-sim from the same sources");
+  }
+}
+
+}  // namespace
+
+simulate::NetworkEngine network_simulator(const Clock& clock) {
+  return [&clock](const simulate::NetworkRequest& request) { return ask(request, clock); };
+}
+
+}  // namespace lockstep::cli
