@@ -1,0 +1,107 @@
+#pragma once
+
+// Stands in for the header of the same name in a LibTorch without NCCL: ranks are threads of one
+// process, sums are made on the device double, and work can be late, fail or never end.
+
+#include <torch/torch.h>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace c10d {
+
+enum class FakeNccl { kSums, kFails, kNeverEnds, kConnectionHangs };
+inline std::atomic<FakeNccl> fake_nccl{FakeNccl::kSums};
+
+class ProcessGroupNCCL : public torch::CustomClassHolder {
+ public:
+  struct Options : torch::CustomClassHolder {
+    static c10::intrusive_ptr<Options> create() { return c10::make_intrusive<Options>(); }
+    std::chrono::milliseconds timeout{0};
+  };
+
+  /// As NCCL's: complete also when it failed, and wait() does not throw then.
+  class SumWork : public Work {
+   public:
+    bool isCompleted() override { return fake_nccl == FakeNccl::kFails || done_; }
+    std::exception_ptr exception() const override {
+      if (fake_nccl != FakeNccl::kFails) return nullptr;
+      return std::make_exception_ptr(std::runtime_error("NCCL error: remote process exited"));
+    }
+    bool wait(std::chrono::milliseconds) override {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, std::chrono::seconds(30), [&] { return done_.load(); });
+      return true;
+    }
+    void finish() {
+      done_ = true;
+      const std::lock_guard lock(mutex_);
+      changed_.notify_all();
+    }
+
+   private:
+    std::atomic<bool> done_{false};
+    std::mutex mutex_;
+    std::condition_variable changed_;
+  };
+
+  ProcessGroupNCCL(const c10::intrusive_ptr<Store>&, int rank, int size,
+                   const c10::intrusive_ptr<Options>&)
+      : rank_(rank), size_(size) {
+    const std::lock_guard lock(mutex());
+    if (rank == 0) rounds().clear();
+  }
+
+  c10::intrusive_ptr<Work> allreduce(std::vector<at::Tensor>& tensors) {
+    auto work = c10::make_intrusive<SumWork>();
+    const std::lock_guard lock(mutex());
+    const bool connects = calls_ == 0;
+    Round& round = rounds()[calls_++];
+    if (fake_nccl == FakeNccl::kConnectionHangs && connects) return work;
+    if (fake_nccl == FakeNccl::kNeverEnds && !connects) return work;
+    round.tensors.push_back(tensors[0]);
+    round.works.push_back(work);
+    if (static_cast<int>(round.tensors.size()) < size_) return work;
+    auto sum = torch::zeros(round.tensors[0].sizes(), round.tensors[0].scalar_type());
+    for (const auto& tensor : round.tensors) sum.add_(tensor.cpu());
+    for (auto& tensor : round.tensors) tensor.copy_(sum);
+    for (const auto& waiting : round.works) waiting->finish();
+    return work;
+  }
+  c10::intrusive_ptr<Work> reduce(std::vector<at::Tensor>& tensors, const ReduceOptions&) {
+    return allreduce(tensors);
+  }
+  c10::intrusive_ptr<Work> broadcast(std::vector<at::Tensor>& tensors, const BroadcastOptions& o) {
+    if (rank_ != o.rootRank) tensors[0].zero_();
+    return allreduce(tensors);
+  }
+  c10::intrusive_ptr<Work> allgather(std::vector<std::vector<at::Tensor>>&,
+                                     std::vector<at::Tensor>&) {
+    throw std::logic_error("the fake of NCCL gathers nothing");
+  }
+
+ private:
+  struct Round {
+    std::vector<at::Tensor> tensors;
+    std::vector<c10::intrusive_ptr<SumWork>> works;
+  };
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  static std::map<int, Round>& rounds() {
+    static std::map<int, Round> all;
+    return all;
+  }
+
+  int rank_;
+  int size_;
+  int calls_ = 0;
+};
+
+}  // namespace c10d

@@ -1,0 +1,114 @@
+// The back end for NCCL, with a fake in NCCL's place and memory of the device double.
+#include "lockstep/comm/backends/c10d/nccl.h"
+
+#include <gtest/gtest.h>
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+
+#include <mutex>
+
+#include "lockstep/base/error.h"
+#include "lockstep/comm/backends/c10d/member_store.h"
+#include "lockstep/comm/rendezvous/in_process_ranks.h"
+
+namespace lockstep::comm {
+namespace {
+
+using c10d::FakeNccl;
+
+constexpr Seconds kTimeout{1};
+
+Context short_context(Session& session) {
+  Context context = session.context();
+  context.timeout = kTimeout;
+  return context;
+}
+
+/// What two ranks report when they sum with an NCCL that behaves like this.
+std::vector<std::string> errors_of_two_ranks(FakeNccl behaviour) {
+  c10d::fake_nccl = FakeNccl::kSums;
+  std::mutex mutex;
+  std::vector<std::string> errors;
+  on_all_ranks(2, fresh_job(), [&](Session& session) {
+    std::unique_ptr<Communicator> comm;
+    try {
+      if (behaviour == FakeNccl::kConnectionHangs) c10d::fake_nccl = behaviour;
+      comm = make_nccl(short_context(session), session.options().place.rank);
+      const auto memory = comm->allocate(8);
+      c10d::fake_nccl = behaviour;
+      comm->start_sum(memory);
+      comm->finish();
+    } catch (const Error& error) {
+      if (comm) comm->abandon();
+      const std::lock_guard lock(mutex);
+      errors.push_back(error.what());
+    }
+  });
+  c10d::fake_nccl = FakeNccl::kSums;
+  return errors;
+}
+
+TEST(Nccl, SumsInPlaceOnTheDevice) {
+  on_all_ranks(2, fresh_job(), [](Session& session) {
+    const int gpu = session.options().place.rank;
+    const auto comm = make_nccl(session.context(), gpu);
+    const auto memory = comm->allocate(4);
+    const auto on_device = torch::from_blob(
+        memory.data(), {4},
+        torch::TensorOptions().device(torch::kCUDA, static_cast<c10::DeviceIndex>(gpu)));
+    on_device.fill_(gpu + 1);
+    comm->start_sum(memory);
+    comm->finish();
+    EXPECT_EQ(on_device.sum().item<float>(), 12);
+  });
+}
+
+TEST(Nccl, WorkThatFailedIsAnErrorThoughItCountsAsCompleted) {
+  for (const std::string& error : errors_of_two_ranks(FakeNccl::kFails)) {
+    EXPECT_EQ(error, "the all-reduce failed: NCCL error: remote process exited");
+  }
+  EXPECT_EQ(errors_of_two_ranks(FakeNccl::kFails).size(), 2u);
+}
+
+TEST(Nccl, ASumThatNeverEndsIsReportedAtTheTimeout) {
+  const auto errors = errors_of_two_ranks(FakeNccl::kNeverEnds);
+  ASSERT_EQ(errors.size(), 2u);
+  for (const std::string& error : errors) {
+    EXPECT_EQ(error, "the all-reduce over NCCL did not finish within 1 s");
+  }
+}
+
+TEST(Nccl, AConnectionThatHangsIsReportedAtTheTimeout) {
+  const auto errors = errors_of_two_ranks(FakeNccl::kConnectionHangs);
+  ASSERT_EQ(errors.size(), 2u);
+  for (const std::string& error : errors) {
+    EXPECT_EQ(error, "the first all-reduce over NCCL did not finish within 1 s");
+  }
+}
+
+TEST(Nccl, RanksThatNeverArriveAreNamed) {
+  on_all_ranks(3, fresh_job(), [](Session& session) {
+    if (session.options().place.rank != 0) {
+      std::this_thread::sleep_for(2 * kTimeout);
+      return;
+    }
+    try {
+      make_nccl(short_context(session), 0);
+      ADD_FAILURE() << "two ranks are missing";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "ranks 1 and 2 did not reach NCCL within 1 s");
+    }
+  });
+}
+
+TEST(MemberStore, AnswersWhetherKeysAreThereAndDoesNotThrow) {
+  on_all_ranks(1, fresh_job(), [](Session& session) {
+    MemberStore store(session.context(), "test");
+    EXPECT_FALSE(store.check({"absent"}));
+    store.set("present", std::vector<std::uint8_t>{1});
+    EXPECT_TRUE(store.check({"present"}));
+    EXPECT_FALSE(store.check({"present", "absent"}));
+  });
+}
+
+}  // namespace
+}  // namespace lockstep::comm
