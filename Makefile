@@ -1,47 +1,69 @@
 # The two commands of a newcomer: `make run` and `make test`. Both install what is missing (once),
-# build, and are quick the second time. Everything else is CMake (see CONTRIBUTING.md).
+# build, and are quick the second time. `make package` makes what is given to others, in dist/.
+# Everything else is CMake (see CONTRIBUTING.md).
 BUILD ?= build/release
 STORE ?= lockstep.db
 PRESET ?= release
+DIST ?= dist
 DEPENDENCIES ?= install
 
 # $(call install, LIST...): the packages of tools/packages/LIST.txt that are missing.
 ifeq ($(DEPENDENCIES),skip)
 install =
+static_libraries =
 else
 install = @tools/install-dependencies $(1:%=tools/packages/%.txt)
+static_libraries = tools/package/static-libraries build/static-libraries
 endif
 
-.PHONY: run test programs all bench format-check sanitized lint clean
+.PHONY: run test programs all package bench format-check sanitized lint clean
 
 run: programs
 	@tools/first-study $(BUILD)/bin/lockstep $(STORE)
 
-test: all format-check
+# What CI runs. The quick checks come first; the first failure ends it.
+test: format-check all
 	ctest --test-dir $(BUILD) --output-on-failure -j $$(nproc)
 
 # Only what a user runs: no tests, no benchmarks, and none of their packages.
 programs:
 	$(call install, programs)
-	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) -B $(BUILD) -DBUILD_TESTING=OFF --log-level=WARNING
-	@NINJA_STATUS='[%p after %e s] ' cmake --build $(BUILD) --target programs
+	@mkdir -p $(BUILD)
+	@test -f $(BUILD)/build.ninja || { echo "building lockstep and its worker: about 6 minutes on 2 cores, the first time" >&2; }
+	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) -B $(BUILD) -DBUILD_TESTING=OFF --log-level=WARNING > $(BUILD)/configure.log
+	@tools/build $(BUILD) programs
 
+# Without the sources that the static program needs, it and the tests of it are left out.
 all:
 	$(call install, programs tests)
-	@cmake --preset $(PRESET) -B $(BUILD) -DBUILD_TESTING=ON --log-level=WARNING
-	@cmake --build $(BUILD)
+	-@$(static_libraries)
+	@mkdir -p $(BUILD)
+	@cmake --preset $(PRESET) -B $(BUILD) -DBUILD_TESTING=ON --log-level=WARNING > $(BUILD)/configure.log
+	@tools/build $(BUILD) all
+
+# The static program, the wheel, the .deb and the tarball with the worker.
+package:
+	$(call install, programs package)
+	@$(static_libraries)
+	@mkdir -p $(BUILD)
+	@cmake --preset $(PRESET) -B $(BUILD) --log-level=WARNING > $(BUILD)/configure.log
+	@tools/build $(BUILD) programs texts lockstep-static
+	@tools/package/all $(BUILD) $(DIST)
 
 bench: programs
 	@cmake --build $(BUILD) --target bench
 
 format-check:
+	$(call install, tests)
 	@git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run --Werror
 
-# The torch-free modules and the commands under AddressSanitizer and UndefinedBehaviorSanitizer.
+# The tests of the torch-free modules under AddressSanitizer and UndefinedBehaviorSanitizer. Tests of whole programs
+# run the same code, and would take as long again to build.
 sanitized:
+	$(call install, programs tests)
 	@cmake --preset asan -DLOCKSTEP_WORKER=OFF --log-level=WARNING
-	@cmake --build build/asan
-	ctest --test-dir build/asan --output-on-failure -j $$(nproc) -LE browser
+	@cmake --build build/asan --target module_tests
+	ctest --test-dir build/asan --output-on-failure -j $$(nproc) -L module
 
 lint:
 	@tools/lint

@@ -8,7 +8,7 @@ function(leave_out reason)
   file(COPY_FILE ${WITHOUT} ${OUTPUT} ONLY_IF_DIFFERENT)
 endfunction()
 
-# npm ci writes this file last, so it stands for a whole installation.
+# npm ci writes this file last, so it marks a complete installation.
 set(installed ${WEB}/node_modules/.package-lock.json)
 if(NOT EXISTS ${installed} OR ${WEB}/package-lock.json IS_NEWER_THAN ${installed})
   execute_process(COMMAND ${NPM} ci --no-audit --no-fund --fetch-retries=1

@@ -2,7 +2,6 @@
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
-find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(Eigen3 REQUIRED)
@@ -14,6 +13,7 @@ find_package(PNG REQUIRED)
 pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
 pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET libturbojpeg)
 pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
+pkg_check_modules(SIMGRID IMPORTED_TARGET simgrid)  # of lockstep-sim alone, which is left out without it
 if(LOCKSTEP_WORKER)
   find_package(OpenMP REQUIRED COMPONENTS CXX)
   pkg_check_modules(OMPI IMPORTED_TARGET ompi-c)  # for the MPI back end, which is left out without it

@@ -1,21 +1,31 @@
 # Compiling several sources as one spares most of the cost of a cold build, which is headers. Names in
 # anonymous namespaces are therefore unique within a module. Turn it off to edit one file again and again.
 option(LOCKSTEP_JOIN_SOURCES "Compile several sources as one: a third of the cold build" ON)
+set(LOCKSTEP_SEPARATE "" CACHE STRING "Modules whose sources are compiled one by one (import;predict)")
 
 # lockstep_join(TARGET COUNT): compiles COUNT sources of the target as one.
 function(lockstep_join target count)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${LOCKSTEP_JOIN_SOURCES}
+  set(join ${LOCKSTEP_JOIN_SOURCES})
+  string(REGEX REPLACE "^lockstep_|_test$" "" module ${target})
+  if(module IN_LIST LOCKSTEP_SEPARATE)
+    set(join OFF)
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${join}
                                              UNITY_BUILD_BATCH_SIZE ${count})
 endfunction()
 
+# The tests of all modules, without those of whole programs: `ninja module_tests`, `ctest -L module`.
+add_custom_target(module_tests)
+
 # lockstep_module(NAME SOURCES ... [TESTS ...] [DEPENDS modules ...] [LINK third-party targets ...]
-#                 [PUBLIC_LINK third-party targets ...] [TORCH])
+#                 [PUBLIC_LINK third-party targets ...] [TORCH] [PIC])
 #
 # Declares one folder of src/lockstep as the library lockstep::NAME, and its *_test.cpp files as the
 # program NAME_test. DEPENDS are the modules below it, which its files may include. A third-party library
-# is in PUBLIC_LINK if its headers are included by headers of the module, else in LINK.
+# is in PUBLIC_LINK if its headers are included by headers of the module, else in LINK. PIC modules are part
+# of the shared library too.
 function(lockstep_module name)
-  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;TESTS;DEPENDS;LINK;PUBLIC_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH;PIC" "" "SOURCES;TESTS;DEPENDS;LINK;PUBLIC_LINK" ${ARGN})
   set(target lockstep_${name})
   add_library(${target} STATIC ${ARG_SOURCES})
   add_library(lockstep::${name} ALIAS ${target})
@@ -25,20 +35,28 @@ function(lockstep_module name)
   set(torch "")
   if(ARG_TORCH)
     set(torch TORCH)
-    lockstep_use_torch(${target})
+    lockstep_use_torch(${target} ${ARG_PIC})
     lockstep_join(${target} 18)
   else()
     lockstep_join(${target} 12)
   endif()
+  if(ARG_PIC)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
   if(BUILD_TESTING AND ARG_TESTS)
-    lockstep_test(${name}_test SOURCES ${ARG_TESTS} LINK ${target} ${ARG_LINK} ${torch})
+    lockstep_test(${name}_test SOURCES ${ARG_TESTS} LINK ${target} ${ARG_LINK} LABEL module ${torch})
+    add_dependencies(module_tests ${name}_test)
   endif()
 endfunction()
 
-# lockstep_test(NAME SOURCES ... [LINK targets ...] [TORCH]): a GoogleTest program, one ctest per case.
+# lockstep_test(NAME SOURCES ... [LINK targets ...] [LABEL label] [TORCH]): a GoogleTest program, one ctest per case.
 # The tests themselves are not optimised: compiling them is most of what they cost.
 function(lockstep_test name)
-  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH" "LABEL" "SOURCES;LINK" ${ARGN})
+  set(labels "")
+  if(ARG_LABEL)
+    set(labels LABELS ${ARG_LABEL})
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
   lockstep_join(${name} 8)
@@ -47,5 +65,21 @@ function(lockstep_test name)
   else()
     target_compile_options(${name} PRIVATE -O0)
   endif()
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
+    PROPERTIES TIMEOUT 300 ${labels})
+endfunction()
+
+# lockstep_embed(OUTPUT NAMESPACE ... FUNCTION ... HEADER ... FOLDER ... FILES ...): a source that carries the
+# files inside the program; see EmbedFiles.cmake.
+function(lockstep_embed output)
+  cmake_parse_arguments(ARG "" "NAMESPACE;FUNCTION;HEADER;FOLDER" "FILES" ${ARGN})
+  list(TRANSFORM ARG_FILES PREPEND ${ARG_FOLDER}/ OUTPUT_VARIABLE paths)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/EmbedFiles.cmake)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DNAMESPACE=${ARG_NAMESPACE} -DFUNCTION=${ARG_FUNCTION} -DHEADER=${ARG_HEADER}
+      -DFOLDER=${ARG_FOLDER} "-DFILES=${ARG_FILES}" -DOUTPUT=${output} -P ${script}
+    DEPENDS ${paths} ${script}
+    COMMENT "Embedding ${ARG_FUNCTION}"
+    VERBATIM)
 endfunction()

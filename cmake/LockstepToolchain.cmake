@@ -8,8 +8,10 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
 # -g1 keeps back traces and profiles and a third of the compile time of -g.
-if(LOCKSTEP_SANITIZE)
-  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")  # half the compile time, and better stacks
+if(LOCKSTEP_SANITIZE MATCHES "address")
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O0 -g1")  # 0.6 of the compile time of -O1; the tests are short
+elseif(LOCKSTEP_SANITIZE)
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
 else()
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 endif()
@@ -26,7 +28,13 @@ if(LOCKSTEP_MOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_link_options(-fuse-ld=mold)
 endif()
 
-option(LOCKSTEP_WERROR "Treat warnings as errors" OFF)
+# Warnings are errors with the compiler that CI has. Other versions warn of other things, which must not keep
+# anybody from building.
+set(werror OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\.")
+  set(werror ON)
+endif()
+option(LOCKSTEP_WERROR "Treat warnings as errors" ${werror})
 # Joined sources look like headers to this warning: types of anonymous namespaces are fine there.
 add_compile_options(-Wno-subobject-linkage)
 add_compile_options(-Wall -Wextra -Wno-unused-parameter)
@@ -37,12 +45,15 @@ if(LOCKSTEP_CCACHE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-fpch-preprocess)
 endif()
 if(LOCKSTEP_WERROR)
-  add_compile_options(-Werror)
+  # Not maybe-uninitialized: GCC 12 takes the members of an empty std::optional for uninitialized ones when it
+  # inlines its destructor. Nor what another version of a library calls deprecated.
+  add_compile_options(-Werror -Wno-error=maybe-uninitialized -Wno-error=deprecated-declarations)
 endif()
 if(LOCKSTEP_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 if(LOCKSTEP_SANITIZE)
-  add_compile_options(-fsanitize=${LOCKSTEP_SANITIZE} -fno-omit-frame-pointer)
+  # The first finding ends the program, so that the test fails.
+  add_compile_options(-fsanitize=${LOCKSTEP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${LOCKSTEP_SANITIZE})
 endif()

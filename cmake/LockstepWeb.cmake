@@ -1,11 +1,11 @@
 # The page of `lockstep report --html` and `lockstep serve`: TypeScript under web/, bundled by esbuild
 # into a C++ source. Needs Node and, once, the network for npm ci. Without either the rest is built
-# and the program says what it lacks.
+# and the program reports what is missing.
 find_program(LOCKSTEP_NODE node)
 find_program(LOCKSTEP_NPM npm)
 set(LOCKSTEP_WEB_SOURCE_DIR ${CMAKE_CURRENT_SOURCE_DIR}/web)
 
-# lockstep_page_assets(VARIABLE): the source file that holds the page, or that it is not there.
+# lockstep_page_assets(VARIABLE): the source file that contains the page, or a note that it is missing.
 function(lockstep_page_assets variable)
   if(NOT LOCKSTEP_NODE OR NOT LOCKSTEP_NPM)
     message(WARNING "node and npm were not found: lockstep report --html and lockstep serve are left out. "

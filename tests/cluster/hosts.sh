@@ -44,7 +44,7 @@ hosts_up() {
 # Cuts a host off, or ties it on again.
 host_link() { ip -n "${hosts_name}$1" link set e0 "$2"; }
 
-# A host that is gone for good, with all that ran on it.
+# A host that is lost permanently, with everything that ran on it.
 host_lost() {
   local pids
   host_link "$1" down

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A rank that is merely slow, a host that is lost for good, and a rank that comes back after the run went on
+# A rank that is merely slow, a host that is lost permanently, and a rank that returns after the run continued
 # without it.
 . "$(dirname "$0")/cluster.sh" "$1"
 need hosts_possible
@@ -34,7 +34,7 @@ assert rows[0]["slow_cost_percent"] > 5, rows
 END
 grep -A 4 "slow ranks" slow-report.txt
 
-# One host gone: the run goes on with the workers of the other three, on their hosts.
+# One host lost: the run continues with the workers of the other three, on their hosts.
 timeout 200 "$lockstep" --store lost.db --json train fashion -n 4 --batch 96 --steps 60 --threads 1 --no-augment \
   --no-validation --launcher ssh-hostfile --hostfile hosts.txt --restarts 3 --min-workers 3 \
   --checkpoint "$folder/lost" --checkpoint-every 5 --heartbeat 4 --timeout 20 > lost.jsonl 2> lost.err &
@@ -44,10 +44,10 @@ host_lost 2
 wait $run
 expect "a run that lost a host ends well" test $? = 0
 expect "the record has the rule for the batch" \
-  grep -q '"kind":"restarted".*with 3 workers: batch per worker 128 instead of 96, so that B = 384 stays' lost.jsonl
+  grep -q '"kind":"restarted".*with 3 workers: batch per worker 128 instead of 96, to keep B = 384' lost.jsonl
 expect "it needed one restart" test "$(grep -c '"kind":"restarted"' lost.jsonl)" = 1
 "$lockstep" --store lost.db runs show 1 > lost.txt
-expect "the store has it too" grep -q "B = 384 stays" lost.txt
+expect "the store has it too" grep -q "to keep B = 384" lost.txt
 
 # Rank 0 is stopped; the run is resumed by others; then it wakes up.
 # rank RANK JOB PORT: of two, started by hand

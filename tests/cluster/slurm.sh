@@ -1,4 +1,4 @@
-# A Slurm of its own, one slurmd a node, in a folder of its own. To be sourced.
+# A separate Slurm, one slurmd per node, in its own folder. To be sourced.
 #
 #   slurm_up NODES [CPUS]   on this host, all nodes on loopback; exports SLURM_CONF
 #   slurm_down              cancels all jobs, stops the daemons by their pid files, removes the folder

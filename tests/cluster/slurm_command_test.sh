@@ -1,11 +1,11 @@
 #!/bin/bash
-# Studies of somebody's command on a real Slurm of 2 nodes: carried out, cancelled, and collected
+# Studies of a foreign command on a real Slurm of 2 nodes: carried out, cancelled, and collected
 # after the process was lost. Needs no worker program.
 . "$(dirname "$0")/cluster.sh" "$1"
 need slurm_possible
 slurm_up 2 2 || { fail "slurm"; exit 1; }
 
-# Every task says which it is; the first one prints epochs as a training script does.
+# Every task prints its number; the first one prints epochs as a training script does.
 cat > train.sh << 'END'
 #!/bin/bash
 echo "task $SLURM_PROCID of $SLURM_NTASKS on $SLURMD_NODENAME, setup ${FROM_SETUP:-missing}" >> "$1"
@@ -58,7 +58,7 @@ expect "its jobs were cancelled" test -z "$(squeue -h)"
 timeout 100 "${cut[@]}" > cut2.txt 2> cut2.err || fail "the cancelled study resumed: $(cat cut2.err)"
 expect "the resumed study has both runs" test "$("$lockstep" --store cut.db runs | grep -c done)" = 2
 
-# The login shell is lost: the jobs go on, and the same command collects them.
+# The login shell is lost: the jobs continue, and the same command collects them.
 lost=("$lockstep" --store lost.db "${study[@]}" --workers 1,2 --name lost -- srun "$PWD/train.sh" "$PWD/lost-{workers}" "{workers}")
 EPOCH_SLEEP=1 "${lost[@]}" > lost1.txt 2> lost1.err &
 pid=$!
@@ -66,6 +66,6 @@ wait_for 30 bash -c '[ "$(ls lost.db.jobs/lost/*.job 2> /dev/null | wc -l)" = 2 
 kill -9 $pid
 wait $pid 2> /dev/null
 timeout 100 "${lost[@]}" > lost2.txt 2> lost2.err || fail "the study after a lost process: $(cat lost2.err)"
-expect "jobs of the lost process were found" grep -q "of an earlier process go on" lost2.err
-expect "nothing was submitted twice" bash -c "! grep -q submitted lost2.err"
+expect "jobs of the lost process were found" grep -q "submitted earlier are still active" lost2.err
+expect "nothing was submitted twice" bash -c "! grep -q ^submitted lost2.err"
 expect "both runs are done" test "$("$lockstep" --store lost.db runs | grep -c done)" = 2

@@ -13,6 +13,13 @@ timeout 120 srun -N 2 -n 4 "$worker" train "${short_run[@]}" --backend=gloo > gl
   fail "srun over gloo"
 expect_same_loss local.jsonl gloo.jsonl "also over gloo"
 
+# A program that uses the library, started by srun and by itself: the same bits.
+LOCKSTEP_WORKERS=4 timeout 120 "$programs/training_program" steps=20 > library-local.txt 2> library-local.err ||
+  fail "a program of the library: $(cat library-local.err)"
+timeout 120 srun -N 2 -n 4 "$programs/training_program" steps=20 > library-srun.txt 2> library-srun.err ||
+  fail "a program of the library under srun: $(cat library-srun.err)"
+expect "a program of the library trains under srun as by itself" diff library-local.txt library-srun.txt
+
 timeout 120 "$lockstep" --store runs.db --json train "${short_run[@]}" -n 4 --launcher slurm --nodes 2 \
   --partition cpu --time 5 > launched.jsonl 2> launched.err || fail "lockstep train --launcher slurm"
 expect_same_parameters local.jsonl launched.jsonl "lockstep train --launcher slurm trains the same"
@@ -71,5 +78,5 @@ kill -9 $pid
 wait $pid 2> /dev/null
 timeout 200 "$lockstep" --store lost.db "${study[@]}" --workers 1,2 --steps 8 --name lost > lost2.txt \
   2> lost2.err || fail "the resumed study: $(cat lost2.err)"
-expect "jobs of the lost process were found" grep -q "of an earlier process go on" lost2.err
-expect "nothing was submitted twice" bash -c "! grep -q submitted lost2.err"
+expect "jobs of the lost process were found" grep -q "submitted earlier are still active" lost2.err
+expect "nothing was submitted twice" bash -c "! grep -q ^submitted lost2.err"

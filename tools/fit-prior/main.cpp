@@ -22,17 +22,21 @@ void report(const char* what, const std::vector<lockstep::predict::LearningSerie
 
 }  // namespace
 
-/// fit-prior TABLE.csv | clang-format > src/lockstep/predict/prior_table.cpp
+/// fit-prior TABLE.csv... | clang-format > src/lockstep/predict/prior_table.cpp
 ///
-/// Learns from the scaling series of a measurements table (columns series, source and scaling
-/// beside the usual ones) how series of that kind go on, and prints the numbers as C++. On stderr:
-/// what cross-validation says about the result.
+/// Learns from the scaling series of measurements tables (columns series, source and scaling
+/// beside the usual ones) how series of that kind continue, and prints the numbers as C++. On
+/// stderr: the result of cross-validation.
 int main(int argc, char** argv) {
   using namespace lockstep;
   try {
-    if (argc != 2) throw Error(ErrorKind::kUsage, "usage: fit-prior TABLE.csv");
-    const auto table = import::read_measurements_file(argv[1]);
-    const auto series = predict::learning_series(predict::series_of(table.rows, "series"));
+    if (argc < 2) throw Error(ErrorKind::kUsage, "usage: fit-prior TABLE.csv...");
+    std::vector<predict::LearningSeries> series;
+    for (int i = 1; i < argc; ++i) {
+      const auto table = import::read_measurements_file(argv[i]);
+      const auto more = predict::learning_series(predict::series_of(table.rows, "series"));
+      series.insert(series.end(), more.begin(), more.end());
+    }
     report("unseen source, model and device", series, predict::Unseen::kGroup);
     if (predict::can_hold_out_sources(series)) {
       report("unseen source", series, predict::Unseen::kSource);
