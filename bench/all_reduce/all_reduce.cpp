@@ -133,7 +133,7 @@ void measure_instrumentation() {
     sink += recorder.end(1).total_s;
   }
   const double ns = static_cast<double>(clock.monotonic() - began) / kSteps;
-  fmt::print("instrumentation: {:.0f} ns a step, {:.4f} % of a step of 2 ms (checksum {:.3f})\n",
+  fmt::print("instrumentation: {:.0f} ns per step, {:.4f} % of a step of 2 ms (checksum {:.3f})\n",
              ns, ns / 2e6 * 100, sink);
 }
 

@@ -1,4 +1,4 @@
-// Examples a second that the input pipeline delivers on one core, and what handing a batch over
+// Examples per second that the input pipeline delivers on one core, and what handing a batch over
 // costs. compare.py runs it in turn with the same work done by torchvision.
 #include <fmt/format.h>
 

@@ -72,7 +72,7 @@ try {
       opening.push(times.sight);
       drawing.push(times.all);
       charts = times.charts;
-      const server = await serve(store); // anew each time: the first visitor waits for the page to be made
+      const server = await serve(store); // a new one each time: the first client waits for the page to be generated
       live.push((await open(browser, `${server.url}?study=made-up`)).sight);
       await server.stop();
     }

@@ -26,12 +26,15 @@ const std::map<std::string, Modules>& allowed_edges() {
       {"store", {"base", "record"}},
       {"analyze", {"base", "record"}},
       {"predict", {"base", "record", "analyze"}},
-      {"advise", {"base", "record", "analyze", "predict"}},
-      {"collect", {"base", "record", "store", "analyze"}},
+      {"simulate", {"base", "predict"}},
+      {"advise", {"base", "analyze", "predict"}},
+      {"collect", {"base", "record", "store", "analyze", "predict", "simulate"}},
       {"launch", {"base", "record", "measure"}},
       {"import", {"base", "record", "store"}},
       {"watch", {"base", "record", "measure"}},
-      {"report", {"base", "record", "store", "predict", "analyze", "advise", "collect"}},
+      {"report",
+       {"base", "record", "store", "predict", "analyze", "advise", "collect", "simulate"}},
+      {"display", {"base", "record", "analyze", "predict", "report"}},
       {"doctor", {"base", "measure", "launch"}},
       {"study",
        {"base", "record", "measure", "launch", "store", "import", "analyze", "report", "watch"}},
@@ -41,6 +44,7 @@ const std::map<std::string, Modules>& allowed_edges() {
       {"data", {"base", "record"}},
       {"nets", {"base"}},
       {"train", {"base", "record", "measure", "comm", "data", "nets"}},
+      {"library", {"base", "record", "measure", "comm", "train", "launch"}},
   };
   return kEdges;
 }
@@ -50,7 +54,8 @@ const std::map<std::string, Modules>& allowed_in_programs() {
   static const std::map<std::string, Modules> kPrograms{
       {"lockstep",
        {"base", "record", "measure", "store", "predict", "analyze", "advise", "collect", "launch",
-        "report", "import", "doctor", "study", "serve", "watch"}},
+        "report", "display", "import", "doctor", "study", "serve", "simulate"}},
+      {"lockstep-sim", {"base", "simulate"}},
       {"lockstep-worker", {"base", "record", "measure", "comm", "train"}},
   };
   return kPrograms;
@@ -65,8 +70,10 @@ struct Fence {
 const std::vector<Fence>& fences() {
   static const std::vector<Fence> kFences{
       {std::regex(R"(sqlite3\.h)"), {"store"}},
-      {std::regex(R"((torch|ATen|c10|gloo)/.*)"), {"comm/backends/c10d", "data", "nets", "train"}},
+      {std::regex(R"((torch|ATen|c10|gloo)/.*)"),
+       {"comm/backends/c10d", "data", "library", "nets", "train"}},
       {std::regex(R"(mpi\.h)"), {"comm/backends/mpi"}},
+      {std::regex(R"(simgrid/.*)"), {}},
       {std::regex(R"(openssl/.*)"), {"comm/rendezvous"}},
       {std::regex(R"(CLI/.*)"), {}},
       {std::regex(R"(httplib\.h)"), {"serve"}},
@@ -140,6 +147,69 @@ TEST(IncludeEdges, PointDownwardOnly) {
   EXPECT_GT(checked, 50u) << "the sources were not found";
 }
 
+/// Whether a file of src/lockstep is in one of the folders, at any depth.
+bool is_inside(const fs::path& file, const std::set<std::string>& folders) {
+  const std::string path = file.lexically_relative(kSource / "src/lockstep").string();
+  return std::any_of(folders.begin(), folders.end(),
+                     [&](const std::string& folder) { return path.starts_with(folder + "/"); });
+}
+
+/// Modules that the files below `folder` include, `self` aside.
+Modules used_below(const fs::path& folder, const std::string& self) {
+  Modules used;
+  for (const Include& include : includes_below(folder)) {
+    const std::string module = module_of(include.header);
+    if (!module.empty() && module != self) used.insert(module);
+  }
+  return used;
+}
+
+TEST(IncludeEdges, TheTablesHaveNoEntryThatTheTreeDoesNotHave) {
+  for (const auto& [module, edges] : allowed_edges()) {
+    const fs::path folder = kSource / "src/lockstep" / module;
+    ASSERT_TRUE(fs::is_directory(folder)) << module << " is in the table, but not a module";
+    const Modules used = used_below(folder, module);
+    for (const std::string& other : edges) {
+      EXPECT_TRUE(used.contains(other)) << module << " may include " << other << ", but does not";
+    }
+  }
+  for (const auto& [program, modules] : allowed_in_programs()) {
+    const fs::path folder = kSource / "apps" / program;
+    ASSERT_TRUE(fs::is_directory(folder)) << program << " is in the table, but not a program";
+    const Modules used = used_below(folder, "");
+    for (const std::string& module : modules) {
+      EXPECT_TRUE(used.contains(module))
+          << program << " may include " << module << ", but does not";
+    }
+  }
+  for (const Fence& fence : fences()) {
+    for (const std::string& folder : fence.folders) {
+      EXPECT_TRUE(fs::is_directory(kSource / "src/lockstep" / folder)) << folder;
+    }
+  }
+}
+
+TEST(IncludeEdges, OnlyTheC10dFolderOfCommUsesTorch) {
+  static const std::regex kTorch(R"((torch|ATen|c10|c10d|caffe2|gloo)/.*)");
+  std::size_t inside = 0;
+  for (const Include& include : includes_below(kSource / "src/lockstep/comm")) {
+    if (!std::regex_match(include.header, kTorch)) continue;
+    EXPECT_TRUE(is_inside(include.file, {"comm/backends/c10d"})) << place(include);
+    ++inside;
+  }
+  EXPECT_GT(inside, 0u) << "the fence is around an empty field";
+  // Nor do its libraries, which the torch-free programs and tests link.
+  for (const char* list :
+       {"src/lockstep/comm/CMakeLists.txt", "src/lockstep/comm/backends/CMakeLists.txt",
+        "src/lockstep/comm/backends/mpi/CMakeLists.txt"}) {
+    std::ifstream in(kSource / list);
+    ASSERT_TRUE(in) << list;
+    for (std::string line; std::getline(in, line);) {
+      EXPECT_EQ(line.substr(0, line.find('#')).find("TORCH"), std::string::npos) << list;
+    }
+  }
+}
+
 TEST(IncludeEdges, TheTableItselfHasNoCycle) {
   // Removes modules whose edges all lead to removed ones; with a cycle some would remain.
   Modules settled;
@@ -167,19 +237,22 @@ TEST(IncludeEdges, ProgramsUseOnlyTheModulesOfTheirColumn) {
   }
 }
 
-/// Whether a file of src/lockstep is in one of the folders, at any depth.
-bool is_inside(const fs::path& file, const std::set<std::string>& folders) {
-  const std::string path = file.lexically_relative(kSource / "src/lockstep").string();
-  return std::any_of(folders.begin(), folders.end(),
-                     [&](const std::string& folder) { return path.starts_with(folder + "/"); });
-}
-
 TEST(IncludeEdges, ThirdPartyHeadersStayInTheFoldersThatWrapThem) {
   for (const Include& include : includes_below(kSource / "src/lockstep")) {
     for (const Fence& fence : fences()) {
       if (!std::regex_match(include.header, fence.header)) continue;
       EXPECT_TRUE(is_inside(include.file, fence.folders)) << place(include);
     }
+  }
+}
+
+TEST(IncludeEdges, PublicHeadersIncludeTorchTheStandardLibraryAndEachOther) {
+  const std::regex allowed(
+      R"(torch/torch\.h|[a-z_0-9]+|lockstep/[a-z_]+\.h|lockstep/base/error\.h)");
+  const auto includes = includes_below(kSource / "include");
+  EXPECT_GT(includes.size(), 20U);
+  for (const Include& include : includes) {
+    EXPECT_TRUE(std::regex_match(include.header, allowed)) << place(include);
   }
 }
 

@@ -105,7 +105,7 @@ test("runs are filtered and compared, and tables copied", async () => {
   for (const box of await page.locator("#runs tbody input[type=checkbox]").all()) await box.check();
   assert.equal(await page.locator("#compare").innerText(), "Compare 4 runs");
   await page.locator("#compare").click();
-  // Charts are drawn when they come into view, and the page may be drawn anew while it is scrolled.
+  // Charts are drawn when they come into view, and the page may be redrawn while it is scrolled.
   await page.waitForFunction(() => {
     document.querySelector("#scaling")?.scrollIntoView();
     return document.querySelector("#scaling .plot svg") !== null;

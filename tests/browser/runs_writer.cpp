@@ -1,4 +1,4 @@
-/// For the browser tests: fills a store with made-up runs, or plays one that goes on.
+/// For the browser tests: fills a store with made-up runs, or plays one in progress.
 ///   runs_writer finished STORE STUDY RUNS STEPS   writes finished runs with steps of two ranks
 ///   runs_writer live STORE STUDY                  one more bit of the only run of a study for
 ///   every

@@ -42,7 +42,7 @@ class CliTest : public ::testing::Test {
     return spec;
   }
 
-  /// `lockstep train` on two workers of one thread, whatever the cores of the machine.
+  /// `lockstep train` on two workers of one thread, for any number of cores.
   launch::ProcessSpec train(std::vector<std::string> arguments,
                             const std::vector<std::string>& environment = {}) const {
     arguments.insert(arguments.begin(),
@@ -76,7 +76,7 @@ class CliTest : public ::testing::Test {
     return list;
   }
 
-  /// A process that nobody reaped yet counts as gone.
+  /// A process that was not reaped yet counts as ended.
   static bool is_alive(int pid) {
     std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
     std::string text;

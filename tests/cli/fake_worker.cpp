@@ -1,5 +1,5 @@
 // A stand-in for lockstep-worker that follows its contract without LibTorch: ranks go through their
-// steps in lockstep over the shared segment, and one of them can be told to misbehave.
+// steps in lockstep over the shared segment, and one of them can be made to misbehave.
 //
 //   FAKE_WORKER=rank:step:deed   which rank does what when; deeds are listed in misbehave()
 //   FAKE_WORKER_EARLY=deed       every rank does that before the run begins
@@ -214,7 +214,7 @@ class FakeRun {
     }
     if (deed_ == "peer") throw Error(ErrorKind::kPeer, "some rank is gone");
     if (deed_ == "data") {
-      throw Error(ErrorKind::kData, "images.gz: truncated at byte 4711", "fetch the file again");
+      throw Error(ErrorKind::kData, "images.gz: truncated at byte 4711", "download the file again");
     }
     if (deed_ == "environment") throw Error(ErrorKind::kEnvironment, "no memory left");
     if (deed_ == "usage") throw Error(ErrorKind::kUsage, "there is no such recipe");
@@ -273,7 +273,7 @@ int train(const record::TrainRequest& request) {
 }
 
 int probe() {
-  // The kernels it was told to use make this one fast.
+  // The selected kernels make this one fast.
   const std::string core = variable("OPENBLAS_CORETYPE", "Prescott");
   const nlohmann::json answer{{"torch", "1.13.1"},
                               {"cuda", false},
@@ -291,6 +291,7 @@ int probe() {
 int main(int argc, char** argv) {
   CLI::App app;
   record::TrainRequest request;
+  app.set_version_flag("--version", "lockstep-worker 0, LibTorch 1.13.1");
   CLI::App* train_command = app.add_subcommand("train");
   cli::add_train_options(*train_command, request);
   CLI::App* probe_command = app.add_subcommand("probe");

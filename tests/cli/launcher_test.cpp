@@ -1,5 +1,5 @@
 // What users see when a cluster does not start their workers: stand-ins for its programs in PATH
-// say what the real ones say (Slurm 22.05, Open MPI 4.1, OpenSSH 9.2).
+// print what the real ones print (Slurm 22.05, Open MPI 4.1, OpenSSH 9.2).
 #include "cli_test.h"
 
 namespace lockstep {
@@ -44,7 +44,7 @@ class LauncherTest : public CliTest {
   }
 };
 
-TEST_F(LauncherTest, SaysInOneSentenceThatSlurmHasNoSuchPartition) {
+TEST_F(LauncherTest, ReportsInOneSentenceThatSlurmHasNoSuchPartition) {
   stand_in("srun",
            "srun: error: invalid partition specified: nope\n"
            "srun: error: Unable to allocate resources: Invalid partition name specified",
@@ -54,7 +54,7 @@ TEST_F(LauncherTest, SaysInOneSentenceThatSlurmHasNoSuchPartition) {
               "sinfo lists the partitions");
 }
 
-TEST_F(LauncherTest, SaysThatAJobWouldWaitForEver) {
+TEST_F(LauncherTest, ReportsThatAJobWouldWaitForever) {
   const auto path = programs() / "srun";
   // srun does not end by itself then.
   std::ofstream(path) << "#!/bin/sh\necho 'srun: Requested partition configuration not available "
@@ -65,7 +65,7 @@ TEST_F(LauncherTest, SaysThatAJobWouldWaitForEver) {
   EXPECT_NE(said.errors.find("would wait in the queue forever"), std::string::npos) << said.errors;
 }
 
-TEST_F(LauncherTest, SaysThatThisHostBelongsToNoCluster) {
+TEST_F(LauncherTest, ReportsThatThisHostBelongsToNoCluster) {
   stand_in("srun",
            "srun: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host\n"
            "srun: error: fetch_config: DNS SRV lookup failed\n"
@@ -88,7 +88,7 @@ TEST_F(LauncherTest, NamesTheHostThatSshCannotReach) {
       "check that 'ssh HOST true' works from here without a password");
 }
 
-TEST_F(LauncherTest, SaysThatMpirunHasTooFewSlots) {
+TEST_F(LauncherTest, ReportsThatMpirunHasTooFewSlots) {
   const std::string frame(74, '-');
   stand_in("mpirun",
            frame +
@@ -111,12 +111,12 @@ TEST_F(LauncherTest, NamesTheProgramThatIsNotInstalled) {
     }
     const auto said = start(arguments, "");
     EXPECT_EQ(said.status.code, 3) << launcher;
-    EXPECT_NE(said.errors.find("there is no " + program + " in PATH"), std::string::npos)
+    EXPECT_NE(said.errors.find(program + " was not found in PATH"), std::string::npos)
         << said.errors;
   }
   const auto said = start({"study", "fashion", "--workers", "1,2", "--launcher", "slurm"}, "");
   EXPECT_EQ(said.status.code, 3);
-  EXPECT_NE(said.errors.find("there is no sbatch in PATH"), std::string::npos) << said.errors;
+  EXPECT_NE(said.errors.find("sbatch was not found in PATH"), std::string::npos) << said.errors;
 }
 
 TEST_F(LauncherTest, EndsAStudyWhoseFirstJobSlurmRefuses) {
@@ -128,7 +128,7 @@ TEST_F(LauncherTest, EndsAStudyWhoseFirstJobSlurmRefuses) {
   const auto said = start({"study", "fashion", "--workers", "1,2", "--batch", "16", "--launcher",
                            "slurm", "--partition", "nope"});
   EXPECT_EQ(said.status.code, 2);
-  EXPECT_NE(said.errors.find("error: sbatch does not take the job: invalid partition specified: "
+  EXPECT_NE(said.errors.find("error: sbatch rejects the job: invalid partition specified: "
                              "nope\nhint: sinfo lists the partitions\n"),
             std::string::npos)
       << said.errors;
@@ -139,7 +139,7 @@ TEST_F(LauncherTest, ShowsTheScriptOfTheLargestRunOfAStudyThatIsOnlyPlanned) {
   const auto said = start({"study", "fashion", "--workers", "1,4,2", "--batch", "16", "--launcher",
                            "slurm", "--partition", "night", "--time", "5", "--dry-run"});
   EXPECT_EQ(said.status.code, 0) << said.errors;
-  EXPECT_NE(said.output.find("the script of the run of 4 x 16"), std::string::npos) << said.output;
+  EXPECT_NE(said.output.find("script for the run of 4 x 16"), std::string::npos) << said.output;
   EXPECT_NE(said.output.find("#SBATCH --partition=night"), std::string::npos) << said.output;
   EXPECT_EQ(said.errors.find("asked"), std::string::npos) << said.errors;
   EXPECT_FALSE(std::filesystem::exists(folder_ / "lockstep.db.jobs"));

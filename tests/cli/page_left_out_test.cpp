@@ -22,7 +22,7 @@ class PageLeftOut : public CliTest {
   }
 };
 
-TEST_F(PageLeftOut, WhatNeedsThePageSaysInOneSentenceThatItIsNotThereAndHowToGetIt) {
+TEST_F(PageLeftOut, WhatNeedsThePageReportsInOneSentenceThatItIsNotThereAndHowToGetIt) {
   const std::vector<std::vector<std::string>> calls{
       {"report", "--from", table(), "--html", (folder_ / "page.html").string()},
       {"serve", "--port", "0"}};

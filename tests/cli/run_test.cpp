@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 
 #include "cli_test.h"
 #include "lockstep/store/store.h"
@@ -59,7 +60,7 @@ TEST_F(Run, TakesTheWorkerCountFromTheOutputWhereItIsNotGiven) {
   EXPECT_EQ(runs().front().spec.workers, 4);
 }
 
-TEST_F(Run, IsInTheStoreWhileItGoesOn) {
+TEST_F(Run, IsInTheStoreWhileItRuns) {
   auto process = launch::ChildProcess::start(script({}, "echo ready; sleep 600"));
   std::string output;
   ASSERT_TRUE(read_until(process, "ready", output)) << output;
@@ -70,6 +71,59 @@ TEST_F(Run, IsInTheStoreWhileItGoesOn) {
   ASSERT_TRUE(eventually([&] { return (status = process.poll()).has_value(); }));
   EXPECT_EQ(status->code, 130);
   EXPECT_EQ(runs().front().state, store::RunState::kInterrupted);
+}
+
+/// Twelve steps of a small network, then `end`.
+std::string torch_script(const std::string& end) {
+  return R"(cat > train.py << 'END'
+import sys, time, torch
+from torch.utils.data import DataLoader, TensorDataset
+torch.set_num_threads(1)
+model = torch.nn.Linear(8, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+data = TensorDataset(torch.randn(192, 8), torch.randint(0, 2, (192,)))
+for inputs, labels in DataLoader(data, batch_size=16):
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(inputs), labels).backward()
+    optimizer.step()
+    time.sleep(float(sys.argv[1]))
+)" + end +
+         "\nEND\n";
+}
+
+bool has_torch() {
+  return std::system("/usr/bin/python3 -c 'import torch' 2> /dev/null") == 0;
+}
+
+TEST_F(Run, KeepsTheStepsOfAScriptThatCrashes) {
+  if (!has_torch()) GTEST_SKIP() << "no PyTorch for /usr/bin/python3";
+  const auto captured = run(script({}, "cd " + folder_.string() + "\n" +
+                                           torch_script("raise RuntimeError('out of luck')") +
+                                           "exec /usr/bin/python3 train.py 0"));
+  EXPECT_EQ(captured.status.code, 1);
+  EXPECT_NE(captured.errors.find("RuntimeError: out of luck"), std::string::npos);
+  EXPECT_NE(captured.errors.find("where the time went"), std::string::npos) << captured.errors;
+  ASSERT_EQ(runs().size(), 1u);
+  EXPECT_EQ(runs().front().state, store::RunState::kFailed);
+  EXPECT_EQ(store::Store(store().string()).load(1).steps, 12);
+}
+
+TEST_F(Run, ShowsTheStepsOfAWatchedScriptWhileItGoesOn) {
+  if (!has_torch()) GTEST_SKIP() << "no PyTorch for /usr/bin/python3";
+  auto process = launch::ChildProcess::start(script(
+      {}, "cd " + folder_.string() + "\n" + torch_script("print('all steps')\ntime.sleep(600)") +
+              "echo ready; exec /usr/bin/python3 train.py 0.5"));
+  std::string output;
+  ASSERT_TRUE(read_until(process, "ready", output)) << output;
+  EXPECT_TRUE(eventually([&] {
+    const auto listed = runs();
+    return !listed.empty() && listed.front().progress && listed.front().progress->step > 1 &&
+           listed.front().progress->steps_per_epoch == 12;
+  }));
+  process.signal(SIGINT);
+  std::optional<launch::ExitStatus> status;
+  ASSERT_TRUE(eventually([&] { return (status = process.poll()).has_value(); }));
+  EXPECT_GT(store::Store(store().string()).load(1).steps, 1) << "steps of an interrupted run";
 }
 
 TEST_F(Run, RefusesAPlaceholderWithoutAValue) {

@@ -11,7 +11,7 @@ namespace {
 
 class Study : public CliTest {
  protected:
-  /// `lockstep study` on one and two workers of one thread, whatever the cores of the machine.
+  /// `lockstep study` on one and two workers of one thread, for any number of cores.
   launch::ProcessSpec study(std::vector<std::string> arguments,
                             const std::vector<std::string>& environment = {}) const {
     arguments.insert(arguments.begin(), {"study", "fashion", "--workers", "1,2", "--threads", "1",
@@ -67,7 +67,7 @@ TEST_F(Study, ShowsThePlanAndRunsNothingOnADryRun) {
   EXPECT_TRUE(worker_pids().empty());
 }
 
-TEST_F(Study, RecordsAFailedRunAndGoesOnWithTheRest) {
+TEST_F(Study, RecordsAFailedRunAndContinuesWithTheRest) {
   // Rank 1 exists only where there are two workers.
   const auto captured = run(study({"--batch", "32,64"}, {"FAKE_WORKER=1:3:exit7"}));
   EXPECT_EQ(captured.status.code, 5) << captured.errors;
@@ -107,14 +107,14 @@ TEST_F(Study, RefusesWhatCannotBeRun) {
   refused({"study", "--workers", "1,4096"}, "--oversubscribe");
   refused({"study", "--workers", "1,x"}, "'1,x' is not a list of numbers");
   refused({"study", "--workers", "3", "--threads", "1", "--oversubscribe", "--global-batch", "100"},
-          "a global batch of 100 cannot be shared equally by 3 workers");
+          "a global batch of 100 cannot be divided equally among 3 workers");
   refused({"study", "--strategy", "ring"}, "--strategy 'ring' is unknown");
 }
 
 TEST_F(Study, ChecksNamesBeforeTheFirstRun) {
   const auto recipe = run(command({"study", "fashionn", "--dry-run"}));
   EXPECT_EQ(recipe.status.code, 2) << recipe.errors;
-  EXPECT_TRUE(has(recipe.errors, "there is no")) << recipe.errors;
+  EXPECT_TRUE(has(recipe.errors, "unknown recipe 'fashionn'")) << recipe.errors;
   const auto schedule = run(command({"study", "--schedule", "cosinus", "--dry-run"}));
   EXPECT_EQ(schedule.status.code, 2) << schedule.errors;
   EXPECT_TRUE(has(schedule.errors, "--schedule 'cosinus' is unknown")) << schedule.errors;
@@ -136,12 +136,12 @@ TEST_F(Study, ClimbsALadderUntilMemoryRunsOutAndCallsThatAResult) {
   EXPECT_EQ(runs().size(), 8u) << "what does not fit is not tried again";
 }
 
-TEST_F(Study, SaysWhenTimesContainTheWarmUp) {
+TEST_F(Study, ReportsWhenTimesContainTheWarmUp) {
   const auto one = run(study({"--batch", "32", "--epochs", "1"}));
-  EXPECT_TRUE(has(one.output, "contain the warm-up")) << one.output;
+  EXPECT_TRUE(has(one.output, "include the warm-up")) << one.output;
 }
 
-TEST_F(Study, GoesOnAfterCtrlC) {
+TEST_F(Study, ContinuesAfterCtrlC) {
   const std::vector<std::string> slow{"FAKE_WORKER_STEP_MS=10"};
   auto process = launch::ChildProcess::start(study({"--batch", "32,64"}, slow));
   std::string output;
@@ -192,12 +192,12 @@ TEST_F(Study, LetsOneProcessAtATimeCarryItOut) {
   ASSERT_TRUE(eventually([&] { return runs().size() == 1; }));
   const auto second = run(study({"--batch", "32"}));
   EXPECT_EQ(second.status.code, 2);
-  EXPECT_TRUE(has(second.errors, "another process is carrying out study s")) << second.errors;
+  EXPECT_TRUE(has(second.errors, "another process is running study s")) << second.errors;
 }
 
 class StudyOfACommand : public Study {
  protected:
-  /// A program of somebody else: tells two epochs the way PyTorch scripts do.
+  /// A foreign program: prints two epochs the way PyTorch scripts do.
   launch::ProcessSpec foreign(std::vector<std::string> options, const std::string& script) const {
     options.insert(options.begin(),
                    {"study", "--name", "s", "--workers", "1,2", "--batch", "32,64"});
@@ -274,7 +274,7 @@ TEST_F(StudyOfACommand, TakesTheConfigurationFromThePlanAndTheNameFromTheScript)
   EXPECT_TRUE(has(captured.output, "Verdict")) << captured.output;
 }
 
-TEST_F(StudyOfACommand, RecordsAFailureAndGoesOn) {
+TEST_F(StudyOfACommand, RecordsAFailureAndContinues) {
   const auto captured =
       run(foreign({"--pattern", R"(time (?<epoch_time>\S+) s)"},
                   std::string("[ $1 = 2 ] && { echo no such device; exit 3; }; ") + kLog));
@@ -357,7 +357,7 @@ pattern = 'loss (?<loss>[0-9.]+), (?<epoch_time>\S+) s'
 TEST_F(StudyPlan, NamesTheLineOfWhatItDoesNotUnderstand) {
   for (const auto& [text, sentence] : std::initializer_list<std::pair<std::string, std::string>>{
            {"workers = [1,", "plan.toml:1"},
-           {"workers = 1\nbatches = 2\n", "has no option --batches"},
+           {"workers = 1\nbatches = 2\n", "unknown option --batches"},
            {"workers = [1, {}]\n", "plan.toml:1"},
            {"workers = 'x'\n", "is not a list of numbers"}}) {
     const auto captured = run(plan(text, {"--dry-run"}));

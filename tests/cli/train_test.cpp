@@ -33,7 +33,7 @@ TEST_F(Train, ShowsEpochsAndWhereTheTimeWentAndKeepsTheRun) {
   EXPECT_EQ(captured.status.code, 0) << captured.errors;
   for (const char* text :
        {"1/3", "3/3", "where the time went", "backward", "comm: wait", "the first 10 are warm-up",
-        "slowest rank: 1", "started 20", "peak memory of a worker 123 MB", "run 1 in "}) {
+        "slowest rank: 1", "started 20", "peak memory per worker 123 MB", "run 1 in "}) {
     EXPECT_NE(captured.output.find(text), std::string::npos) << text << "\n" << captured.output;
   }
   const auto run = only_run();
@@ -151,15 +151,15 @@ struct Deed {
   std::string message;
 };
 
-TEST_F(Train, EndsAllWhenOneWorkerFailsAndTellsTheFirstCause) {
+TEST_F(Train, EndsAllWhenOneWorkerFailsAndReportsTheFirstCause) {
   const std::vector<Deed> deeds{
       {"kill9", 5, "error: worker 1 (rank 1 of 2) was killed by signal 9 (Killed)"},
       {"abort", 5, "error: worker 1 (rank 1 of 2) was killed by signal 6 (Aborted)"},
       {"exit7", 5, "error: worker 1 (rank 1 of 2) ended with exit code 7"},
-      {"garbage", 5, "error: worker 1 (rank 1 of 2) failed: it sent a bad record"},
+      {"garbage", 5, "error: worker 1 (rank 1 of 2) failed: it sent an invalid record"},
       {"peer", 5, "error: worker 1 (rank 1 of 2) failed: some rank is gone"},
       {"nan", 5, "error: worker 1 (rank 1 of 2) failed: the loss is nan in step 5"},
-      {"data", 4, "error: images.gz: truncated at byte 4711\nhint: fetch the file again"},
+      {"data", 4, "error: images.gz: truncated at byte 4711\nhint: download the file again"},
       {"environment", 3, "error: no memory left"},
       {"usage", 2, "error: there is no such recipe"},
   };
@@ -188,7 +188,7 @@ TEST_F(Train, NamesAWorkerThatLeavesBeforeTheOthers) {
       << again.errors;
 }
 
-TEST_F(Train, TellsThatARankHangsWhenItsPeersGiveUpOnIt) {
+TEST_F(Train, ReportsThatARankHangsWhenItsPeersTimeOut) {
   const auto captured = run(train({"--timeout", "0.3"}, {"FAKE_WORKER=1:5:hang"}));
   EXPECT_EQ(captured.status.code, 5);
   EXPECT_NE(captured.errors.find("rank 1 did not come to step 5"), std::string::npos);
@@ -198,7 +198,7 @@ TEST_F(Train, TellsThatARankHangsWhenItsPeersGiveUpOnIt) {
 TEST_F(Train, CallsARunWithoutAnEndAFailure) {
   const auto captured = run(train({}, {"FAKE_WORKER=0:3:leave"}));
   EXPECT_EQ(captured.status.code, 5);
-  EXPECT_NE(captured.errors.find("worker 0 (rank 0 of 2) ended without closing"),
+  EXPECT_NE(captured.errors.find("worker 0 (rank 0 of 2) ended without completing"),
             std::string::npos);
 }
 
@@ -301,7 +301,7 @@ TEST_F(TrainStore, RefusesAStoreThatCannotBeWrittenBeforeAnyWorkerStarts) {
   }
 }
 
-TEST_F(TrainStore, LeavesAFileThatIsNoStoreAsItIs) {
+TEST_F(TrainStore, LeavesAFileThatIsNotAStoreAsItIs) {
   std::ofstream(store()) << std::string(10'000, 'x');
   const auto captured = run(train({}));
   EXPECT_EQ(captured.status.code, 4) << captured.errors;
@@ -310,7 +310,7 @@ TEST_F(TrainStore, LeavesAFileThatIsNoStoreAsItIs) {
 }
 
 /// A limit on file sizes stands in for a full disk: writes fail in the same place.
-TEST_F(TrainStore, GoesOnToTheEndWhenTheDiskIsFullAndSaysSoOnce) {
+TEST_F(TrainStore, ContinuesToTheEndWhenTheDiskIsFullAndReportsItOnce) {
   const auto inner = train({"--epochs", "20"});
   launch::ProcessSpec spec = inner;
   spec.program = "/bin/sh";
@@ -319,9 +319,9 @@ TEST_F(TrainStore, GoesOnToTheEndWhenTheDiskIsFullAndSaysSoOnce) {
   const auto captured = run(spec);
   EXPECT_EQ(captured.status.code, 4) << captured.errors;
   EXPECT_NE(captured.output.find("20/20"), std::string::npos) << captured.output;
-  const std::size_t warning = captured.errors.find("; the run goes on");
+  const std::size_t warning = captured.errors.find("; the run continues");
   ASSERT_NE(warning, std::string::npos) << captured.errors;
-  EXPECT_EQ(captured.errors.find("; the run goes on", warning + 1), std::string::npos);
+  EXPECT_EQ(captured.errors.find("; the run continues", warning + 1), std::string::npos);
   EXPECT_NE(captured.errors.find("error: the record of this run is incomplete"), std::string::npos);
 }
 

@@ -50,7 +50,7 @@ class Failure : public ParallelRun {
     return found;
   }
 
-  /// Everything the process says until it ends.
+  /// Everything the process prints until it ends.
   static std::string drain(FileDescriptor& from, launch::ChildProcess& process) {
     std::string text;
     eventually([&] {

@@ -92,7 +92,7 @@ TEST_F(Options, SynchronousBatchNormsEqualOneBigBatch) {
   EXPECT_GT(distance(one, apart), 100 * distance(one, synchronous));
 }
 
-TEST_F(Options, EveryDataParallelRunTellsItsNoiseScaleAndHowBusyItsRanksWere) {
+TEST_F(Options, EveryDataParallelRunReportsItsNoiseScaleAndHowBusyItsRanksWere) {
   const auto captured = run_to_success(train(2, 32, {"--steps", "40"}));
   const auto epochs = events<record::EpochResult>(captured.output);
   ASSERT_EQ(epochs.size(), 1u);

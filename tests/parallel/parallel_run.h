@@ -53,6 +53,11 @@ class ParallelRun : public ::testing::Test {
                       "--oversubscribe"};
     spec.arguments.insert(spec.arguments.end(), more.begin(), more.end());
     spec.environment = {"TMPDIR=" + folder("tmp")};
+    // The same tests on a device that is not there (tests/device).
+    if (const char* device = std::getenv("LOCKSTEP_TEST_DEVICE_DOUBLE")) {
+      spec.environment.push_back(std::string("LD_PRELOAD=") + device);
+      spec.arguments.insert(spec.arguments.end(), {"--device", "cuda"});
+    }
     spec.separate_errors = true;
     return spec;
   }

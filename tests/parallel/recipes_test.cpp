@@ -85,7 +85,7 @@ class EveryRecipe : public Recipes, public ::testing::WithParamInterface<RecipeC
   }
 };
 
-TEST_P(EveryRecipe, GoesOnBitForBitFromACheckpoint) {
+TEST_P(EveryRecipe, ContinuesBitForBitFromACheckpoint) {
   const auto whole = run_to_success(with(2, {"--steps", "4", "--checkpoint", folder("whole")}));
   run_to_success(with(2, {"--steps", "2", "--checkpoint", folder("cut")}));
   const auto resumed =
@@ -186,7 +186,7 @@ TEST_F(Recipes, SteeringLearnsFromALogWithForeignPaths) {
   ASSERT_EQ(epochs(captured).size(), 6U);
   EXPECT_LT(epochs(captured)[5].val_loss, epochs(captured)[0].val_loss);
   EXPECT_TRUE(std::isnan(epochs(captured)[5].val_accuracy));
-  EXPECT_NE(captured.errors.find("left and right images are named in the log and not there"),
+  EXPECT_NE(captured.errors.find("left and right images named in the log do not exist"),
             std::string::npos)
       << captured.errors;
 }
@@ -307,6 +307,15 @@ TEST_F(OddImages, DamageInsideAFileIsNamedAfterTheEpoch) {
   EXPECT_EQ(strict.status.code, 4);
 }
 
+TEST_F(Recipes, TransferStartsFromScratchWithoutABackboneAndReportsIt) {
+  const auto captured = run_to_success(train_recipe(
+      "transfer", 2, 2, {"--data", "synthetic", "--image-size", "32", "--steps", "2"}));
+  const std::string said = "no --backbone: mobilenet_v2 is trained from scratch";
+  const std::size_t first = captured.errors.find(said);
+  ASSERT_NE(first, std::string::npos) << captured.errors;
+  EXPECT_EQ(captured.errors.find(said, first + 1), std::string::npos) << "one rank reports it";
+}
+
 TEST_F(Recipes, RefuseOptionsOfOthersAndWhatTheyCannotDo) {
   write_two_classes(3);
   const auto errors = [&](const std::string& recipe, std::vector<std::string> more, int code) {
@@ -317,7 +326,8 @@ TEST_F(Recipes, RefuseOptionsOfOthersAndWhatTheyCannotDo) {
   EXPECT_NE(
       errors("fashion", {"--backbone", "x.pt"}, 2).find("--backbone has no effect with the recipe"),
       std::string::npos);
-  EXPECT_NE(errors("transfer", {"--data", folder("images")}, 2).find("needs a --backbone"),
+  EXPECT_NE(errors("transfer", {"--data", folder("images"), "--fine-tune"}, 2)
+                .find("need trained weights"),
             std::string::npos);
   EXPECT_NE(errors("transfer", transfer({"--classes", "5"}), 2).find("--classes 5, but"),
             std::string::npos);

@@ -57,7 +57,7 @@ class Resume : public ParallelRun {
   }
 };
 
-TEST_F(Resume, GoesOnBitForBitAfterTheRunWasKilled) {
+TEST_F(Resume, ContinuesBitForBitAfterTheRunWasKilled) {
   const auto whole = run_to_success(checkpointed("whole"));
   stop_when_there_is(".json", "cut", SIGKILL);
   clear_leftovers_of_a_killed_launcher();
@@ -83,7 +83,7 @@ TEST_F(Resume, SurvivesAKillInTheMiddleOfWritingACheckpoint) {
   EXPECT_EQ(digest_of(resumed), digest_of(whole));
 }
 
-TEST_F(Resume, StopsCleanlyOnInterruptAndGoesOnToTheSameEnd) {
+TEST_F(Resume, StopsCleanlyOnInterruptAndContinuesToTheSameEnd) {
   const auto whole = run_to_success(checkpointed("whole"));
   stop_when_there_is(".json", "cut", SIGINT);
   const auto resumed = run_to_success(checkpointed("cut", {"--resume"}));
@@ -109,7 +109,7 @@ TEST_F(Resume, RefusesTheMemoryOfAnotherOptimizer) {
   run_to_success(checkpointed("run"));
   const auto refused = run(checkpointed("run", {"--resume", "--optimizer", "adam"}));
   EXPECT_EQ(refused.status.code, 4);
-  EXPECT_NE(refused.errors.find("has the state of the optimizer sgd, not of adam"),
+  EXPECT_NE(refused.errors.find("contains the state of optimizer sgd, not of adam"),
             std::string::npos)
       << refused.errors;
 }
@@ -131,7 +131,7 @@ TEST_F(Resume, RefusesACheckpointOfAnotherRun) {
   run_to_success(checkpointed("run"));
   const auto refused = run(checkpointed("run", {"--resume", "--seed", "9"}));
   EXPECT_EQ(refused.status.code, 4);
-  EXPECT_NE(refused.errors.find("was made with seed 1"), std::string::npos) << refused.errors;
+  EXPECT_NE(refused.errors.find("was written with seed 1"), std::string::npos) << refused.errors;
 }
 
 }  // namespace

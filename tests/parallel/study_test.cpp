@@ -48,7 +48,7 @@ TEST_F(RealStudy, TakesEveryScheduleThatTheHelpNames) {
   }
 }
 
-TEST_F(RealStudy, KilledAtRandomMomentsItGoesOnLosesNothingAndRunsNothingTwice) {
+TEST_F(RealStudy, KilledAtRandomMomentsItContinuesLosesNothingAndRunsNothingTwice) {
   const std::vector<std::string> small{"fashion", "--workers", "1,2",      "--batch", "32,64",
                                        "--steps", "12",        "--repeat", "2"};
   Rng rng(7);

@@ -47,7 +47,7 @@ TEST(StudyPredictions, SixteenWorkersOfTheClassifiersHaveAnIntervalWithReasons) 
   }
 }
 
-TEST(StudyPredictions, TurnaroundOfTheClassifiersHoldsTheStartUpOfAJob) {
+TEST(StudyPredictions, TurnaroundOfTheClassifiersIncludesTheStartUpOfAJob) {
   for (const TableSeries& table : series("b-multi-worker-classifiers")) {
     if (table.model != "vgg-transfer-fruit") continue;
     const auto four = predict::predict_job(table, {.workers = 4});

@@ -83,7 +83,7 @@ TEST(Studies, StudyEHasBothFormsOfSpeedupUnderTheirNames) {
             std::string::npos);
 }
 
-TEST(Studies, CommunicationOfStudyEIsDerivedAndSaysSo) {
+TEST(Studies, CommunicationOfStudyEIsLabelledDerived) {
   const auto split = table(kE, "Where the time goes");
   EXPECT_DOUBLE_EQ(cell(split, 2, 32, "communication_s"), 48);
   EXPECT_DOUBLE_EQ(cell(split, 2, 128, "communication_s"), 10);
@@ -130,7 +130,7 @@ TEST(Studies, AuditOfStudyEFindsTheForgottenFourBytesInEveryBandwidth) {
       ++bandwidths;
       EXPECT_EQ(finding.outcome, AuditOutcome::kDoesNotFollow);
       EXPECT_NEAR(*finding.factor(), 0.25, 1e-5);
-      EXPECT_EQ(finding.slip, "a parameter has 4 bytes, which was forgotten");
+      EXPECT_EQ(finding.slip, "the 4 bytes per parameter were left out");
     } else {
       EXPECT_EQ(finding.outcome, AuditOutcome::kFollows) << finding.metric;
     }
@@ -139,17 +139,17 @@ TEST(Studies, AuditOfStudyEFindsTheForgottenFourBytesInEveryBandwidth) {
   EXPECT_NEAR(*audit.findings.at(4).expected, 1.455, 5e-4);
 }
 
-TEST(Studies, VerdictOnStudyBSaysThatTheDeviceIsNotTheLimit) {
+TEST(Studies, VerdictOnStudyBReportsThatTheDeviceIsNotTheLimit) {
   EXPECT_TRUE(
       says(kB, analyze::Topic::kDevice,
            "going from 4 t4 to 4 v100 changed nothing: 81 s and 80 s per epoch (1.2 % apart), "
            "so the device is not the limit"));
   EXPECT_TRUE(says(kB, analyze::Topic::kQuality, "15 at B = 64, 19-20 at 128, 25 at 256"));
-  EXPECT_TRUE(says(kB, analyze::Topic::kMissing, "there is no run on 1 worker"));
+  EXPECT_TRUE(says(kB, analyze::Topic::kMissing, "no run on 1 worker"));
 }
 
-TEST(Studies, VerdictOnStudyDSaysThatNoCountPaysAndThatTheLossGrew) {
-  EXPECT_TRUE(says(kD, analyze::Topic::kWorkers, "no worker count pays"));
+TEST(Studies, VerdictOnStudyDReportsThatNoCountPaysAndThatTheLossGrew) {
+  EXPECT_TRUE(says(kD, analyze::Topic::kWorkers, "no worker count above the smallest pays off"));
   EXPECT_TRUE(
       says(kD, analyze::Topic::kQuality,
            "loss grew with the global batch: 0.019 at B = 64, 0.046-0.047 at 128, 0.8 at 256"));
@@ -160,7 +160,8 @@ TEST(Studies, VerdictOnStudyDSaysThatNoCountPaysAndThatTheLossGrew) {
 TEST(Studies, VerdictOnStudyAComparesDevicesOfTheSameWork) {
   EXPECT_TRUE(
       says(kA, analyze::Topic::kDevice, "1 v100 (cpus=8) is 2.75x as fast as 1 t4 (cpus=8)"));
-  EXPECT_TRUE(says(kA, analyze::Topic::kMissing, "Which worker count pays cannot be determined"));
+  EXPECT_TRUE(
+      says(kA, analyze::Topic::kMissing, "Which worker count pays off cannot be determined"));
 }
 
 TEST(Studies, VerdictOnStudyENamesTheLimitAndWhatDidNotFit) {
