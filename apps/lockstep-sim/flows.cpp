@@ -26,10 +26,6 @@ std::size_t host_of(const Cluster& cluster, std::int64_t rank) {
   return static_cast<std::size_t>(cluster.host_of(rank));
 }
 
-bool crosses(const Cluster& cluster, const Flow& flow) {
-  return cluster.host_of(flow.from) != cluster.host_of(flow.to);
-}
-
 std::vector<sg::Link*> route(const sg::Host* from, const sg::Host* to) {
   std::vector<sg::Link*> links;
   double latency = 0;
@@ -80,7 +76,7 @@ double network_round_s(const Round& round, const Cluster& cluster, const Hosts& 
   const double begin = sg::Engine::get_clock();
   std::vector<sg::CommPtr> flows;
   for (const Flow& flow : round.flows) {
-    if (!crosses(cluster, flow)) continue;
+    if (!between_hosts(flow, cluster)) continue;
     flows.push_back(sg::Comm::sendto_async(hosts[host_of(cluster, flow.from)],
                                            hosts[host_of(cluster, flow.to)],
                                            static_cast<std::uint64_t>(flow.bytes)));
@@ -91,7 +87,7 @@ double network_round_s(const Round& round, const Cluster& cluster, const Hosts& 
 
 void add_load(Load& load, const Round& round, const Cluster& cluster, const Hosts& hosts) {
   for (const Flow& flow : round.flows) {
-    if (!crosses(cluster, flow)) continue;
+    if (!between_hosts(flow, cluster)) continue;
     const auto links = route(hosts[host_of(cluster, flow.from)], hosts[host_of(cluster, flow.to)]);
     for (std::size_t i = 0; i < links.size(); ++i) {
       LinkLoad& one = load[links[i]];
@@ -121,7 +117,7 @@ void check_routes(const simulate::NetworkRequest& request, const Hosts& hosts) {
   for (const Round& round : simulate::all_reduce_schedule(request.algorithm, 1e6, cluster)) {
     for (const Flow& flow : round.flows) {
       const auto pair = std::pair(host_of(cluster, flow.from), host_of(cluster, flow.to));
-      if (!crosses(cluster, flow) || !seen.insert(pair).second) continue;
+      if (!between_hosts(flow, cluster) || !seen.insert(pair).second) continue;
       const Error problem(
           ErrorKind::kData,
           fmt::format("{}: no route from host '{}' to host '{}'", cluster.topology.path,

@@ -55,11 +55,8 @@ void exchange(const RankRound& round, const Cluster& cluster, InsideMessages& in
   static int payload = 0;
   std::vector<sg::CommPtr> pending;
   double inside_bytes = 0;
-  const auto crosses = [&](const Flow& flow) {
-    return cluster.host_of(flow.from) != cluster.host_of(flow.to);
-  };
   for (const Flow& flow : round.sends) {
-    if (crosses(flow)) {
+    if (between_hosts(flow, cluster)) {
       pending.push_back(mailbox(flow)->put_async(&payload, static_cast<std::uint64_t>(flow.bytes)));
     } else {
       inside.of(flow)->release();
@@ -68,7 +65,7 @@ void exchange(const RankRound& round, const Cluster& cluster, InsideMessages& in
   std::vector<int*> received(round.receives.size());
   for (std::size_t i = 0; i < round.receives.size(); ++i) {
     const Flow& flow = round.receives[i];
-    if (crosses(flow)) {
+    if (between_hosts(flow, cluster)) {
       pending.push_back(mailbox(flow)->get_async<int>(&received[i]));
     } else {
       inside.of(flow)->acquire();

@@ -13,10 +13,10 @@
 #include "lockstep/collect/measured_step.h"
 #include "lockstep/report/failure_tables.h"
 #include "lockstep/report/simulation_tables.h"
+#include "lockstep/simulate/failing_jobs.h"
+#include "lockstep/simulate/run/network_simulator.h"
+#include "lockstep/simulate/run/step_trace.h"
 #include "lockstep/simulate/settings.h"
-#include "network_simulator.h"
-#include "simulate_failures.h"
-#include "simulate_trace.h"
 
 namespace lockstep::cli {
 namespace {
@@ -30,24 +30,17 @@ struct SimulateOptions {
   std::string trace;
   bool csv = false;
   bool definitions = false;
-  FailureOptions failures;
+  simulate::FailureSettings failures;
 };
 
 simulate::StepSource source_of(const GlobalOptions& global, const SimulateOptions& options) {
-  if (options.run > 0) return collect::measured_step(global.store_path, options.run);
+  if (options.run > 0) {
+    store::Store store(global.store_path);
+    return collect::measured_step(store, options.run);
+  }
   simulate::StepSource source;
   source.text = "as stated";
   return source;
-}
-
-std::string origin_of(const std::string& setting, const simulate::MeasuredLink& measured) {
-  if (!setting.empty()) return "as stated";
-  return measured.known() ? measured.origin : "assumed";
-}
-
-report::SimulationSource described(SimulateOptions& options, const simulate::StepSource& source) {
-  return {source.text, origin_of(options.settings["inside"], source.inside),
-          origin_of(options.settings["link"], source.between)};
 }
 
 /// What was asked for, then every change of it.
@@ -82,13 +75,13 @@ void print_scalings(const GlobalOptions& global, const SimulateOptions& options,
 }
 
 void print_failures(const GlobalOptions& global, const SimulateOptions& options,
-                    const std::vector<report::FailureRow>& rows) {
+                    const std::vector<simulate::JobForecast>& jobs) {
   if (global.json) {
-    for (const report::FailureRow& row : rows) print_line(report::failure_json(row));
+    for (const simulate::JobForecast& job : jobs) print_line(report::failure_json(job));
     return;
   }
   fmt::print("\n");
-  print_table(report::failures_table(rows), options);
+  print_table(report::failures_table(jobs), options);
 }
 
 void run(const GlobalOptions& global, SimulateOptions& options) {
@@ -99,22 +92,44 @@ void run(const GlobalOptions& global, SimulateOptions& options) {
   const std::vector<std::int64_t> counts = simulate::parse_counts(options.workers);
   const simulate::StepSource source = source_of(global, options);
   const SystemClock clock;
-  const simulate::NetworkEngine engine = network_simulator(clock);
+  const simulate::NetworkEngine engine = simulate::network_simulator(clock);
   std::vector<simulate::SimulatedScaling> all;
   for (const simulate::Variant& variant : variants_of(options)) {
     simulate::Scenario scenario = simulate::make_scenario(variant.settings, source);
     scenario.name = variant.name;
     all.push_back(simulate::simulate_scaling(scenario, counts, engine));
   }
-  std::vector<report::FailureRow> jobs;
-  if (!options.failures.mttf.empty()) {
-    jobs = simulate_failures(all.front(), source, options.failures, engine);
-  }
-  print_scalings(global, options, all, described(options, source));
+  const auto jobs = simulate::forecast_jobs(all.front(), source, options.failures, engine);
+  print_scalings(global, options, all, report::simulation_source(options.settings, source));
   if (!jobs.empty()) print_failures(global, options, jobs);
   if (!options.trace.empty()) {
-    write_simulated_trace(options.trace, all.front().scenario, all.front().points.back());
+    simulate::write_step_trace(options.trace, all.front().scenario, all.front().points.back());
   }
+}
+
+void add_failure_options(CLI::App& command, simulate::FailureSettings& failures) {
+  command.add_option("--mttf", failures.mttf,
+                     "Mean time to a failure of one worker: adds time and cost of a job");
+  command.add_option(
+      "--checkpoint", failures.checkpoint,
+      fmt::format("Time that training stops for one [{}]", simulate::kUsualCheckpoint));
+  command.add_option(
+      "--restart", failures.restart,
+      fmt::format("From a failure until training goes on [{}]", simulate::kUsualRestart));
+  command.add_option("--repair", failures.repair,
+                     "Until a failed host is replaced (default: a spare stands by)");
+  command.add_option("--interval", failures.interval,
+                     "Training between checkpoints (default: Daly's)");
+  command
+      .add_option("--min-workers", failures.min_workers,
+                  "Training goes on with as few, until failed hosts are replaced")
+      ->check(CLI::Range(1, 1'000'000));
+  command.add_option("--epochs", failures.epochs, "Of the job")->check(CLI::PositiveNumber);
+  command.add_option("--examples", failures.examples, "Of one epoch (default: the run's)")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--work", failures.work, "Time of the job without failures: 30d");
+  command.add_option("--price", failures.price, "Of one worker and hour")
+      ->check(CLI::NonNegativeNumber);
 }
 
 }  // namespace

@@ -69,6 +69,15 @@ TEST_F(SimulateCommand, RefusesWhatCannotBeSimulated) {
                                                {step + "--compare colour=red", 2},
                                                {step + "--sweep link=9..1Gbit", 2},
                                                {step + "--mttf 100h", 2},
+                                               {step + "--checkpoint 60s", 2},
+                                               {step + "--workers 8 --per-host 16", 2},
+                                               {step + "--link fast", 2},
+                                               {step + "--compare bucket", 2},
+                                               {step + "--hosts-per-switch 8", 2},
+                                               {step + "--topology racks.xml --link 1Gbit", 2},
+                                               {step + "--workers 8 --mttf 100h --work 1d "
+                                                       "--repair 1h --min-workers 9",
+                                                2},
                                                {"--run 3", 4},
                                                {"--compute 120ms", 4}};
   for (const auto& [words, code] : wrong) {
@@ -77,6 +86,8 @@ TEST_F(SimulateCommand, RefusesWhatCannotBeSimulated) {
     EXPECT_NE(outcome.err.find("error: "), std::string::npos) << words;
     EXPECT_NE(outcome.err.find("hint: "), std::string::npos) << words;
   }
+  EXPECT_NE(simulate(step + "--link fast").err.find("--link 'fast' is not"), std::string::npos);
+  EXPECT_NE(simulate(step + "--compare bucket").err.find("bucket has no value"), std::string::npos);
 }
 
 }  // namespace

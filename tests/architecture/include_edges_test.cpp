@@ -26,7 +26,7 @@ const std::map<std::string, Modules>& allowed_edges() {
       {"store", {"base", "record"}},
       {"analyze", {"base", "record"}},
       {"predict", {"base", "record", "analyze"}},
-      {"simulate", {"base", "predict"}},
+      {"simulate", {"base", "record", "measure", "launch", "predict"}},
       {"advise", {"base", "analyze", "predict"}},
       {"collect", {"base", "record", "store", "analyze", "predict", "simulate"}},
       {"launch", {"base", "record", "measure"}},

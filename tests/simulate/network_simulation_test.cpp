@@ -39,9 +39,10 @@ double simulated_s(const NetworkRequest& request) {
 }
 
 double counted_s(const NetworkRequest& request) {
-  return nonblocking_s(
-      all_reduce_schedule(request.algorithm, request.bytes.front(), request.cluster),
-      request.cluster);
+  return count_nonblocking(
+             all_reduce_schedule(request.algorithm, request.bytes.front(), request.cluster),
+             request.cluster)
+      .seconds;
 }
 
 // Ring on a star without contention: 2 (N-1) (alpha + S / (N beta)).

@@ -95,14 +95,14 @@ Target parse_target(const std::string& text) {
   return {metric, number.value};
 }
 
-LinkText parse_link(const std::string& text, const std::string& option) {
+LinkText parse_link(const std::string& text, const std::string& option, double usual_latency_s) {
   static const std::map<std::string, double> latencies{
       {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
   static const std::map<std::string, double> bandwidths{
       {"MB/s", 1e6},       {"GB/s", 1e9},        {"TB/s", 1e12},
       {"Mbit/s", 1e6 / 8}, {"Mbit", 1e6 / 8},    {"Gbit", 1e9 / 8},
       {"Gbit/s", 1e9 / 8}, {"Tbit/s", 1e12 / 8}, {"Tbit", 1e12 / 8}};
-  LinkText link{-1, -1};
+  LinkText link{usual_latency_s, -1};
   const auto read = [&](const std::string& part) {
     const Number number = leading_number(part);
     const auto latency = latencies.find(number.rest);

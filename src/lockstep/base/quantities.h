@@ -17,7 +17,9 @@ struct LinkText {
   double latency_s = 0;
   double bytes_per_s = 0;
 };
-LinkText parse_link(const std::string& text, const std::string& option = "--link");
+/// A text without latency has `usual_latency_s`, and is refused where that is negative.
+LinkText parse_link(const std::string& text, const std::string& option = "--link",
+                    double usual_latency_s = -1);
 
 /// "312T", "19.5 TFLOP/s", "800G", "1e12" -> operations per second. Throws kUsage naming `option`
 /// otherwise, and for what is not positive.

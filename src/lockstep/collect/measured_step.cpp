@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "lockstep/analyze/communication.h"
@@ -107,37 +109,67 @@ simulate::StepShape shape_of(const predict::StepPhases& mean, const record::RunS
   return shape;
 }
 
+/// A trace of another profiler: the parts of a step are known for the run, not for each step. How
+/// compute splits is not, so backward is taken to be twice forward.
+bool add_imported_parts(store::Store& store, std::int64_t run, simulate::StepShape& shape) {
+  double compute = 0;
+  double other = 0;
+  for (const record::Measurement& row : store.imported_measurements(std::span(&run, 1))) {
+    if (row.metric == "compute_time") compute = row.value;
+    if (row.metric == "other_time") other = row.value;
+    if (row.metric == "input_wait_time") shape.input_s = row.value;
+  }
+  if (!(compute > 0)) return false;
+  shape.forward_s = compute / 3;
+  shape.backward_s = compute - shape.forward_s;
+  shape.other_s = other;
+  shape.overlap = true;
+  return true;
+}
+
+std::string source_text(std::int64_t run, const record::RunSpec& spec, std::size_t steps) {
+  std::string text = fmt::format("run {}: {}", run, spec.recipe);
+  if (spec.batch_per_worker > 0) text += fmt::format(", b = {}", spec.batch_per_worker);
+  return text + fmt::format(", {} steps of {} worker{}",
+                            format_count(static_cast<std::int64_t>(steps)), spec.workers,
+                            spec.workers == 1 ? "" : "s");
+}
+
 }  // namespace
 
-simulate::StepSource measured_step(const std::string& store_path, std::int64_t run) {
-  store::Store store(store_path);
+simulate::StepSource measured_step(store::Store& store, std::int64_t run) {
   const store::StoredRun loaded = store.load(run);
   const record::RunSpec& spec = loaded.started.spec;
   const int workers = std::max(spec.workers, 1);
   const std::int64_t warm_up = analyze::warm_up_steps(loaded.steps / workers);
   std::vector<record::StepTimes> steps;
+  std::set<std::int32_t> ranks;
   JitterSamples jitter(workers);
   store.visit_steps(run, [&](record::StepTimes step) {
     if (step.step < warm_up) return;
     jitter.add(step);
     step.total_s = computed_s(step);
     steps.push_back(step);
+    ranks.insert(step.rank);
   });
-  if (steps.empty()) {
-    throw Error(ErrorKind::kData,
-                fmt::format("run {} of {} has no measured phases", run, store_path),
-                "name a run whose steps were recorded (lockstep train, lockstep run), or give "
-                "--compute and --gradients");
-  }
-  const predict::StepPhases mean = predict::mean_phases(steps, 0);
-  const store::Calibrations known = store::calibrations(store_path);
   simulate::StepSource source;
-  source.text = fmt::format("run {}: {}, b = {}, {} steps of {} worker{}", run, spec.recipe,
-                            spec.batch_per_worker,
-                            format_count(static_cast<std::int64_t>(steps.size()) / workers),
-                            workers, workers == 1 ? "" : "s");
-  source.shape = shape_of(mean, spec);
-  source.jitter = jitter.finish();
+  predict::StepPhases mean;
+  if (!steps.empty()) {
+    mean = predict::mean_phases(steps, 0);
+    source.shape = shape_of(mean, spec);
+    source.jitter = jitter.finish();
+  }
+  if (!(source.shape.compute_s() > source.shape.other_s)) {
+    source.jitter = {};
+    if (!add_imported_parts(store, run, source.shape)) {
+      throw Error(ErrorKind::kData,
+                  fmt::format("run {} of {} has no measured phases", run, store.path()),
+                  "name a run whose steps were recorded (lockstep train, lockstep run), or give "
+                  "--compute and --gradients");
+    }
+  }
+  const store::Calibrations known = store::calibrations(store.path());
+  source.text = source_text(run, spec, steps.size() / std::max<std::size_t>(ranks.size(), 1));
   source.gradient_bytes = analyze::kBytesPerParameter * static_cast<double>(spec.parameters);
   if (spec.bucket_bytes > 0) source.bucket_bytes = static_cast<double>(spec.bucket_bytes);
   source.half_wire = spec.wire != record::Wire::kFloat;

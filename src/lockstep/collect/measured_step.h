@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "lockstep/simulate/step_source.h"
+#include "lockstep/store/store.h"
 
 namespace lockstep::collect {
 
@@ -11,6 +11,6 @@ namespace lockstep::collect {
 /// the warm-up, without communication; how a rank's compute time varies; gradients; calibrated
 /// links. From any run whose steps were recorded: of the trainer, the library, a watched script or
 /// an imported trace. Throws kData for an unknown run and for one without phases.
-simulate::StepSource measured_step(const std::string& store_path, std::int64_t run);
+simulate::StepSource measured_step(store::Store& store, std::int64_t run);
 
 }  // namespace lockstep::collect

@@ -1,6 +1,7 @@
 #include "lockstep/collect/measured_step.h"
 
 #include "lockstep/base/error.h"
+#include "lockstep/store/imports.h"
 #include "lockstep/store/run_writer.h"
 #include "lockstep/store/store_fixture.h"
 
@@ -41,7 +42,8 @@ class MeasuredStep : public store::StoreTest {
 
 TEST_F(MeasuredStep, LeavesCommunicationOut) {
   write_run(2, 60);
-  const simulate::StepSource source = measured_step(path(), 1);
+  store::Store store(path());
+  const simulate::StepSource source = measured_step(store, 1);
   EXPECT_NEAR(source.shape.forward_s, 0.002, 1e-9);  // of one micro-step
   EXPECT_NEAR(source.shape.backward_s, 0.0025, 1e-9);
   EXPECT_NEAR(source.shape.other_s, 0.001, 1e-9);
@@ -53,10 +55,41 @@ TEST_F(MeasuredStep, LeavesCommunicationOut) {
   EXPECT_NEAR(source.jitter.largest() / source.jitter.smallest(), 11.0 / 9, 1e-6);
 }
 
+// A trace of one of 128 ranks: the parts of a step are those of the run.
+TEST_F(MeasuredStep, TakesThePartsOfAnImportedTrace) {
+  store::ImportedRecord run;
+  run.source = {"digest", "", "trace.json", "kineto"};
+  run.started = store::started(128, 0);
+  run.ended = record::RunEnded{record::RunStatus::kDone, 1, 1.2, 0, ""};
+  for (std::int64_t step = 0; step < 2; ++step) {
+    record::StepTimes times;
+    times.step = step;
+    times.total_s = 0.6;
+    times[Phase::kOther] = 0.6;
+    run.steps.steps.push_back(times);
+  }
+  for (const auto& [metric, value] : {std::pair("compute_time", 0.3), {"other_time", 0.1}}) {
+    record::Measurement row;
+    row.model = "kineto";
+    row.metric = metric;
+    row.value = value;
+    run.measurements.push_back(row);
+  }
+  store::add_imports(path(), std::span(&run, 1));
+  store::Store store(path());
+  const simulate::StepSource source = measured_step(store, 1);
+  EXPECT_NEAR(source.shape.forward_s, 0.1, 1e-12);
+  EXPECT_NEAR(source.shape.backward_s, 0.2, 1e-12);
+  EXPECT_NEAR(source.shape.other_s, 0.1, 1e-12);
+  EXPECT_TRUE(source.jitter.none());
+  EXPECT_NE(source.text.find("2 steps of 128 workers"), std::string::npos) << source.text;
+}
+
 TEST_F(MeasuredStep, OfARunWithoutStepsIsRefused) {
   write_run(1, 0);
-  EXPECT_THROW(measured_step(path(), 1), Error);
-  EXPECT_THROW(measured_step(path(), 7), Error);
+  store::Store store(path());
+  EXPECT_THROW(measured_step(store, 1), Error);
+  EXPECT_THROW(measured_step(store, 7), Error);
 }
 
 }  // namespace

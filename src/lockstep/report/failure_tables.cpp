@@ -14,11 +14,11 @@ Cell duration(double seconds) {
   return {format_seconds(Seconds(seconds)), seconds};
 }
 
-double cost(const FailureRow& row, const simulate::JobOutcome& outcome) {
+double cost(const simulate::JobForecast& row, const simulate::JobOutcome& outcome) {
   return outcome.host_seconds / 3600 * row.price_per_host_hour;
 }
 
-std::vector<Cell> failures_row(const FailureRow& row, const simulate::JobOutcome& outcome,
+std::vector<Cell> failures_row(const simulate::JobForecast& row, const simulate::JobOutcome& outcome,
                                bool all_needed) {
   const double daly = simulate::daly_interval_s(row.job);
   std::vector<Cell> cells{
@@ -40,7 +40,7 @@ std::vector<Cell> failures_row(const FailureRow& row, const simulate::JobOutcome
   return cells;
 }
 
-nlohmann::json outcome_json(const FailureRow& row, const simulate::JobOutcome& outcome) {
+nlohmann::json outcome_json(const simulate::JobForecast& row, const simulate::JobOutcome& outcome) {
   if (!outcome.finished) return nullptr;
   nlohmann::json json{{"total_time_s", estimate_json(outcome.total_s)},
                       {"goodput", outcome.goodput},
@@ -52,7 +52,7 @@ nlohmann::json outcome_json(const FailureRow& row, const simulate::JobOutcome& o
 
 }  // namespace
 
-Table failures_table(std::span<const FailureRow> rows) {
+Table failures_table(std::span<const simulate::JobForecast> rows) {
   Table table;
   table.title = "The job with failures";
   table.label_columns = 2;
@@ -71,7 +71,7 @@ Table failures_table(std::span<const FailureRow> rows) {
       {"high", "", "total_time_high_s", Align::kRight, "5 % take more"},
       {"goodput", "%", "goodput_percent", Align::kRight, "without / time"},
       {"cost", "", "cost", Align::kRight, "of the hosts, as long as they are part of the job"}};
-  for (const FailureRow& row : rows) {
+  for (const simulate::JobForecast& row : rows) {
     table.rows.push_back(failures_row(row, row.waits, true));
     if (row.goes_on) table.rows.push_back(failures_row(row, *row.goes_on, false));
     if (!row.waits.finished || (row.goes_on && !row.goes_on->finished)) {
@@ -90,7 +90,7 @@ Table failures_table(std::span<const FailureRow> rows) {
   return table;
 }
 
-nlohmann::json failure_json(const FailureRow& row) {
+nlohmann::json failure_json(const simulate::JobForecast& row) {
   nlohmann::json json{{"workers", row.workers},
                       {"kind", "simulated"},
                       {"mttf_s", row.job.mttf_s()},

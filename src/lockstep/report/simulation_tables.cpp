@@ -64,8 +64,11 @@ std::string topology_text(const simulate::Cluster& cluster) {
 }
 
 std::string cluster_note(const simulate::Cluster& cluster, const SimulationSource& source) {
-  std::string text = fmt::format("network: {}; link of each host {} ({})", topology_text(cluster),
-                                 speed_text(cluster.link), source.link_origin);
+  std::string text = "network: " + topology_text(cluster);
+  if (cluster.topology.kind != simulate::TopologyKind::kPlatform) {
+    text +=
+        fmt::format("; link of each host {} ({})", speed_text(cluster.link), source.link_origin);
+  }
   if (cluster.per_host > 1) {
     text += fmt::format("; {} workers per host, inside {} ({})", cluster.per_host,
                         speed_text(cluster.inside), source.inside_origin);
@@ -80,8 +83,10 @@ std::string step_note(const simulate::Scenario& scenario, const SimulationSource
       time_text(shape.forward_s), time_text(shape.backward_s), time_text(shape.other_s),
       size_text(shape.gradient_bytes()), shape.buckets.size(), shape.buckets.size() == 1 ? "" : "s",
       shape.local_steps > 1 ? fmt::format(", parameters averaged every {} steps", shape.local_steps)
-      : shape.overlap       ? ", sent while backward runs"
-                            : ", sent after backward");
+      : shape.overlap
+          ? fmt::format(", sent while backward runs, which hides {:.0f} % of what it could",
+                        100 * shape.hidden)
+          : std::string(", sent after backward"));
   if (shape.accumulate > 1) text += fmt::format(", {} micro-steps", shape.accumulate);
   return text + ". Each worker has a device of its own.";
 }
@@ -113,6 +118,18 @@ std::string pays_note(const SimulatedScaling& scaling) {
                      format_count(scaling.points.back().workers));
 }
 
+/// Names the link that saturates, or the one that would first.
+std::string busiest_note(const SimulatedPoint& point) {
+  if (point.busiest_link.empty()) return "";
+  constexpr double kSaturated = 0.9;
+  const double share = point.busiest_share_of_step();
+  return fmt::format(
+      "{} workers: {} {} ({:.2g} % in use over a step, {:.0f} % during all-reduces).",
+      format_count(point.workers),
+      share >= kSaturated ? "a link saturates:" : "the busiest link is", point.busiest_link,
+      100 * share, 100 * point.busiest_share);
+}
+
 void add_notes(Table& table, const SimulatedScaling& scaling, const SimulationSource& source) {
   const simulate::Scenario& scenario = scaling.scenario;
   table.notes.push_back(step_note(scenario, source));
@@ -120,15 +137,39 @@ void add_notes(Table& table, const SimulatedScaling& scaling, const SimulationSo
   table.notes.push_back(jitter_note(scenario.jitter, scaling.points.back().workers));
   table.notes.push_back(fmt::format(
       "simulated, not measured; intervals (90 %) cover the doubt about links ({:.0f} %), about "
-      "compute ({:.0f} %), and exchange that is not hidden as it could be.",
+      "compute ({:.0f} %), and about how much overlap hides (all to nothing).",
       100 * scenario.link_spread, 100 * scenario.compute_spread));
+  if (const std::string busiest = busiest_note(scaling.points.back()); !busiest.empty()) {
+    table.notes.push_back(busiest);
+  }
   table.notes.push_back(
       any_flows({&scaling, 1})
           ? "network: flows that share links max-min fairly, round by round (SimGrid)."
           : "network: only the hosts' own links are shared, so times are counted, not simulated.");
 }
 
+void drop_column(Table& table, std::string_view key) {
+  const auto found = std::find_if(table.columns.begin(), table.columns.end(),
+                                  [&](const Column& column) { return column.key == key; });
+  const auto at = found - table.columns.begin();
+  table.columns.erase(found);
+  for (std::vector<Cell>& row : table.rows) row.erase(row.begin() + at);
+}
+
+std::string origin_of(const simulate::Settings& settings, const char* name,
+                      const simulate::MeasuredLink& measured) {
+  const auto given = settings.find(name);
+  if (given != settings.end() && !given->second.empty()) return "as stated";
+  return measured.known() ? measured.origin : "assumed";
+}
+
 }  // namespace
+
+SimulationSource simulation_source(const simulate::Settings& settings,
+                                   const simulate::StepSource& step) {
+  return {step.text, origin_of(settings, "inside", step.inside),
+          origin_of(settings, "link", step.between)};
+}
 
 Table simulation_table(const SimulatedScaling& scaling, const SimulationSource& source) {
   const bool flows = any_flows({&scaling, 1});
@@ -177,6 +218,7 @@ Table simulation_table(const SimulatedScaling& scaling, const SimulationSource& 
     }
     table.rows.push_back(std::move(row));
   }
+  if (!(scaling.scenario.shape.batch_per_worker > 0)) drop_column(table, "examples_per_s");
   if (const std::string pays = pays_note(scaling); !pays.empty()) table.notes.push_back(pays);
   add_notes(table, scaling, source);
   return table;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lockstep/report/table.h"
-#include "lockstep/simulate/simulation.h"
+#include "lockstep/simulate/settings.h"
 
 namespace lockstep::report {
 
@@ -15,6 +15,10 @@ struct SimulationSource {
   std::string inside_origin{};
   std::string link_origin{};
 };
+
+/// Of links the user's settings, what the run's store has, or what is assumed.
+SimulationSource simulation_source(const simulate::Settings& settings,
+                                   const simulate::StepSource& step);
 
 /// One row per count; below it what was assumed and the count from which more workers stop to pay.
 Table simulation_table(const simulate::SimulatedScaling& scaling, const SimulationSource& source);

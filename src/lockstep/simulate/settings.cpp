@@ -1,11 +1,9 @@
 #include "lockstep/simulate/settings.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "lockstep/base/error.h"
@@ -17,9 +15,11 @@ namespace {
 
 /// What a stated latency and bandwidth are taken to be off by, as `lockstep predict` has it.
 constexpr double kStatedLinkSpread = 0.3;
+/// Between all and nothing of what overlap could hide: exchange and compute take time from each
+/// other. bench/simulate/README.md compares it with published steps.
+constexpr double kHiddenShare = 0.5;
 /// Backward takes about twice as long as forward.
 constexpr double kBackwardShare = 2.0 / 3;
-constexpr std::int64_t kMostWorkers = 1'000'000;
 
 constexpr std::array<SettingInfo, 26> kSettings{{
     {"compute", "", "Forward and backward of one worker: 120ms"},
@@ -43,7 +43,9 @@ constexpr std::array<SettingInfo, 26> kSettings{{
     {"background", "0%", "Share of each host's link that other traffic wants to use: 30%"},
     {"algorithm", "auto", "auto, ring, tree, halving-doubling, hierarchical or central"},
     {"wire", "", "fp32 or fp16: size of gradients on the wire (default: the run's, else fp32)"},
-    {"overlap", "", "yes or no: exchange while backward runs (default: the run's, else yes)"},
+    {"overlap", "",
+     "Exchange while backward runs: yes, no, or the share it hides of what it could "
+     "(default: the run's, else yes; 50%)"},
     {"accumulate", "", "Micro-steps per exchange (default: the run's, else 1)"},
     {"local-sgd", "1", "Average parameters every so many steps instead of gradients in each"},
     {"slow-rank", "", "One worker computes so many times as long: 1.5"},
@@ -123,10 +125,13 @@ StepShape shape_of(const Settings& settings, const StepSource& source) {
   shape.accumulate = static_cast<int>(whole(settings, "accumulate", shape.accumulate, 1e6));
   shape.local_steps = static_cast<std::int64_t>(whole(settings, "local-sgd", 1, 1e9));
   const std::string overlap = value_of(settings, "overlap");
-  if (!overlap.empty() && overlap != "yes" && overlap != "no") {
-    refuse("overlap", overlap, "yes or no", "--overlap no exposes the whole exchange");
+  shape.hidden = kHiddenShare;
+  if (overlap == "yes" || overlap == "no") {
+    shape.overlap = overlap == "yes";
+  } else if (!overlap.empty()) {
+    shape.overlap = true;
+    shape.hidden = number(overlap, "overlap", 0, 1, "80%, or yes or no");
   }
-  if (!overlap.empty()) shape.overlap = overlap == "yes";
   return shape;
 }
 
@@ -156,27 +161,50 @@ std::vector<Bucket> buckets_of(const Settings& settings, const StepSource& sourc
 
 LinkSpeed link_of(const Settings& settings, const char* name, const MeasuredLink& measured,
                   const LinkSpeed& fallback) {
-  std::string text = value_of(settings, name);
+  const std::string text = value_of(settings, name);
   if (text.empty()) return measured.known() ? measured.speed : fallback;
-  if (text.find(',') == std::string::npos) text += fmt::format(",{}s", fallback.latency_s);
-  const LinkText link = parse_link(text, fmt::format("--{}", name));
+  const std::string option = fmt::format("--{}", name);
+  const LinkText link = text.find(',') == std::string::npos
+                            ? parse_link(text, option, fallback.latency_s)
+                            : parse_link(text, option);
   return {link.latency_s, link.bytes_per_s};
+}
+
+/// What would be read and not used.
+void refuse_without_effect(const Settings& settings, const Topology& topology) {
+  const bool platform = topology.kind == TopologyKind::kPlatform;
+  const bool switches =
+      topology.kind == TopologyKind::kFatTree || topology.kind == TopologyKind::kDragonfly;
+  if (platform) {
+    for (const char* name : {"link", "nics"}) {
+      const auto given = settings.find(name);
+      if (given == settings.end() || given->second.empty()) continue;
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("--{} has no effect: the links are those of {}", name, topology.path),
+                  "change them in the platform file, or describe the network with --topology "
+                  "fat-tree:2");
+    }
+  }
+  if (!value_of(settings, "hosts-per-switch").empty() && !switches) {
+    throw Error(ErrorKind::kUsage, "--hosts-per-switch is of a fat tree or a dragonfly",
+                "add --topology fat-tree:2");
+  }
+  if (!value_of(settings, "uplinks").empty() && topology.kind != TopologyKind::kFatTree) {
+    throw Error(ErrorKind::kUsage, "--uplinks are those of a fat tree's switches",
+                "add --topology fat-tree:2");
+  }
 }
 
 Cluster cluster_of(const Settings& settings, const StepSource& source) {
   Cluster cluster;
+  cluster.topology = parse_topology(value_of(settings, "topology"));
+  refuse_without_effect(settings, cluster.topology);
   cluster.per_host = static_cast<std::int64_t>(whole(settings, "per-host", 1, 1024));
   cluster.inside = link_of(settings, "inside", source.inside, cluster.inside);
   cluster.link = link_of(settings, "link", source.between, cluster.link);
   cluster.link.bytes_per_s *= whole(settings, "nics", 1, 64);
-  cluster.topology = parse_topology(value_of(settings, "topology"));
   cluster.topology.hosts_per_switch = static_cast<int>(
       whole(settings, "hosts-per-switch", cluster.topology.hosts_per_switch, 4096));
-  const std::string uplinks = value_of(settings, "uplinks");
-  if (!uplinks.empty() && cluster.topology.kind != TopologyKind::kFatTree) {
-    throw Error(ErrorKind::kUsage, "--uplinks are those of a fat tree's switches",
-                "add --topology fat-tree:2");
-  }
   cluster.topology.uplinks = static_cast<int>(whole(settings, "uplinks", 0, 4096));
   cluster.background = numeric(settings, "background", 0, 0, 0.95, "30%");
   cluster.seed = static_cast<std::uint64_t>(numeric(settings, "seed", 1, 0, 1e15, "1"));
@@ -212,62 +240,6 @@ double link_spread(const Settings& settings, const StepSource& source, const Clu
   return numeric(settings, "link-spread", measured ? used.spread : kStatedLinkSpread, 0, 3, "20%");
 }
 
-bool is_setting(std::string_view name) {
-  return std::any_of(kSettings.begin(), kSettings.end(),
-                     [&](const SettingInfo& one) { return one.name == name; });
-}
-
-std::vector<std::string> cut(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-[[noreturn]] void refuse_name(const std::string& option, const std::string& name) {
-  std::vector<std::string_view> names;
-  for (const SettingInfo& one : kSettings) names.push_back(one.name);
-  throw Error(ErrorKind::kUsage, fmt::format("{} has no setting '{}'", option, name),
-              fmt::format("settings: {}", fmt::join(names, ", ")));
-}
-
-/// A bandwidth alone keeps the latency of the base.
-std::string with_latency(const Settings& base, const std::string& name, const std::string& value) {
-  if ((name != "link" && name != "inside") || value.find(',') != std::string::npos) return value;
-  const std::string old = value_of(base, name);
-  const std::size_t comma = old.find(',');
-  return comma == std::string::npos
-             ? value
-             : fmt::format("{},{}s", value, parse_link(old, "--" + name).latency_s);
-}
-
-std::vector<double> doubled(double first, double last) {
-  std::vector<double> values;
-  for (double value = first; value < last * (1 - 1e-9); value *= 2) values.push_back(value);
-  values.push_back(last);
-  return values;
-}
-
-std::vector<std::string> sweep_values(const std::string& text, const std::string& range) {
-  const std::size_t dots = range.find("..");
-  if (dots == std::string::npos) return cut(range, ',');
-  char* end = nullptr;
-  const std::string last_text = range.substr(dots + 2);
-  const double first = std::strtod(range.c_str(), nullptr);
-  const double last = std::strtod(last_text.c_str(), &end);
-  if (!(first > 0) || !(last >= first) || last / first > 1e9) {
-    throw Error(ErrorKind::kUsage, fmt::format("--sweep '{}' is not a range", text),
-                "give the first and the last value, then the unit: --sweep link=10..400Gbit");
-  }
-  std::vector<std::string> values;
-  for (const double value : doubled(first, last))
-    values.push_back(fmt::format("{:g}{}", value, end));
-  return values;
-}
-
 }  // namespace
 
 std::span<const SettingInfo> known_settings() {
@@ -293,66 +265,6 @@ Scenario make_scenario(const Settings& settings, const StepSource& source) {
   scenario.link_spread = link_spread(settings, source, scenario.cluster);
   scenario.compute_spread = source.compute_spread;
   return scenario;
-}
-
-Variant parse_variant(const Settings& base, const std::string& text) {
-  Variant variant{text, base};
-  std::string last;
-  for (const std::string& part : cut(text, ',')) {
-    const std::size_t sign = part.find('=');
-    // A comma may also be inside a link: link=100Gbit,5us.
-    if (sign == std::string::npos && !last.empty()) {
-      variant.settings[last] += "," + part;
-      continue;
-    }
-    last = part.substr(0, std::min(sign, part.size()));
-    if (sign == std::string::npos || !is_setting(last)) refuse_name("--compare", last);
-    variant.settings[last] = part.substr(sign + 1);
-  }
-  for (const char* link : {"link", "inside"}) {
-    std::string& value = variant.settings[link];
-    if (!value.empty()) value = with_latency(base, link, value);
-  }
-  return variant;
-}
-
-std::vector<Variant> parse_sweep(const Settings& base, const std::string& text) {
-  const std::size_t sign = text.find('=');
-  const std::string name = text.substr(0, std::min(sign, text.size()));
-  if (sign == std::string::npos || !is_setting(name)) refuse_name("--sweep", name);
-  std::vector<Variant> variants;
-  for (const std::string& value : sweep_values(text, text.substr(sign + 1))) {
-    Variant variant{fmt::format("{}={}", name, value), base};
-    variant.settings[name] = with_latency(base, name, value);
-    variants.push_back(variant);
-  }
-  return variants;
-}
-
-std::vector<std::int64_t> parse_counts(const std::string& text) {
-  const auto count = [&](const std::string& part) {
-    std::int64_t value = 0;
-    const auto [end, problem] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (problem != std::errc() || end != part.data() + part.size() || value < 1 ||
-        value > kMostWorkers) {
-      refuse("workers", text, "a list of counts", "give 8..4096 (doubled), or 1,2,12");
-    }
-    return value;
-  };
-  std::vector<std::int64_t> counts;
-  const std::size_t dots = text.find("..");
-  if (dots == std::string::npos) {
-    for (const std::string& part : cut(text, ',')) counts.push_back(count(part));
-  } else {
-    const std::int64_t last = count(text.substr(dots + 2));
-    std::int64_t value = count(text.substr(0, dots));
-    if (value > last) refuse("workers", text, "a range", "give the smaller count first: 8..4096");
-    for (; value < last; value *= 2) counts.push_back(value);
-    counts.push_back(last);
-  }
-  std::sort(counts.begin(), counts.end());
-  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
-  return counts;
 }
 
 }  // namespace lockstep::simulate

@@ -33,8 +33,9 @@ struct Variant {
   Settings settings;
 };
 
-/// "algorithm=tree,wire=fp16": the base with these settings changed. Throws kUsage.
-Variant parse_variant(const Settings& base, const std::string& text);
+/// "algorithm=tree,wire=fp16": the base with these settings changed. Throws kUsage naming `option`.
+Variant parse_variant(const Settings& base, const std::string& text,
+                      const std::string& option = "--compare");
 
 /// "link=10..400Gbit" (doubled from the first to the last) or "bucket=1MB,25MB,100MB": one variant
 /// per value. A link without latency keeps that of the base. Throws kUsage.

@@ -14,7 +14,11 @@ namespace {
 /// As the verdict of a study has it: a step up pays with half of the gain its workers could give.
 constexpr double kLeastPart = 0.5;
 
-constexpr Algorithm kChosenFrom[] = {Algorithm::kHierarchical, Algorithm::kRing, Algorithm::kTree};
+/// With one worker per host, hierarchical is a ring.
+std::vector<Algorithm> chosen_from(const Cluster& cluster) {
+  if (cluster.per_host == 1) return {Algorithm::kRing, Algorithm::kTree};
+  return {Algorithm::kHierarchical, Algorithm::kRing, Algorithm::kTree};
+}
 
 void require_speed(const LinkSpeed& link, const char* option) {
   if (!(link.bytes_per_s > 0) || !(link.latency_s >= 0) || !std::isfinite(link.bytes_per_s)) {
@@ -30,6 +34,14 @@ void check(const Scenario& scenario) {
     throw Error(ErrorKind::kData, "the step has no compute time",
                 "name a run with measured phases, or give --compute 120ms");
   }
+}
+
+void check_counts(const Scenario& scenario, const std::vector<std::int64_t>& counts) {
+  if (counts.empty() || scenario.cluster.per_host <= counts.back()) return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("--per-host {} is more than the {} workers of the largest count",
+                          scenario.cluster.per_host, counts.back()),
+              fmt::format("give --per-host {} at most, or larger --workers", counts.back()));
 }
 
 /// The all-reduces of a step on one cluster.
@@ -61,7 +73,12 @@ Exchange exchange_of(const StepShape& shape, const Cluster& cluster, Algorithm a
   Exchange exchange;
   if (cluster.nonblocking()) {
     for (const double size : sizes) {
-      seconds[size] = nonblocking_s(all_reduce_schedule(algorithm, size, cluster), cluster);
+      const CountedTime time =
+          count_nonblocking(all_reduce_schedule(algorithm, size, cluster), cluster);
+      seconds[size] = time.seconds;
+      const bool outside = time.network_s >= time.inside_s;
+      exchange.busiest_link = outside ? "each host's link" : "links inside hosts";
+      exchange.busiest_share = std::max(time.network_s, time.inside_s) / time.seconds;
     }
   } else if (!sizes.empty()) {
     exchange.flows = true;
@@ -91,8 +108,8 @@ std::vector<double> slower(std::vector<double> times, double factor) {
   return times;
 }
 
-/// The sources of doubt are independent, so their effects add up like the sides of a box. Engines
-/// hide less than all that overlap could hide, which makes the interval reach further upwards.
+/// The sources of doubt are independent, so their effects add up like the sides of a box. How much
+/// of what it could hide overlap does hide is one of them: all of it to nothing.
 predict::Estimate step_estimate(const Scenario& scenario, const SimulatedPoint& point,
                                 const std::vector<WorkerClass>& classes) {
   const double link = std::exp(predict::kNormal90 * scenario.link_spread);
@@ -104,11 +121,13 @@ predict::Estimate step_estimate(const Scenario& scenario, const SimulatedPoint& 
   };
   const StepShape& shape = scenario.shape;
   StepShape exposed = shape;
-  exposed.overlap = false;
+  StepShape hidden = shape;
+  exposed.hidden = 0;
+  hidden.hidden = 1;
   const double value = point.parts.step_s;
   return {value,
           value - std::hypot(value - step(shape, 1 / link),
-                             value - step(slower(shape, 1 / compute), 1)),
+                             value - step(slower(shape, 1 / compute), 1), value - step(hidden, 1)),
           value + std::hypot(step(shape, link) - value, step(slower(shape, compute), 1) - value,
                              step(exposed, 1) - value)};
 }
@@ -144,10 +163,9 @@ SimulatedPoint simulate_workers(const Scenario& scenario, std::int64_t workers,
     point.algorithm = *scenario.algorithm;
     best = exchange_of(scenario.shape, cluster, point.algorithm, engine);
   } else {
-    for (const Algorithm algorithm : kChosenFrom) {
+    for (const Algorithm algorithm : chosen_from(cluster)) {
       Exchange one = exchange_of(scenario.shape, cluster, algorithm, engine);
-      const bool first = algorithm == kChosenFrom[0];
-      if (!first && one.total() >= best.total()) continue;
+      if (!best.seconds.empty() && one.total() >= best.total()) continue;
       point.algorithm = algorithm;
       best = std::move(one);
     }
@@ -185,6 +203,7 @@ std::optional<WorkersThatPay> workers_that_pay(const std::vector<SimulatedPoint>
 
 SimulatedScaling simulate_scaling(const Scenario& scenario, const std::vector<std::int64_t>& counts,
                                   const NetworkEngine& engine) {
+  check_counts(scenario, counts);
   SimulatedScaling scaling;
   scaling.scenario = scenario;
   for (const std::int64_t workers : counts) {

@@ -45,8 +45,13 @@ struct SimulatedPoint {
   std::optional<predict::Estimate> examples_per_s{};  ///< where the batch is known
   /// Examples/s relative to as many workers that exchange nothing.
   double efficiency = 1;
-  std::string busiest_link{};  ///< of the simulated network
+  std::string busiest_link{};  ///< in use for the largest part of an all-reduce; empty alone
   double busiest_share = 0;    ///< of its capacity, while an all-reduce runs
+
+  /// The same over a whole step: near 1, the link saturates.
+  double busiest_share_of_step() const {
+    return busiest_share * parts.communication_s / parts.step_s;
+  }
 };
 
 /// Simulates one count. Deterministic. Throws what `engine` throws, kUsage for a scenario that

@@ -20,6 +20,7 @@ struct StepShape {
   double other_s = 0;  ///< host to device, optimizer, the rest; after the exchange
   std::vector<Bucket> buckets;
   bool overlap = true;           ///< buckets are sent while backward goes on
+  double hidden = 1;             ///< share of what overlap could hide that it does hide
   int accumulate = 1;            ///< A: forward and backward so often per exchange
   std::int64_t local_steps = 1;  ///< H: parameters are averaged every H steps instead
   double batch_per_worker = 0;   ///< b; 0 = not known

@@ -49,7 +49,8 @@ StepParts step_parts(const StepShape& shape, const std::vector<double>& all_redu
   } else {
     const double compute_end = slowest * busy;
     const double end = exchange_end(shape, all_reduce_s, compute_end, slowest, spans);
-    parts.transfer_s = std::max(end - compute_end, 0.0);
+    const double at_least = std::max(end - compute_end, 0.0);
+    parts.transfer_s = at_least + (1 - shape.hidden) * (parts.communication_s - at_least);
   }
   // The loader goes on while workers wait for each other.
   const double meanwhile = std::max(parts.wait_s, 0.0) + parts.transfer_s;
@@ -62,6 +63,7 @@ StepParts mean_step(const StepShape& shape, const std::vector<double>& all_reduc
                     const Jitter& jitter, const std::vector<WorkerClass>& classes,
                     std::uint64_t seed) {
   const double mean = mean_slowdown(classes);
+  const bool alone = classes.size() == 1 && classes.front().workers == 1;
   const Jitter per_exchange = jitter.averaged(shape.local_steps, seed);
   const int points = jitter.none() ? 1 : kPoints;
   StepParts sum;
@@ -72,7 +74,7 @@ StepParts mean_step(const StepShape& shape, const std::vector<double>& all_reduc
     sum.step_s += one.step_s / points;
     sum.input_s += one.input_s / points;
     sum.compute_s += one.compute_s / points;
-    sum.wait_s += one.wait_s / points;
+    sum.wait_s += alone ? 0 : one.wait_s / points;  // nobody to wait for: the sum is rounding
     sum.transfer_s += one.transfer_s / points;
     sum.communication_s += one.communication_s / points;
   }

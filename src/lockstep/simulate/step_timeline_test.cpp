@@ -62,6 +62,17 @@ TEST(StepTimeline, WithoutOverlapEverythingIsExposed) {
   EXPECT_NEAR(step_parts(shape, {0.01, 0.01, 0.01, 0.01}, 1, 1).transfer_s, 0.04, 1e-12);
 }
 
+// 30 of 40 ms could be hidden.
+TEST(StepTimeline, HidesAShareOfWhatItCould) {
+  StepShape shape = shape_of_buckets(4);
+  shape.hidden = 0.5;
+  const StepParts parts = step_parts(shape, {0.01, 0.01, 0.01, 0.01}, 1, 1);
+  EXPECT_NEAR(parts.transfer_s, 0.025, 1e-12);
+  expect_adds_up(parts);
+  shape.hidden = 0;
+  EXPECT_NEAR(step_parts(shape, {0.01, 0.01, 0.01, 0.01}, 1, 1).transfer_s, 0.04, 1e-12);
+}
+
 TEST(StepTimeline, OthersWaitForASlowWorker) {
   const StepParts parts = step_parts(shape_of_buckets(1), {0.02}, 1.5, 1);
   EXPECT_NEAR(parts.wait_s, 0.06, 1e-12);

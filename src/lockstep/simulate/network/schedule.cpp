@@ -206,7 +206,7 @@ double inside_round_s(const Round& round, const Cluster& cluster) {
   std::vector<double> received(sent.size());
   double most = 0;
   for (const Flow& flow : round.flows) {
-    if (cluster.host_of(flow.from) != cluster.host_of(flow.to)) continue;
+    if (between_hosts(flow, cluster)) continue;
     most = std::max(most, sent[static_cast<std::size_t>(flow.from)] += flow.bytes);
     most = std::max(most, received[static_cast<std::size_t>(flow.to)] += flow.bytes);
   }
@@ -218,22 +218,25 @@ double fill_s(const Round& round, const Cluster& cluster) {
          static_cast<double>(round.fill_network) * cluster.link.seconds(round.piece_bytes);
 }
 
-double nonblocking_s(const std::vector<Round>& schedule, const Cluster& cluster) {
-  double total = 0;
+CountedTime count_nonblocking(const std::vector<Round>& schedule, const Cluster& cluster) {
+  CountedTime total;
   for (const Round& round : schedule) {
     std::vector<double> sent(static_cast<std::size_t>(cluster.hosts()));
     std::vector<double> received(sent.size());
     double most = 0;
     for (const Flow& flow : round.flows) {
+      if (!between_hosts(flow, cluster)) continue;
       const auto from = static_cast<std::size_t>(cluster.host_of(flow.from));
       const auto to = static_cast<std::size_t>(cluster.host_of(flow.to));
-      if (from == to) continue;
       most = std::max(most, sent[from] += flow.bytes);
       most = std::max(most, received[to] += flow.bytes);
     }
     const double network = most > 0 ? cluster.link.seconds(most) : 0;
-    const double once = std::max(network, inside_round_s(round, cluster));
-    total += static_cast<double>(round.repeat) * once + fill_s(round, cluster);
+    const double inside = inside_round_s(round, cluster);
+    const auto times = static_cast<double>(round.repeat);
+    total.seconds += times * std::max(network, inside) + fill_s(round, cluster);
+    total.network_s += times * most / cluster.link.bytes_per_s;
+    total.inside_s += inside > 0 ? times * (inside - cluster.inside.latency_s) : 0;
   }
   return total;
 }

@@ -34,6 +34,11 @@ struct Flow {
   double bytes = 0;
 };
 
+/// Whether it leaves its host.
+inline bool between_hosts(const Flow& flow, const Cluster& cluster) {
+  return cluster.host_of(flow.from) != cluster.host_of(flow.to);
+}
+
 /// Flows that go on at the same time, `repeat` times one after the other. A pipelined round carries
 /// all its pieces at once, and in addition the first piece takes `fill_inside` and `fill_network`
 /// hops to come through.
@@ -53,9 +58,16 @@ double inside_round_s(const Round& round, const Cluster& cluster);
 /// Time until the first piece of a pipelined round has come through, beyond the flows' own latency.
 double fill_s(const Round& round, const Cluster& cluster);
 
-/// Time of the whole schedule where only the hosts' own links are shared (Cluster::nonblocking).
-/// Exact: rounds consist of flows of one size between hosts, so under max-min sharing the busiest
-/// link is in use from the first byte to the last.
-double nonblocking_s(const std::vector<Round>& schedule, const Cluster& cluster);
+/// A schedule whose time can be counted.
+struct CountedTime {
+  double seconds = 0;
+  double network_s = 0;  ///< for so long data is on the busiest link of a host to the network
+  double inside_s = 0;   ///< and on the busiest link inside a host
+};
+
+/// The whole schedule where only the hosts' own links are shared (Cluster::nonblocking). Exact:
+/// rounds consist of flows of one size between hosts, so under max-min sharing the busiest link is
+/// in use from the first byte to the last.
+CountedTime count_nonblocking(const std::vector<Round>& schedule, const Cluster& cluster);
 
 }  // namespace lockstep::simulate

@@ -20,7 +20,7 @@ Cluster cluster_of(std::int64_t workers, std::int64_t per_host) {
 }
 
 double time_of(Algorithm algorithm, const Cluster& cluster) {
-  return nonblocking_s(all_reduce_schedule(algorithm, kBytes, cluster), cluster);
+  return count_nonblocking(all_reduce_schedule(algorithm, kBytes, cluster), cluster).seconds;
 }
 
 TEST(Schedule, OneWorkerSendsNothing) {

@@ -1,4 +1,4 @@
-#include "network_simulator.h"
+#include "lockstep/simulate/run/network_simulator.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 #include "lockstep/launch/signal_inbox.h"
 #include "lockstep/launch/streamed_process.h"
 
-namespace lockstep::cli {
+namespace lockstep::simulate {
 namespace {
 
 constexpr Seconds kLongestSimulation{1800};
@@ -69,8 +69,7 @@ void check_outcome(const launch::StreamedOutcome& outcome, const Diagnostics& sa
               "check the platform file; SimGrid's own message is above");
 }
 
-std::string status_text(std::string_view line, const simulate::NetworkRequest& request,
-                        double seconds) {
+std::string status_text(std::string_view line, const NetworkRequest& request, double seconds) {
   const std::size_t slash = line.find('/');
   const double done = std::strtod(std::string(line.substr(9, slash - 9)).c_str(), nullptr);
   const double all = std::strtod(std::string(line.substr(slash + 1)).c_str(), nullptr);
@@ -79,7 +78,7 @@ std::string status_text(std::string_view line, const simulate::NetworkRequest& r
                      all, format_seconds(Seconds(done > 0 ? seconds * (all - done) / done : 0)));
 }
 
-simulate::NetworkAnswer ask(const simulate::NetworkRequest& request, const Clock& clock) {
+NetworkAnswer ask(const NetworkRequest& request, const Clock& clock) {
   launch::ProcessSpec spec;
   spec.program = require_program();
   spec.title = "lockstep-sim";
@@ -109,7 +108,7 @@ simulate::NetworkAnswer ask(const simulate::NetworkRequest& request, const Clock
   console.clear_status();
   check_outcome(outcome, said);
   try {
-    return nlohmann::json::parse(output).get<simulate::NetworkAnswer>();
+    return nlohmann::json::parse(output).get<NetworkAnswer>();
   } catch (const nlohmann::json::exception& problem) {
     throw Error(ErrorKind::kInternal,
                 fmt::format("lockstep-sim gave no answer: {}", problem.what()),
@@ -119,8 +118,8 @@ simulate::NetworkAnswer ask(const simulate::NetworkRequest& request, const Clock
 
 }  // namespace
 
-simulate::NetworkEngine network_simulator(const Clock& clock) {
-  return [&clock](const simulate::NetworkRequest& request) { return ask(request, clock); };
+NetworkEngine network_simulator(const Clock& clock) {
+  return [&clock](const NetworkRequest& request) { return ask(request, clock); };
 }
 
-}  // namespace lockstep::cli
+}  // namespace lockstep::simulate
