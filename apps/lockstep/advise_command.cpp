@@ -10,11 +10,14 @@
 
 #include "command.h"
 #include "lockstep/advise/job_advice.h"
+#include "lockstep/base/clock.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/quantities.h"
 #include "lockstep/base/terminal.h"
+#include "lockstep/collect/simulated_counts.h"
 #include "lockstep/predict/target_epochs.h"
 #include "lockstep/report/advice_tables.h"
+#include "lockstep/simulate/run/network_simulator.h"
 #include "measured_series.h"
 
 namespace lockstep::cli {
@@ -32,6 +35,8 @@ struct AdviseOptions {
   std::int64_t epochs = 0;
   std::int64_t examples = 0;
   bool next = false;
+  bool simulate = false;
+  std::string cluster;  ///< of the simulation: "link=25Gbit,per-host=8"
 };
 
 /// A target is of one job: the epochs that one model needs do not apply to another.
@@ -67,6 +72,29 @@ void add_target(advise::Terms& terms, const AdviseOptions& options,
   notes.insert(notes.end(), epochs.notes.begin(), epochs.notes.end());
 }
 
+/// Counts beyond the measured ones from a simulation.
+void add_simulation(advise::Terms& terms, const AdviseOptions& options,
+                    const std::vector<record::Measurement>& rows,
+                    const std::vector<predict::TableSeries>& series,
+                    std::vector<std::string>& notes) {
+  if (!options.source.table.empty()) {
+    throw Error(ErrorKind::kUsage,
+                "--simulate needs the steps of runs, which a table does not have",
+                "leave out --from, or simulate a stated step with lockstep simulate --compute");
+  }
+  static const SystemClock clock;
+  store::Store store(options.source.store_path);
+  const simulate::Settings settings =
+      options.cluster.empty() ? simulate::Settings()
+                              : simulate::parse_variant({}, options.cluster, "--simulate").settings;
+  const auto counts = std::make_shared<collect::SimulatedCounts>(
+      store, rows, series, settings, simulate::network_simulator(clock));
+  notes.insert(notes.end(), counts->notes().begin(), counts->notes().end());
+  terms.simulated = [counts](const predict::TableSeries& one, double workers) {
+    return counts->rate(one, workers);
+  };
+}
+
 void run(const GlobalOptions& global, AdviseOptions& options) {
   options.source.store_path = global.store_path;
   const MeasuredRows measured = measured_rows(options.source);
@@ -80,6 +108,7 @@ void run(const GlobalOptions& global, AdviseOptions& options) {
     check_one_model(series);
     add_target(terms, options, measured.rows, notes);
   }
+  if (options.simulate) add_simulation(terms, options, measured.rows, series, notes);
   const auto jobs = advise::advise({configurations, groups, series, measured.rooms}, terms);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (global.json) {
@@ -104,7 +133,8 @@ void add_advise_command(CLI::App& app, const GlobalOptions& global) {
       {"lockstep advise --epochs 20 --deadline 2h --price v100=2.48/h",
        "lockstep advise --target val_accuracy=0.9 --max-workers 16",
        "lockstep advise --from table.csv --budget 20 --price t4=0.35/h --next",
-       "lockstep advise --objective energy --carbon 380"});
+       "lockstep advise --objective energy --carbon 380",
+       "lockstep advise --deadline 30min --simulate link=25Gbit,per-host=8 --max-workers 256"});
   auto options = std::make_shared<AdviseOptions>();
   command.add_option("--target", options->target, "Metric and value to reach: val_accuracy=0.9");
   command.add_option("--deadline", options->deadline, "Longest acceptable time: 90s, 30min, 2h");
@@ -136,7 +166,16 @@ void add_advise_command(CLI::App& app, const GlobalOptions& global) {
   command.add_option("--series-column", options->source.series_column,
                      "Column of the table that names the series");
   command.add_flag("--next", options->next, "Only the run to make next");
-  set_action(command, [&global, options] { run(global, *options); });
+  CLI::Option* simulate = command
+                              .add_option("--simulate", options->cluster,
+                                          "Simulate the counts beyond the measured ones, on a "
+                                          "cluster as lockstep simulate has it: link=25Gbit")
+                              ->type_name("[SETTINGS]")
+                              ->expected(0, 1);
+  set_action(command, [&global, options, simulate] {
+    options->simulate = simulate->count() > 0;
+    run(global, *options);
+  });
 }
 
 }  // namespace lockstep::cli

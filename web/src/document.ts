@@ -1,6 +1,6 @@
 /** The document that the C++ side makes; docs/formats/page.md describes it. */
 
-export type Role = "measured" | "derived" | "predicted" | "ideal" | "limit";
+export type Role = "measured" | "derived" | "predicted" | "simulated" | "ideal" | "limit";
 
 /** x, y, and where known: low, high, note. */
 export type Point = [number, number | null, (number | null)?, (number | null)?, string?];

@@ -26,7 +26,7 @@ double largest_count(const std::vector<TableSeries>& series, const Terms& terms)
   for (const TableSeries& one : series) {
     if (!one.series.points.empty()) most = std::max(most, one.series.points.back().workers);
   }
-  return std::max(4.0, 2 * most);
+  return std::max(terms.simulated ? 64.0 : 4.0, 2 * most);
 }
 
 std::set<double> counts_of(const TableSeries& series, double most) {
@@ -37,11 +37,17 @@ std::set<double> counts_of(const TableSeries& series, double most) {
   return counts;
 }
 
-JobPrediction job_of(const Terms& terms, const TableSeries& series, double workers) {
+/// Sets `simulated` where the rate is that of a simulation.
+JobPrediction job_of(const Terms& terms, const TableSeries& series, double workers,
+                     bool& simulated) {
   predict::JobQuestion asked;
   asked.workers = workers;
   asked.epochs = terms.epochs;
   asked.examples = terms.examples;
+  if (terms.simulated && workers > series.series.points.back().workers) {
+    asked.rate = terms.simulated(series, workers);
+    simulated = asked.rate.has_value();
+  }
   return predict::predict_job(series, asked);
 }
 
@@ -75,7 +81,8 @@ TimeOf comparable(const std::vector<TableSeries>& series, const Terms& terms, st
   std::set<std::int64_t> epochs;
   for (const TableSeries& one : series) {
     if (one.series.points.empty()) continue;
-    const JobPrediction job = job_of(terms, one, one.series.points.front().workers);
+    bool simulated = false;
+    const JobPrediction job = job_of(terms, one, one.series.points.front().workers, simulated);
     epochs.insert(job.total_s ? job.epochs : -1);
   }
   if (terms.epochs || (epochs.size() == 1 && *epochs.begin() >= 0)) {
@@ -121,11 +128,12 @@ std::optional<Candidate> make_candidate(const TableSeries& series, const Terms& 
                                         double workers) {
   Candidate one;
   one.workers = workers;
-  one.job = job_of(terms, series, workers);
+  bool simulated = false;
+  one.job = job_of(terms, series, workers, simulated);
   const std::optional<Estimate> time = time_of(what, terms, series, one.job);
   if (!time) return std::nullopt;
   one.time_s = *time;
-  one.origin = origin_of(what, one.job);
+  one.origin = simulated ? Origin::kSimulated : origin_of(what, one.job);
   const double price = price_of(terms, series.device);
   one.cost = predict::mapped(*time, [&](double s) { return s / 3600 * workers * price; });
   if (terms.deadline_s) {
@@ -145,6 +153,8 @@ std::string_view origin_name(Origin origin) {
       return "derived";
     case Origin::kPredicted:
       return "predicted";
+    case Origin::kSimulated:
+      return "simulated";
   }
   return "";
 }

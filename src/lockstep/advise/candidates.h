@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,9 +19,15 @@ enum class Objective { kBalanced, kTime, kCost, kEnergy };
 /// "time", "cost", "energy"; throws kUsage for other text.
 Objective objective_from_name(const std::string& name);
 
+/// The rate of a series at a count beyond its measured ones, in the unit of the series, as a
+/// simulation has it; nothing where it cannot tell.
+using SimulatedRate =
+    std::function<std::optional<predict::Estimate>(const predict::TableSeries&, double workers)>;
+
 /// What the user asks for. Without deadline, budget and target the rule of choice.h decides alone.
 struct Terms {
-  /// Largest count to consider; 0: twice the largest measured one, at least 4.
+  /// Largest count to consider; 0: twice the largest measured one, at least 4, with a
+  /// simulation 64.
   double max_workers = 0;
   std::optional<double> deadline_s{};
   std::optional<double> budget{};                  ///< in the unit of the cost
@@ -32,6 +39,7 @@ struct Terms {
   std::optional<double> carbon_g_per_kwh{};  ///< of the electricity
   /// From this global batch on no run reached the target: such configurations are not offered.
   std::optional<double> failing_batch{};
+  SimulatedRate simulated{};  ///< replaces predictions beyond the measured counts where it can
 
   bool limited() const { return deadline_s || budget; }
 };
@@ -41,9 +49,10 @@ enum class Origin {
   kMeasured,  ///< of a run of as many epochs and workers
   kDerived,   ///< the measured epoch of a run on as many workers, times the epochs asked for
   kPredicted,
+  kSimulated,  ///< the measured step, replayed on as many workers
 };
 
-/// "measured", "derived", "predicted".
+/// "measured", "derived", "predicted", "simulated".
 std::string_view origin_name(Origin origin);
 
 /// Of one device per hour; 1 without prices. "t4" is the price of "NVIDIA T4" too. Throws kUsage

@@ -55,6 +55,26 @@ JobAdvice one_job(const std::vector<record::Measurement>& rows, const Terms& ter
   return all.front();
 }
 
+TEST(JobAdvice, TakesCountsBeyondTheMeasuredOnesFromASimulation) {
+  MeasurementRows rows;
+  for (const int workers : {1, 2}) rows.at_local(workers, 32, "throughput", 100.0 * workers);
+  for (record::Measurement& row : rows.rows) row.examples = 60'000;
+  Terms terms;
+  terms.epochs = 1;
+  terms.max_workers = 8;
+  terms.simulated = [](const predict::TableSeries&, double workers) {
+    return std::optional<predict::Estimate>({90 * workers, 80 * workers, 95 * workers});
+  };
+  const JobAdvice job = one_job(rows.rows, terms);
+  for (const Candidate& one : job.candidates) {
+    EXPECT_EQ(one.origin == Origin::kSimulated, one.workers > 2) << one.workers;
+    if (one.workers != 8) continue;
+    EXPECT_NEAR(one.time_s.value, 60'000 / 720.0, 1e-9);
+    EXPECT_NEAR(one.time_s.high, 60'000 / 640.0, 1e-9);
+  }
+  EXPECT_TRUE(job.chosen().was_run()) << "a simulated count is an alternative, not the advice";
+}
+
 const std::string& device_of(const JobAdvice& job) {
   return job.series[job.chosen().series].device;
 }

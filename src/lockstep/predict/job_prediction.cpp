@@ -106,13 +106,27 @@ double batch_at(const TableSeries& table, const JobQuestion& question) {
   return batch > 0 ? batch : 1;
 }
 
+ScalingPrediction scaling_of(const TableSeries& table, const JobQuestion& question,
+                             const Prior& prior) {
+  if (!question.rate) {
+    return predict_rate(table.series, {question.workers, 0, question.nodes, question.batch}, prior);
+  }
+  ScalingPrediction given;
+  given.workers = question.workers;
+  given.rate = question.rate->value;
+  given.low = question.rate->low;
+  given.high = question.rate->high;
+  const ScalingPoint& first = table.series.points.front();
+  given.efficiency = given.rate / first.rate * first.workers / given.workers;
+  return given;
+}
+
 }  // namespace
 
 JobPrediction predict_job(const TableSeries& table, const JobQuestion& question,
                           const Prior& prior) {
   JobPrediction job;
-  job.scaling =
-      predict_rate(table.series, {question.workers, 0, question.nodes, question.batch}, prior);
+  job.scaling = scaling_of(table, question, prior);
   if (table.derived && job.scaling.measured) {
     job.derived = true;
     job.scaling.width = {"derived from other batches; the interval is how well those agree"};

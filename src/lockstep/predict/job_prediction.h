@@ -43,6 +43,8 @@ struct JobQuestion {
   double batch = 0;  ///< per worker, where both batches change; 0 = as at the last count
   std::optional<std::int64_t> epochs{};    ///< default: the table's
   std::optional<std::int64_t> examples{};  ///< default: the table's
+  /// Of the whole count in the unit of the series, known from elsewhere: nothing is predicted then.
+  std::optional<Estimate> rate{};
 };
 
 /// Throws as predict_rate() does.

@@ -86,7 +86,7 @@ function isDense(chart: LineChart, role: Role): boolean {
 function seriesMarks(chart: LineChart, rows: Row[]): Plot.Markish[] {
   const by = (test: (row: Row) => boolean): Row[] => rows.filter(test);
   const interval = (row: Row): boolean => row.low !== null && row.high !== null;
-  const banded = by((row) => row.joined && interval(row) && (row.role === "predicted" || isDense(chart, row.role)));
+  const banded = by((row) => row.joined && interval(row) && (row.role === "predicted" || row.role === "simulated" || isDense(chart, row.role)));
   const barred = by((row) => interval(row) && row.low !== row.high && !banded.includes(row));
   const xy = { x: "x", y: "y" } as const;
   const drawn = by((row) => row.role === "measured" || row.role === "derived" || !row.joined);
@@ -97,6 +97,9 @@ function seriesMarks(chart: LineChart, rows: Row[]): Plot.Markish[] {
     }),
     Plot.line(by((row) => row.joined && row.role === "predicted"), {
       ...xy, z: "series", stroke: "series", strokeWidth: 1.5, strokeDasharray: "5 4",
+    }),
+    Plot.line(by((row) => row.joined && row.role === "simulated"), {
+      ...xy, z: "series", stroke: "series", strokeWidth: 1.5, strokeDasharray: "2 3",
     }),
     Plot.line(by((row) => row.joined && row.role === "derived"), {
       ...xy, z: "series", stroke: "series", strokeWidth: 1.5, strokeDasharray: "9 3",
@@ -170,13 +173,14 @@ function draw(chart: LineChart, hidden: Set<string>, names: string[], place: Pla
 }
 
 const ROLE_NAMES: Record<Role, string> = {
-  measured: "measured", derived: "derived", predicted: "predicted", ideal: "ideal", limit: "",
+  measured: "measured", derived: "derived", predicted: "predicted", simulated: "simulated", ideal: "ideal", limit: "",
 };
 
 /** What the kinds of line mean, where there are several. */
 function roleSwatches(chart: LineChart): Swatch[] {
   const roles = (Object.keys(ROLE_NAMES) as Role[]).filter((role) => ROLE_NAMES[role] && chart.series.some((one) => one.role === role));
-  if (roles.length < 2) return [];
+  // Series that are named by their role say it themselves.
+  if (roles.length < 2 || chart.series.every((one) => one.name === one.role)) return [];
   const joined = (role: Role): boolean => chart.series.some((one) => one.role === role && one.joined);
   return roles.map((role) => ({ name: ROLE_NAMES[role], colour: "var(--ink-2)", mark: joined(role) ? role : `${role} point` }));
 }

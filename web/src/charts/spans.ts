@@ -11,6 +11,11 @@ function heightOf(chart: SpanChart): number {
   return chart.lanes.length * 34 + 58;
 }
 
+/** Room for the names of the lanes. */
+function leftOf(chart: SpanChart): number {
+  return Math.max(62, 16 + 7 * Math.max(...chart.lanes.map((name) => name.length)));
+}
+
 function draw(chart: SpanChart, hidden: Set<string>, names: string[], domain: Domain, place: Place): Element {
   const rows = chart.spans
     .filter(([, , , name]) => !hidden.has(name))
@@ -29,7 +34,7 @@ function draw(chart: SpanChart, hidden: Set<string>, names: string[], domain: Do
     className: "lockstep-plot",
     width: place.width,
     height: heightOf(chart),
-    marginLeft: 62,
+    marginLeft: leftOf(chart),
     marginRight: 22,
     marginTop: 6,
     marginBottom: 42,
@@ -77,8 +82,8 @@ export function spanChart(chart: SpanChart, hidden: Set<string>): HTMLElement {
   const at = (event: PointerEvent): number => {
     const svg = box.querySelector("svg");
     if (!svg) return 0;
-    const left = svg.getBoundingClientRect().left + 62;
-    const width = svg.getBoundingClientRect().width - 62 - 22;
+    const left = svg.getBoundingClientRect().left + leftOf(chart);
+    const width = svg.getBoundingClientRect().width - leftOf(chart) - 22;
     return domain[0] + ((event.clientX - left) / width) * (domain[1] - domain[0]);
   };
   // On their way down: Plot's hints keep what happens to them for themselves.

@@ -29,7 +29,7 @@ function adviceFigures(advice: Advice, several: boolean): HTMLElement {
       "dl",
       { class: "figures" },
       figure("workers", String(advice.workers), advice.series),
-      figure(`time, ${advice.origin}`, advice.time_text, advice.origin === "predicted" ? `${advice.interval_text} for ${advice.time}` : advice.time),
+      figure(`time, ${advice.origin}`, advice.time_text, advice.origin === "predicted" || advice.origin === "simulated" ? `${advice.interval_text} for ${advice.time}` : advice.time),
       figure(advice.cost_means, advice.cost_text, "workers × time"),
       advice.quality_means ? figure(advice.quality_means, advice.quality_text, "of the last epoch") : null,
     ),

@@ -35,6 +35,8 @@ std::string_view role_name(Role role) {
       return "derived";
     case Role::kPredicted:
       return "predicted";
+    case Role::kSimulated:
+      return "simulated";
     case Role::kIdeal:
       return "ideal";
     case Role::kLimit:

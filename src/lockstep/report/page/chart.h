@@ -11,7 +11,7 @@
 namespace lockstep::report {
 
 /// Where the numbers of a series come from; a page draws each its own way.
-enum class Role { kMeasured, kDerived, kPredicted, kIdeal, kLimit };
+enum class Role { kMeasured, kDerived, kPredicted, kSimulated, kIdeal, kLimit };
 
 /// "measured", "derived", ...
 std::string_view role_name(Role role);

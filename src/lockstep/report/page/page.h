@@ -12,6 +12,7 @@
 #include "lockstep/record/measurement.h"
 #include "lockstep/report/page/chart.h"
 #include "lockstep/report/study_report.h"
+#include "lockstep/simulate/step_source.h"
 #include "lockstep/store/store.h"
 
 namespace lockstep::report {
@@ -26,6 +27,13 @@ struct LinkCurve {
   std::vector<predict::CollectiveTime> points;
 };
 
+/// The step that a page simulates on more workers.
+struct StepToSimulate {
+  std::int64_t run = 0;
+  simulate::StepSource step;
+  std::optional<analyze::SeriesKey> series{};  ///< to compare with; the run is its largest count
+};
+
 /// Lines beyond this many make a chart unreadable; the table below it still has all.
 inline constexpr std::size_t kMostLines = 12;
 
@@ -36,6 +44,7 @@ struct PageSource {
   std::vector<RunDigest> runs;            ///< empty for a page about a table
   std::vector<store::RunSummary> listed;  ///< runs that the page lists, unfinished ones included
   std::vector<LinkCurve> links;
+  std::optional<StepToSimulate> simulated{};
   StudyOptions options{};
   std::int64_t made_wall_ns = 0;
   std::vector<std::string> notices{};  ///< what was left out or interpreted, one sentence each

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "lockstep/base/clock.h"
+#include "lockstep/base/error.h"
+#include "lockstep/collect/measured_step.h"
+#include "lockstep/collect/simulated_counts.h"
 #include "lockstep/store/calibrations.h"
 
 namespace lockstep::report {
@@ -28,6 +32,28 @@ std::vector<LinkCurve> calibrated_link_curves(const std::string& store_path) {
     links.push_back(std::move(link));
   }
   return links;
+}
+
+/// The largest run of the first series with recorded steps; of a fixed batch per worker if there is
+/// one, since the simulated counts have that too and can be compared.
+std::optional<StepToSimulate> step_to_simulate(store::Store& store,
+                                               const std::vector<record::Measurement>& rows) {
+  auto all = predict::job_series_if_any(rows, predict::RowsFrom::kStore);
+  const auto comparable = [](const predict::TableSeries& one) {
+    return one.scaling == predict::Scaling::kWeak;
+  };
+  std::stable_partition(all.begin(), all.end(), comparable);
+  for (const predict::TableSeries& series : all) {
+    const std::optional<std::int64_t> run = collect::largest_run(rows, series);
+    if (!run) continue;
+    try {
+      return StepToSimulate{*run, collect::measured_step(store, *run),
+                            comparable(series) ? std::optional(series.key) : std::nullopt};
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kData) throw;  // a run without recorded steps
+    }
+  }
+  return std::nullopt;
 }
 
 std::string title_of(const store::Store& store, const collect::Selection& selection) {
@@ -58,6 +84,7 @@ PageSource stored_page(store::Store& store, const collect::Selection& selection,
                     found.left_out, found.left_out == 1 ? " is" : "s are"));
   }
   source.links = calibrated_link_curves(store.path());
+  source.simulated = step_to_simulate(store, source.rows);
   source.options = std::move(options);
   source.options.rows_from = predict::RowsFrom::kStore;
   source.options.rooms = collect::host_rooms(source.runs);

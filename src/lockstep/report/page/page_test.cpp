@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -58,6 +59,31 @@ TEST(Page, DecisionDistinguishesMeasuredPredictedAndIdealAndMarksTheAdvisedCount
   }
   EXPECT_EQ(roles, (std::set<std::string>{"ideal", "limit", "measured", "predicted"}));
   EXPECT_EQ(chart["marks"][0]["at"], 2);
+}
+
+TEST(Page, SimulatesMoreWorkersBesideTheMeasuredOnes) {
+  analyze::MeasurementRows rows;
+  for (const int workers : {1, 2}) rows.at_local(workers, 32, "throughput", 300.0 * workers);
+  PageSource source = source_of(rows);
+  StepToSimulate simulated;
+  simulated.run = 7;
+  simulated.step.shape.forward_s = 0.03;
+  simulated.step.shape.backward_s = 0.06;
+  simulated.step.shape.batch_per_worker = 32;
+  simulated.step.gradient_bytes = 100e6;
+  simulated.series = predict::job_series(rows.rows, predict::RowsFrom::kStore).front().key;
+  source.simulated = simulated;
+  const json page = page_json(build_page(source));
+  const json& charts = view(page, "simulation")["charts"];
+  ASSERT_EQ(charts.size(), 2u);
+  std::map<std::string, double> largest;
+  for (const json& series : charts[0]["series"]) {
+    largest[series["role"]] = series["points"].back()[0].get<double>();
+  }
+  EXPECT_EQ(largest, (std::map<std::string, double>{
+                         {"measured", 2}, {"predicted", 16}, {"simulated", 1024}}));
+  EXPECT_EQ(charts[1]["lanes"].back(), "each host's link");
+  EXPECT_EQ(view(page_json(build_page(study())), "simulation")["charts"].size(), 0u);
 }
 
 TEST(Page, DrawsTheLossOfOneEpochWithinIt) {

@@ -1,143 +1,119 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
-#include "lockstep/analyze/communication.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
 #include "lockstep/report/page/views.h"
 #include "lockstep/report/simulation_tables.h"
-#include "lockstep/simulate/simulation.h"
+#include "lockstep/simulate/drawn_step.h"
+#include "lockstep/simulate/settings.h"
 
 namespace lockstep::report {
 namespace {
 
-using record::Phase;
-
 /// Doubled from one worker on; the largest is what a page can still call a question of the reader.
 constexpr std::int64_t kMostSimulated = 1024;
-constexpr double kUsualBucketBytes = 25e6;
+/// Ranks of the timeline besides the slowest.
+constexpr std::size_t kDrawnRanks = 6;
 
-/// A run whose steps were recorded, and the fewest workers: the step that others are simulated
-/// from.
-const RunDigest* simulated_run(const PageSource& source) {
-  const RunDigest* best = nullptr;
-  for (const RunDigest& digest : source.runs) {
-    const bool phases = digest.breakdown.mean[Phase::kBackward].count() > 0;
-    if (!phases || digest.run.started.spec.parameters < 1) continue;
-    if (best == nullptr || digest.run.started.spec.workers < best->run.started.spec.workers) {
-      best = &digest;
-    }
+const predict::TableSeries* measured_series(const PageContext& context) {
+  for (const predict::TableSeries& one : context.series) {
+    if (one.key == context.source.simulated->series) return &one;
   }
-  return best;
+  return nullptr;
 }
 
-simulate::Jitter jitter_of(const RunDigest& digest) {
-  std::vector<double> samples;
-  for (const collect::StepBin& bin : digest.steps.bins) samples.push_back(bin.mean_s);
-  return digest.steps.steps_per_bin == 1 ? simulate::Jitter::measured(std::move(samples))
-                                         : simulate::Jitter();
-}
-
-simulate::Scenario scenario_of(const RunDigest& digest, const predict::Link& link) {
-  const record::RunSpec& spec = digest.run.started.spec;
-  const analyze::RankBreakdown& mean = digest.breakdown.mean;
-  simulate::Scenario scenario;
-  simulate::StepShape& shape = scenario.shape;
-  shape.accumulate = std::max(spec.accumulate, 1);
-  shape.input_s = mean[Phase::kInputWait].count();
-  shape.forward_s = mean[Phase::kForward].count() / shape.accumulate;
-  shape.backward_s = mean[Phase::kBackward].count() / shape.accumulate;
-  shape.other_s =
-      (mean[Phase::kHostToDevice] + mean[Phase::kOptimizer] + mean[Phase::kOther]).count();
-  shape.batch_per_worker = static_cast<double>(spec.batch_per_worker);
-  const double bytes = analyze::kBytesPerParameter * static_cast<double>(spec.parameters);
-  const double bucket =
-      spec.bucket_bytes > 0 ? static_cast<double>(spec.bucket_bytes) : kUsualBucketBytes;
-  shape.buckets =
-      simulate::plan_buckets(bytes, bucket, spec.wire == record::Wire::kFloat ? 1 : 0.5);
-  scenario.jitter = jitter_of(digest);
-  scenario.cluster.link = {link.alpha_s, link.bytes_per_s};
-  scenario.link_spread = link.spread;
-  return scenario;
-}
-
-/// Examples/s of the runs like this one, by workers.
-Series measured_series_of(const PageSource& source, const RunDigest& like) {
-  Series series{"measured", Role::kMeasured, false, {}};
-  for (const RunDigest& digest : source.runs) {
-    const record::RunSpec& spec = digest.run.started.spec;
-    const record::RunSpec& wanted = like.run.started.spec;
-    const double step_s = digest.breakdown.mean.step.count();
-    if (spec.recipe != wanted.recipe || spec.batch_per_worker != wanted.batch_per_worker ||
-        !(step_s > 0)) {
-      continue;
-    }
-    series.points.push_back({static_cast<double>(spec.workers),
-                             static_cast<double>(spec.global_batch()) / step_s,
-                             {},
-                             {},
-                             fmt::format("run {}", digest.run.summary.id)});
+void add_measured(LineChart& chart, const predict::TableSeries& measured) {
+  Series points{"measured", Role::kMeasured, false, {}};
+  Series beyond{"predicted", Role::kPredicted, true, {}};
+  for (const predict::ScalingPoint& point : measured.series.points) {
+    const auto rate = predict::predict_job(measured, {point.workers}).throughput;
+    if (rate) points.points.push_back({point.workers, rate->value, {}, {}, ""});
   }
-  return series;
+  const double last = measured.series.points.back().workers;
+  // Predictions from counts say little about more than eight times the largest.
+  for (double workers = last; workers <= 8 * last; workers *= 2) {
+    const auto rate = predict::predict_job(measured, {workers}).throughput;
+    if (rate) beyond.points.push_back({workers, rate->value, rate->low, rate->high, ""});
+  }
+  chart.series.push_back(std::move(points));
+  chart.series.push_back(std::move(beyond));
 }
 
-Chart counts_chart(const PageSource& source, const RunDigest& digest,
-                   const simulate::SimulatedScaling& scaling, const SimulationSource& from) {
+Chart counts_chart(const PageContext& context, const simulate::SimulatedScaling& scaling,
+                   const SimulationSource& from) {
   LineChart chart;
   chart.x = {"workers", "", Scale::kLog, false};
   chart.y = {"examples/s", "", Scale::kLog, false};
-  Series line{"simulated", Role::kPredicted, true, {}};
+  if (const auto* measured = measured_series(context)) {
+    add_measured(chart, *measured);
+  }
+  Series line{"simulated", Role::kSimulated, true, {}};
   for (const simulate::SimulatedPoint& point : scaling.points) {
     if (!point.examples_per_s) continue;
     line.points.push_back({static_cast<double>(point.workers), point.examples_per_s->value,
                            point.examples_per_s->low, point.examples_per_s->high,
                            std::string(algorithm_name(point.algorithm))});
   }
-  chart.series = {measured_series_of(source, digest), line};
+  chart.series.push_back(std::move(line));
   return {"simulated-counts",
-          "Simulated from run " + std::to_string(digest.run.summary.id),
-          "Symbols are measured; the line with a band is simulated, the band is the 90 % interval. "
-          "Every worker has a host and a device of its own; lockstep simulate has topologies.",
+          fmt::format("Counts simulated from run {}", context.source.simulated->run),
+          "Symbols are measured; bands are 90 % intervals. A prediction continues the measured "
+          "counts, which may share one host; in the simulation each worker has a host and a device "
+          "of its own. lockstep simulate has other clusters.",
           "",
           "",
           std::move(chart),
           {simulation_table(scaling, from)}};
 }
 
+/// Adds spans to one lane, one after the other.
+class LaneWriter {
+ public:
+  LaneWriter(SpanChart& chart, const std::string& name) : chart_(chart), lane_(chart.lanes.size()) {
+    chart.lanes.push_back(name);
+  }
+  void add(double seconds, const char* name) {
+    if (seconds > 0) chart_.spans.push_back({lane_, 1e3 * at_, 1e3 * (at_ + seconds), name});
+    at_ += seconds;
+  }
+  void add_at(const simulate::BucketSpan& span, const char* name) {
+    chart_.spans.push_back({lane_, 1e3 * span.begin_s, 1e3 * span.end_s, name});
+  }
+
+ private:
+  SpanChart& chart_;
+  std::size_t lane_;
+  double at_ = 0;
+};
+
 Chart timeline_chart(const simulate::SimulatedScaling& scaling) {
   const simulate::SimulatedPoint& point = scaling.points.back();
   const simulate::StepShape& shape = scaling.scenario.shape;
-  const double slowest =
-      1 + point.parts.wait_s / (shape.accumulate * (shape.forward_s + shape.backward_s));
-  std::vector<simulate::BucketSpan> buckets;
-  const simulate::StepParts parts =
-      simulate::step_parts(shape, point.all_reduce_s, slowest, 1, &buckets);
+  const simulate::DrawnStep step = simulate::draw_step(scaling.scenario, point, kDrawnRanks);
   SpanChart chart;
   chart.time = {"time since the start of the step", "ms", Scale::kLinear, true};
-  chart.lanes = {"average worker", "slowest worker", "link"};
-  for (std::size_t lane = 0; lane < 2; ++lane) {
-    double at = 0;
-    const double factor = lane == 0 ? 1 : slowest;
-    const auto add = [&](double seconds, const char* name) {
-      if (seconds > 0) chart.spans.push_back({lane, 1e3 * at, 1e3 * (at + seconds), name});
-      at += seconds;
-    };
+  for (std::size_t i = 0; i < step.ranks.size(); ++i) {
+    const simulate::DrawnRank& rank = step.ranks[i];
+    const bool slowest = i == step.slowest && point.workers > 1;
+    LaneWriter lane(chart, fmt::format("rank {}{}", rank.rank, slowest ? " (last)" : ""));
     for (int micro = 0; micro < shape.accumulate; ++micro) {
-      add(factor * shape.forward_s, "forward");
-      add(factor * shape.backward_s, "backward");
+      lane.add(rank.factor * shape.forward_s, "forward");
+      lane.add(rank.factor * shape.backward_s, "backward");
     }
-    add(lane == 0 ? parts.wait_s : 0, "comm: wait");
-    add(parts.transfer_s, "comm: transfer");
-    add(shape.other_s, "optimizer");
+    lane.add(rank.wait_s, "comm: wait");
+    lane.add(step.transfer_s, "comm: transfer");
+    lane.add(shape.other_s, "optimizer");
   }
-  for (const simulate::BucketSpan& span : buckets) {
-    chart.spans.push_back({2, 1e3 * span.begin_s, 1e3 * span.end_s, "comm: transfer"});
-  }
+  LaneWriter link(chart, point.busiest_link.empty() ? "link" : point.busiest_link);
+  for (const simulate::BucketSpan& span : step.buckets) link.add_at(span, "comm: transfer");
   return {"simulated-step",
           fmt::format("One simulated step of {} workers", format_count(point.workers)),
-          "An average worker waits for the slowest; the link carries one bucket after the other.",
+          fmt::format("All workers wait for the one that is last. The lowest lane is the busiest "
+                      "link, which carries one bucket after the other: {:.2g} % of it is in use "
+                      "over a step.",
+                      100 * point.busiest_share_of_step()),
           "",
           "",
           std::move(chart)};
@@ -147,22 +123,18 @@ Chart timeline_chart(const simulate::SimulatedScaling& scaling) {
 
 View simulation_view(const PageContext& context) {
   View view{"simulation", "Simulated counts",
-            "Needs a run with measured phases and a calibrated link: lockstep train, then lockstep "
-            "bench collectives. lockstep simulate takes links and steps that are stated."};
-  const PageSource& source = context.source;
-  const RunDigest* digest = simulated_run(source);
-  if (digest == nullptr || source.links.empty()) return view;
+            "Needs a run whose steps were recorded and whose network's size is known: lockstep "
+            "train, or a script watched by lockstep run. lockstep simulate takes stated steps."};
+  if (!context.source.simulated) return view;
+  const simulate::StepSource& step = context.source.simulated->step;
   try {
-    const LinkCurve& curve = source.links.front();
-    const predict::Link link = predict::fit_link(curve.points);
     std::vector<std::int64_t> counts;
     for (std::int64_t n = 1; n <= kMostSimulated; n *= 2) counts.push_back(n);
-    const auto scaling = simulate::simulate_scaling(scenario_of(*digest, link), counts, {});
-    const SimulationSource from{run_title(digest->run.summary), "", "calibrated: " + curve.name};
-    view.add(counts_chart(source, *digest, scaling, from));
+    const auto scaling = simulate::simulate_scaling(simulate::make_scenario({}, step), counts, {});
+    view.add(counts_chart(context, scaling, simulation_source({}, step)));
     view.add(timeline_chart(scaling));
-  } catch (const Error&) {
-    // Too few sizes to separate latency from bandwidth: the view stays empty.
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kData) throw;  // such as gradients of unknown size
   }
   return view;
 }
