@@ -1,0 +1,124 @@
+"""Whether `lockstep simulate --mttf` gives the goodput of jobs whose workers are really killed.
+
+usage: kills.py BUILD/bin [SECONDS [MTTF [SEED]]]     about SECONDS (420) in all, a failure every MTTF (15) seconds
+
+Local jobs of two workers with --restarts; one of their workers is killed (kill -9) at exponentially distributed times,
+also while it starts. The model gets what runs without or with one kill show: step time, time of a checkpoint, time of a
+restart. Goodput = the time of the steps alone / the time from the first step to the end of the last.
+"""
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+EVERY = 100  # steps between checkpoints
+CALIBRATION_STEPS = 1000
+
+
+def workers_of(pid):
+    """Processes of the job, as the launcher has them as children."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
+class Job:
+    def __init__(self, programs, folder, steps, every=EVERY):
+        self.folder = tempfile.mkdtemp(dir=folder)
+        checkpoints = ["--checkpoint", f"{self.folder}/checkpoints", "--checkpoint-every", str(every)] if every else []
+        restarts = ["--restarts", "1000"] if every else []
+        self.out = open(f"{self.folder}/record", "w")
+        self.process = subprocess.Popen(
+            [f"{programs}/lockstep", "--store", f"{self.folder}/kills.db", "--json", "train", "fashion", "-n", "2", "--batch",
+             "16", "--threads", "1", "--no-augment", "--no-validation", "--epochs", "1000", "--steps", str(steps)]
+            + checkpoints + restarts, stdout=self.out, stderr=subprocess.DEVNULL)
+        self.kills = []
+        self.done = threading.Event()
+
+    def kill(self):
+        victims = workers_of(self.process.pid)
+        if not victims:
+            return
+        self.kills.append(time.monotonic())
+        subprocess.run(["kill", "-9", str(random.choice(victims))], check=False, stderr=subprocess.DEVNULL)
+
+    def kill_at_random(self, mttf):
+        while not self.done.wait(random.expovariate(1 / mttf)):
+            self.kill()
+
+    def wait(self):
+        code = self.process.wait()
+        self.done.set()
+        self.out.close()
+        if code != 0:
+            raise SystemExit(f"the job ended with {code}")
+        self.starts, self.steps, self.restarts = [], {}, 0
+        for line in open(f"{self.folder}/record"):
+            event = json.loads(line)
+            if event["type"] == "worker_error" and event.get("kind") == "restarted":
+                self.restarts += 1
+            if event["type"] != "steps":
+                continue
+            columns = event["columns"]
+            for rank, step, start, seconds in zip(columns["rank"], columns["step"], columns["start_ns"], columns["total_s"]):
+                if rank == 0:
+                    self.starts.append(start * 1e-9)
+                    self.steps.setdefault(step, []).append(seconds)
+                    self.end = start * 1e-9 + seconds
+        return self
+
+    def step_s(self):
+        return statistics.mean(seconds[-1] for step, seconds in self.steps.items() if step >= 50)
+
+    def restart_s(self):
+        """From each kill to the first step after it."""
+        return [min(start for start in self.starts if start > kill) - kill for kill in self.kills
+                if any(start > kill for start in self.starts)]
+
+
+def forecast(programs, work, mttf, checkpoint, restart, interval):
+    # Two workers on a host each: the job fails twice as often as one worker.
+    command = [f"{programs}/lockstep", "--json", "simulate", "--compute", "10ms", "--gradients", "1MB", "--workers", "2",
+               "--mttf", f"{2 * mttf}s", "--checkpoint", f"{checkpoint}s", "--restart", f"{restart}s", "--interval",
+               f"{interval}s", "--work", f"{work}s"]
+    answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1]
+    return json.loads(answer)
+
+
+def main(programs, seconds="420", mttf="15", seed="1"):
+    mttf, begin = float(mttf), time.monotonic()
+    random.seed(int(seed))
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Job(programs, folder, CALIBRATION_STEPS, every=0).wait().step_s()
+        saved = Job(programs, folder, CALIBRATION_STEPS).wait().step_s()
+        checkpoint = max((saved - plain) * EVERY, 1e-3)
+        once = Job(programs, folder, CALIBRATION_STEPS)
+        timer = threading.Timer(4 + 500 * saved, once.kill)
+        timer.start()
+        restart = statistics.mean(once.wait().restart_s())
+        print(f"step {plain * 1e3:.2f} ms, a checkpoint every {EVERY} steps stops training for {checkpoint * 1e3:.0f} ms, "
+              f"a restart takes {restart:.2f} s", flush=True)
+        steps = int(6 * mttf / plain)
+        work = total = kills = restarts = 0
+        while time.monotonic() - begin < float(seconds) - 8 * mttf or kills == 0:
+            job = Job(programs, folder, steps)
+            threading.Thread(target=job.kill_at_random, args=(mttf,), daemon=True).start()
+            job.wait()
+            work, total = work + steps * plain, total + job.end - job.starts[0]
+            kills, restarts = kills + len(job.kills), restarts + job.restarts
+            print(f"job of {steps} steps: {job.end - job.starts[0]:.1f} s, {len(job.kills)} kills, {job.restarts} restarts, "
+                  f"restart {statistics.mean(job.restart_s() or [0]):.2f} s", flush=True)
+        answer = forecast(programs, steps * plain, mttf, checkpoint, restart, EVERY * plain)["all_needed"]
+        measured = work / total
+        print(f"{kills} kills in {total:.0f} s: goodput measured {measured:.3f}, simulated {answer['goodput']:.3f} "
+              f"({(answer['goodput'] / measured - 1) * 100:+.1f} %)")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
