@@ -18,8 +18,8 @@ double cost(const simulate::JobForecast& row, const simulate::JobOutcome& outcom
   return outcome.host_seconds / 3600 * row.price_per_host_hour;
 }
 
-std::vector<Cell> failures_row(const simulate::JobForecast& row, const simulate::JobOutcome& outcome,
-                               bool all_needed) {
+std::vector<Cell> failures_row(const simulate::JobForecast& row,
+                               const simulate::JobOutcome& outcome, bool all_needed) {
   const double daly = simulate::daly_interval_s(row.job);
   std::vector<Cell> cells{
       count(row.workers),      all_needed ? "all" : "fewer",  duration(row.job.mttf_s()),

@@ -36,21 +36,25 @@ std::vector<LinkCurve> calibrated_link_curves(const std::string& store_path) {
 
 /// The largest run of the first series with recorded steps; of a fixed batch per worker if there is
 /// one, since the simulated counts have that too and can be compared.
-std::optional<StepToSimulate> step_to_simulate(store::Store& store,
-                                               const std::vector<record::Measurement>& rows) {
-  auto all = predict::job_series_if_any(rows, predict::RowsFrom::kStore);
+std::optional<StepToSimulate> step_to_simulate(store::Store& store, const PageSource& source) {
+  std::set<std::int64_t> with_steps;
+  for (const RunDigest& digest : source.runs) {
+    if (digest.steps.steps > 0) with_steps.insert(digest.run.summary.id);
+  }
+  if (with_steps.empty()) return std::nullopt;
+  auto all = predict::job_series_if_any(source.rows, predict::RowsFrom::kStore);
   const auto comparable = [](const predict::TableSeries& one) {
     return one.scaling == predict::Scaling::kWeak;
   };
   std::stable_partition(all.begin(), all.end(), comparable);
   for (const predict::TableSeries& series : all) {
-    const std::optional<std::int64_t> run = collect::largest_run(rows, series);
-    if (!run) continue;
+    const std::optional<std::int64_t> run = collect::largest_run(source.rows, series);
+    if (!run || !with_steps.contains(*run)) continue;
     try {
       return StepToSimulate{*run, collect::measured_step(store, *run),
                             comparable(series) ? std::optional(series.key) : std::nullopt};
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kData) throw;  // a run without recorded steps
+      if (error.kind() != ErrorKind::kData) throw;  // a run without phases
     }
   }
   return std::nullopt;
@@ -84,7 +88,7 @@ PageSource stored_page(store::Store& store, const collect::Selection& selection,
                     found.left_out, found.left_out == 1 ? " is" : "s are"));
   }
   source.links = calibrated_link_curves(store.path());
-  source.simulated = step_to_simulate(store, source.rows);
+  source.simulated = step_to_simulate(store, source);
   source.options = std::move(options);
   source.options.rows_from = predict::RowsFrom::kStore;
   source.options.rooms = collect::host_rooms(source.runs);
