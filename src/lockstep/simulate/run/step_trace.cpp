@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "lockstep/measure/trace_writer.h"
+#include "lockstep/record/step_times.h"
 #include "lockstep/simulate/drawn_step.h"
 
 namespace lockstep::simulate {
