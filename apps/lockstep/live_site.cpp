@@ -32,6 +32,10 @@ serve::Site live_site(const std::string& store_path) {
     return import::import_sent_file(store_path, name, path)
         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
+  site.explain_file = [](const std::string& name, const std::string& path) {
+    return import::explain_sent_file(name, path)
+        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
   return site;
 }
 

@@ -53,16 +53,38 @@ test("without a store it says that there is nothing yet, and a run that begins a
   await context.close();
 });
 
-test("a table that is dropped on the page is imported", async () => {
-  const { page, context } = await openPage(browser, server.url);
+test("a file that is dropped on the page is shown as it was read, and stored only then", async () => {
+  const { page, problems, context } = await openPage(browser, server.url);
+  const log = await page.evaluateHandle(() => {
+    const transfer = new DataTransfer();
+    const lines = ["World size: 2", "Epoch 1: train loss 0.75, test loss 0.875, epoch time 12.5 s",
+      "Epoch 2: train loss 0.5, test loss 0.625, epoch time 11.25 s"];
+    transfer.items.add(new File([lines.join("\n")], "<b>net</b>.log"));
+    return transfer;
+  });
+  await page.locator("#drop").waitFor();
+  const before = await page.locator("#runs tbody tr").count();
+  await page.dispatchEvent("#drop", "drop", { dataTransfer: log });
+  await page.locator("#readings .reading").waitFor();
+  const shown = await page.locator("#readings .reading").innerText();
+  assert.match(shown, /net.*: is this right\?/);
+  assert.match(shown, /workers 2/);
+  assert.match(shown, /train loss 0\.5\b/);
+  assert.match(shown, /test loss 0\.625/);
+  assert.equal(await page.locator("#readings .reading tbody tr").count(), 3, "one row per line that says something");
+  assert.equal(await page.locator("#runs tbody tr").count(), before, "nothing is stored before the reader agrees");
+  await page.locator("#readings .discard").click();
+  await page.locator("#readings .reading").waitFor({ state: "detached" });
+  await page.waitForFunction(() => /net.*: discarded/.test(document.getElementById("import-status").textContent));
+  assert.equal(await page.locator("#runs tbody tr").count(), before);
   const text = readFileSync(join(STUDIES, "c-data-parallel-resnet18.csv"), "utf8");
   const files = await page.evaluateHandle((content) => {
     const transfer = new DataTransfer();
     transfer.items.add(new File([content], "sweep.csv", { type: "text/csv" }));
     return transfer;
   }, text);
-  await page.locator("#drop").waitFor();
   await page.dispatchEvent("#drop", "drop", { dataTransfer: files });
+  await page.locator("#readings .store").click();
   await page.waitForFunction(() => /sweep\.csv: [1-9]\d* runs? added/.test(document.getElementById("import-status").textContent));
   await page.locator("#runs td", { hasText: "measurements" }).first().waitFor();
   const nonsense = await page.evaluateHandle(() => {
@@ -72,6 +94,8 @@ test("a table that is dropped on the page is imported", async () => {
   });
   await page.dispatchEvent("#drop", "drop", { dataTransfer: nonsense });
   await page.waitForFunction(() => /notes\.txt: (?!0 runs)/.test(document.getElementById("import-status").textContent));
+  // The browser reports each refused request.
+  assert.deepEqual(problems.filter((problem) => !/400/.test(problem)), []);
   await context.close();
 });
 

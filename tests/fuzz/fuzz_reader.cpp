@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/import/importer.h"
+#include "lockstep/import/registry.h"
 #include "lockstep/import/run_record.h"
 
 namespace {
@@ -28,7 +30,15 @@ lockstep::import::ImportOptions options_for(std::string_view program) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char*** argv) {
+/// `fuzz_reader --list` prints the name of every target: each reader that is registered, `any` and
+/// `pattern`.
+extern "C" int LLVMFuzzerInitialize(int* count, char*** argv) {
+  if (*count > 1 && std::string_view((*argv)[1]) == "--list") {
+    std::puts("any\npattern");
+    for (const auto& reader : lockstep::import::Registry().readers())
+      std::puts(std::string(reader->name()).c_str());
+    std::exit(0);
+  }
   g_importer = std::make_unique<lockstep::import::Importer>(options_for((*argv)[0]));
   return 0;
 }

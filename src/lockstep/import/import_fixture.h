@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -13,44 +15,15 @@
 
 namespace lockstep::import {
 
-/// The names of the small files of every format under testdata.
+/// The names of the small files of every format under testdata, sorted.
 inline const std::vector<std::string>& fixture_names() {
-  static const std::vector<std::string> kNames{"deepspeed.log",
-                                               "estimator.log",
-                                               "examples_per_second.txt",
-                                               "frames.txt",
-                                               "history.jsonl",
-                                               "horovod_2.log",
-                                               "horovod_synthetic.log",
-                                               "imagenet_ddp.log",
-                                               "keras_bars.log",
-                                               "keras_benchmark.log",
-                                               "keras_epochs_4gpus.log",
-                                               "kineto_rank1.json",
-                                               "lightning.csv",
-                                               "lightning_bars.log",
-                                               "measurements.csv",
-                                               "megatron.out",
-                                               "mlperf_mll.txt",
-                                               "mlperf_mllog.txt",
-                                               "mlperf_v05.txt",
-                                               "mnist_example.log",
-                                               "nccl.txt",
-                                               "sacct.txt",
-                                               "sacct_columns.txt",
-                                               "tf_cnn.txt",
-                                               "timeline.json",
-                                               "timm.log",
-                                               "trainer_state.json",
-                                               "trainer_stdout.log",
-                                               "transcript_gan.log",
-                                               "transcript_lists.log",
-                                               "transcript_sections.log",
-                                               "transcript_splits.log",
-                                               "ultralytics_results.csv",
-                                               "wandb_chart.csv",
-                                               "wandb_runs.csv",
-                                               "yolo_results.txt"};
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(LOCKSTEP_TESTDATA))
+      names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }();
   return kNames;
 }
 

@@ -31,6 +31,14 @@ store::ImportedRecord record_of(const ImportedFile& file, const ImportedRun& run
   return out;
 }
 
+void require_figures(const ImportedFile& file) {
+  for (const ImportedRun& run : file.runs) {
+    if (run.has_figures()) return;
+  }
+  throw Error(ErrorKind::kUsage, fmt::format("{} contains no figures of a run", file.path),
+              "lockstep import --list-formats shows the supported formats");
+}
+
 }  // namespace
 
 void store_outcomes(const std::string& store_path, const std::string& study, bool replace,
@@ -67,13 +75,28 @@ nlohmann::json import_sent_file(const std::string& store_path, const std::string
   std::vector<FileOutcome> outcomes(1);
   outcomes[0].file = Importer({}).read(path);
   outcomes[0].file.path = name;
+  require_figures(outcomes[0].file);
   store_outcomes(store_path, "", false, outcomes);
   const ImportTotals totals = import_totals(outcomes);
-  if (totals.added + totals.known == 0) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} contains no figures of a run", name),
-                "lockstep import --list-formats shows the supported formats");
-  }
   return {{"added", totals.added}, {"known", totals.known}, {"file", summary_json(outcomes[0])}};
+}
+
+nlohmann::json explain_sent_file(const std::string& name, const std::string& path) {
+  constexpr std::size_t kShownLines = 500;
+  ImportOptions options;
+  options.explain = true;
+  FileOutcome outcome;
+  outcome.file = Importer(options).read(path);
+  outcome.file.path = name;
+  require_figures(outcome.file);
+  nlohmann::json lines = nlohmann::json::array();
+  for (const ExplainedLine& line : outcome.file.explained) {
+    if (lines.size() == kShownLines) break;
+    lines.push_back(
+        {{"line", line.number}, {"part", line.part}, {"words", line.words}, {"text", line.text}});
+  }
+  const std::size_t hidden = outcome.file.explained.size() - lines.size();
+  return {{"summary", summary_text(outcome)}, {"lines", std::move(lines)}, {"hidden", hidden}};
 }
 
 }  // namespace lockstep::import

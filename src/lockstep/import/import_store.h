@@ -25,4 +25,9 @@ ImportTotals import_totals(const std::vector<FileOutcome>& outcomes);
 nlohmann::json import_sent_file(const std::string& store_path, const std::string& name,
                                 const std::string& path);
 
+/// The same file as it is understood, without storing it: {"summary", "lines", "hidden"}; each of
+/// the first lines that something was taken from is {"line", "part", "words", "text"}, `hidden`
+/// counts the others. Throws as import_sent_file() does.
+nlohmann::json explain_sent_file(const std::string& name, const std::string& path);
+
 }  // namespace lockstep::import

@@ -10,32 +10,18 @@
 namespace lockstep::import {
 
 Registry::Registry() {
-  // Of two that are equally sure the first is taken: formats with a signature of their own before
-  // those that fit many logs.
-  readers_.push_back(make_notebook_reader(readers_));
-  readers_.push_back(make_wandb_run_reader(readers_));
-  readers_.push_back(make_tensorboard_reader());
-  readers_.push_back(make_horovod_timeline_reader());
-  readers_.push_back(make_kineto_reader());
-  readers_.push_back(make_trainer_state_reader());
-  readers_.push_back(make_measurements_reader());
-  readers_.push_back(make_wandb_chart_reader());
-  readers_.push_back(make_wandb_runs_reader());
-  readers_.push_back(make_history_jsonl_reader());
-  readers_.push_back(make_sacct_reader());
-  readers_.push_back(make_lightning_csv_reader());
-  readers_.push_back(make_result_json_reader());
-  for (const LogFormat& format : step_log_formats())
+#define LOCKSTEP_ADD_READER(name) readers_.push_back(make_##name##_reader());
+#define LOCKSTEP_ADD_NESTED(name) readers_.push_back(make_##name##_reader(readers_));
+#define LOCKSTEP_ADD_FORMAT(name) readers_.push_back(std::make_unique<LogReader>(name##_format()));
+#define LOCKSTEP_ADD_FORMATS(name)                 \
+  for (const LogFormat& format : name##_formats()) \
     readers_.push_back(std::make_unique<LogReader>(format));
-  for (const LogFormat& format :
-       {mlperf_format(), nccl_tests_format(), time_history_format(), tf_cnn_benchmarks_format(),
-        horovod_synthetic_format(), megatron_format(), trainer_stdout_format(), timm_format(),
-        pytorch_imagenet_format(), examples_per_second_format(), keras_format(), nanogpt_format(),
-        yolo_results_format(), estimator_format()}) {
-    readers_.push_back(std::make_unique<LogReader>(format));
-  }
-  readers_.push_back(make_transcript_reader());
-  readers_.push_back(make_frames_reader());
+  LOCKSTEP_READERS(LOCKSTEP_ADD_READER, LOCKSTEP_ADD_NESTED, LOCKSTEP_ADD_FORMAT,
+                   LOCKSTEP_ADD_FORMATS)
+#undef LOCKSTEP_ADD_READER
+#undef LOCKSTEP_ADD_NESTED
+#undef LOCKSTEP_ADD_FORMAT
+#undef LOCKSTEP_ADD_FORMATS
 }
 
 const Reader& Registry::named(std::string_view name) const {

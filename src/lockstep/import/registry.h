@@ -14,8 +14,8 @@ struct Recognition {
   std::vector<const Reader*> others;  ///< that are certain as well: the file has two formats
 };
 
-/// Every reader that recognises its format, in the order they are asked. A new format is added
-/// here.
+/// Every reader that recognises its format, in the order they are asked: those of the table in
+/// readers/readers.h.
 class Registry {
  public:
   Registry();

@@ -75,11 +75,11 @@ class FigureList {
   }
 
   void outcome(const record::EpochResult& epoch, const std::string& where,
-               const std::string& loss_from) {
+               const std::string& loss_from, const std::string& accuracy_from) {
     add(where + "train loss", epoch.train_loss, loss_from);
     add(where + "train accuracy", epoch.train_accuracy);
     add(where + "validation loss", epoch.val_loss);
-    add(where + "validation accuracy", epoch.val_accuracy);
+    add(where + "validation accuracy", epoch.val_accuracy, accuracy_from);
     add(where + "learning rate", epoch.learning_rate);
   }
 
@@ -98,14 +98,15 @@ class FigureList {
 std::vector<ReportedFigure> reported_figures(const ImportedRun& run) {
   FigureList list;
   const std::string loss_from = note_on(run, "train_loss");
+  const std::string accuracy_from = note_on(run, "val_accuracy");
   for (const record::EpochResult& epoch : run.epochs) {
     const std::string where = fmt::format("epoch {}: ", epoch.epoch);
-    list.outcome(epoch, where, loss_from);
+    list.outcome(epoch, where, loss_from, accuracy_from);
     list.add(where + "epoch time", epoch.train_s, note_on(run, "epoch_time"));
     const bool counted = epoch.examples > 0 && epoch.train_s > 0;
     list.add(where + "examples/s", epoch.examples_per_s, counted ? "examples / epoch time" : "");
   }
-  if (run.at_end) list.outcome(*run.at_end, "at the end: ", loss_from);
+  if (run.at_end) list.outcome(*run.at_end, "at the end: ", loss_from, accuracy_from);
   if (run.epoch_s) list.add("time per epoch", *run.epoch_s);
   if (run.total_s) list.add("total time", *run.total_s, note_on(run, "total_time"));
   if (run.reported_throughput) list.add("examples/s", *run.reported_throughput);

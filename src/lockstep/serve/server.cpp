@@ -297,7 +297,9 @@ class Server::State {
     if (!whole) {
       throw Error(ErrorKind::kUsage, upload.name() + " arrived incomplete", "send it again");
     }
-    response.set_content(imported(upload), "application/json");
+    const bool explain = request.has_param("explain");
+    response.set_content(answer_for(upload, explain ? site_.explain_file : site_.import_file),
+                         "application/json");
   }
 
   /// Bytes that the client announces; more than any limit where the header is malformed.
@@ -310,9 +312,11 @@ class Server::State {
   }
 
   /// Errors name the file as its sender does.
-  std::string imported(const Upload& upload) const {
+  static std::string answer_for(
+      const Upload& upload,
+      const std::function<std::string(const std::string&, const std::string&)>& take) {
     try {
-      return site_.import_file(upload.name(), upload.path());
+      return take(upload.name(), upload.path());
     } catch (const Error& error) {
       std::string text = error.what();
       for (std::size_t at = 0; (at = text.find(upload.path(), at)) != std::string::npos;) {

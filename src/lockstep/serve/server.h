@@ -26,6 +26,8 @@ struct Site {
   /// Imports a file that was sent; `name` is what its sender called it, without folders. Gives
   /// JSON.
   std::function<std::string(const std::string& name, const std::string& path)> import_file;
+  /// The same file as it is understood, line by line, without storing anything.
+  std::function<std::string(const std::string& name, const std::string& path)> explain_file;
 };
 
 struct ServerOptions {

@@ -42,6 +42,9 @@ class ServerTest : public ::testing::Test {
       content_.assign(std::istreambuf_iterator<char>(in), {});
       return std::string("{\"added\":1}");
     };
+    site.explain_file = [](const std::string& name, const std::string&) {
+      return "{\"summary\":\"" + name + "\"}";
+    };
     server_ = std::make_unique<Server>(
         folder_ + "/lockstep.db", Access("127.0.0.1", token),
         ServerOptions{.port = 0, .most_live = 2, .most_upload = 1000}, std::move(site), clock_);
@@ -124,6 +127,16 @@ TEST_F(ServerTest, ImportsAFileUnderItsNameWithoutFolders) {
   EXPECT_EQ(answer->status, 200) << answer->body;
   EXPECT_EQ(imported_, "a_log.txt");
   EXPECT_EQ(content_, "content");
+}
+
+TEST_F(ServerTest, ExplainsAFileWithoutImportingIt) {
+  httplib::Client client = start();
+  const auto answer =
+      client.Post("/api/import?explain=1&name=a.log", kOurs, "content", "application/octet-stream");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 200) << answer->body;
+  EXPECT_EQ(nlohmann::json::parse(answer->body)["summary"], "a.log");
+  EXPECT_EQ(imported_, "");
 }
 
 TEST_F(ServerTest, TakesNoFilesFromOtherPagesAndNoneThatAreTooLarge) {

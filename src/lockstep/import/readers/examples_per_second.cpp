@@ -77,11 +77,32 @@ bool same_figures(const ImportedRun& a, const ImportedRun& b) {
                     });
 }
 
+/// "Running on a T4 - 2 CPUs:", "#### DGX Node - 1 GPU": the first line of a paragraph that has no
+/// figure of its own. Empty for any other.
+std::string heading_of(std::string_view text) {
+  text = trim(text);
+  while (text.starts_with('#')) text.remove_prefix(1);
+  text = trim(text);
+  for (const std::string_view words : {"Running on a ", "Running on an ", "Running on "}) {
+    if (text.starts_with(words)) text.remove_prefix(words.size());
+  }
+  while (text.ends_with(':')) text.remove_suffix(1);
+  const bool words =
+      text.size() >= 3 && text.size() <= 80 && (is_letter(text[0]) || is_digit(text[0]));
+  if (!words || contains(text, ": ") || contains(text, "=") || contains(text, "loss")) return {};
+  return printable(text, 80);
+}
+
 class ExamplesPerSecondParser final : public LogParser {
  public:
   bool line(const Line& line) override {
+    const bool begins = last_line_ == 0 || line.number != last_line_ + 1;
+    last_line_ = line.number;
     const auto found = verdict(line.text);
     if (!found) {
+      if (begins) {
+        if (std::string heading = heading_of(line.text); !heading.empty()) heading_ = heading;
+      }
       if (after(line.text)) return true;
       if (contains(line.text, "loss") || contains(line.text, "acc")) {
         figures_of(line.text);
@@ -111,16 +132,42 @@ class ExamplesPerSecondParser final : public LogParser {
     } else {
       run_.throughput.add(0, found->value);
       run_.reported_throughput = found->value;
+      of_epoch(found->devices);
     }
+    if (!heading_.empty()) run_.notes["heading"] = heading_;
     run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
     runs_.push_back(std::move(run_));
     run_ = ImportedRun();
     return true;
   }
 
-  std::vector<ImportedRun> finish() override { return std::move(runs_); }
+  std::vector<ImportedRun> finish() override {
+    for (ImportedRun& run : runs_) {
+      // The rate of one epoch is not the rate of twenty.
+      if (!run.notes.contains(kLastEpoch) || run.epochs_planned.value.value_or(1) < 2) continue;
+      run.other["last_epoch_throughput"] = run.throughput;
+      run.throughput = Series();
+      run.reported_throughput.reset();
+    }
+    for (ImportedRun& run : runs_) run.notes.erase(kLastEpoch);
+    return std::move(runs_);
+  }
 
  private:
+  static constexpr const char* kLastEpoch = "of the last epoch";
+
+  /// "cpu (40597.0 examples in 1486.4 seconds during this epoch)".
+  void of_epoch(std::string_view rest) {
+    if (!contains(rest, "during this epoch")) return;
+    run_.notes[kLastEpoch] = "";
+    const std::size_t open = rest.find('(');
+    if (open == std::string_view::npos) return;
+    rest.remove_prefix(open + 1);
+    const auto examples = take_number(rest);
+    if (examples && *examples >= 1 && *examples < 1e12 && trim(rest).starts_with("examples"))
+      run_.examples.offer(static_cast<std::int64_t>(*examples));
+  }
+
   /// What is printed about the run after its rates: "Num epochs: 20", "Total training time: 556.6
   /// seconds". A heading ends it.
   bool after(std::string_view text) {
@@ -166,7 +213,9 @@ class ExamplesPerSecondParser final : public LogParser {
   std::vector<ImportedRun> runs_;
   ImportedRun run_;
   std::string last_device_;
-  bool closed_ = false;  ///< nothing more belongs to the last run
+  std::string heading_;
+  std::uint64_t last_line_ = 0;  ///< blank lines are left out before they come here
+  bool closed_ = false;          ///< nothing more belongs to the last run
 };
 
 Match recognise_examples_per_second(const Sample& sample) {

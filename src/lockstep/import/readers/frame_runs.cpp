@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "lockstep/import/model/config_facts.h"
 #include "lockstep/import/model/metric_names.h"
@@ -91,8 +92,40 @@ void add_frame_figure(const MetricName& metric, double value, ImportedRun& run) 
   run.at_end = end;
 }
 
+/// A column "time" says neither of what it is nor does it have to: histories in the same text may.
+void add_unclear_time(const std::string& column, double seconds, const TableMeaning& meaning,
+                      ImportedRun& run) {
+  if (!(seconds > 0)) return;
+  if (meaning.time_is_epoch) {
+    run.epoch_s = seconds;
+    run.notes["epoch_time"] =
+        fmt::format("column {}: the histories in the file show that it is the time of epoch {}",
+                    printable(column, 40), *meaning.time_is_epoch);
+    return;
+  }
+  run.other[column].add(0, seconds);
+  run.warnings.emplace_back(
+      "the table does not say whether \"time\" is of an epoch or of the run; it is kept by "
+      "that name and not compared");
+}
+
+void settle_batch_of_row(const TableMeaning& meaning, std::string& settings, ImportedRun& run) {
+  if (!run.batch_said || !run.workers || *run.workers < 2) return;
+  if (meaning.batch_is_global) {
+    run.global_batch.offer(*run.batch_said);
+    run.notes["global_batch"] = "the histories in the file have as many steps on any worker count";
+  } else {
+    settings += fmt::format("{}batch size {}", settings.empty() ? "" : ", ", *run.batch_said);
+    run.warnings.push_back(fmt::format(
+        "the table does not say whether batch size {0} is of one worker or of all; --set batch={0} "
+        "or --set global_batch={0} decides",
+        *run.batch_said));
+  }
+  run.batch_said.reset();
+}
+
 ImportedRun run_of_row(const PrintedFrame& frame, std::size_t row,
-                       const std::vector<FrameColumn>& columns) {
+                       const std::vector<FrameColumn>& columns, const TableMeaning& meaning) {
   ImportedRun run;
   std::string settings;
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -113,11 +146,7 @@ ImportedRun run_of_row(const PrintedFrame& frame, std::size_t row,
         if (number && *number > 0) run.total_s = *number;
         break;
       case ColumnRole::kUnclearTime:
-        if (!number || !(*number > 0)) break;
-        run.other[frame.columns[i]].add(0, *number);
-        run.warnings.emplace_back(
-            "the table does not say whether \"time\" is of an epoch or of the run; it is kept by "
-            "that name and not compared");
+        if (number) add_unclear_time(frame.columns[i], *number, meaning, run);
         break;
       case ColumnRole::kFigure:
         if (number && std::isfinite(*number)) add_frame_figure(columns[i].metric, *number, run);
@@ -126,14 +155,7 @@ ImportedRun run_of_row(const PrintedFrame& frame, std::size_t row,
         break;
     }
   }
-  if (run.batch_said && run.workers && *run.workers > 1) {
-    settings += fmt::format("{}batch size {}", settings.empty() ? "" : ", ", *run.batch_said);
-    run.warnings.push_back(fmt::format(
-        "the table does not say whether batch size {0} is of one worker or of all; --set batch={0} "
-        "or --set global_batch={0} decides",
-        *run.batch_said));
-    run.batch_said.reset();
-  }
+  settle_batch_of_row(meaning, settings, run);
   if (!settings.empty()) run.notes["setting"] = printable(settings);
   return run;
 }
@@ -158,13 +180,20 @@ std::set<double> figures_of(const ImportedRun& run) {
   return figures;
 }
 
-std::vector<ImportedRun> runs_of_frame(const PrintedFrame& frame) {
+std::vector<FrameColumn> columns_of(const PrintedFrame& frame) {
   std::vector<FrameColumn> columns;
   for (const std::string& name : frame.columns) columns.push_back(column_of(name));
-  const auto has = [&](ColumnRole role) {
-    return std::any_of(columns.begin(), columns.end(),
-                       [&](const FrameColumn& column) { return column.role == role; });
-  };
+  return columns;
+}
+
+bool has_role(const std::vector<FrameColumn>& columns, ColumnRole role) {
+  return std::any_of(columns.begin(), columns.end(),
+                     [&](const FrameColumn& column) { return column.role == role; });
+}
+
+std::vector<ImportedRun> runs_of_frame(const PrintedFrame& frame, const TableMeaning& meaning) {
+  const std::vector<FrameColumn> columns = columns_of(frame);
+  const auto has = [&](ColumnRole role) { return has_role(columns, role); };
   const bool settings =
       has(ColumnRole::kFact) || has(ColumnRole::kWorkers) || has(ColumnRole::kSetting);
   const bool figures =
@@ -172,27 +201,59 @@ std::vector<ImportedRun> runs_of_frame(const PrintedFrame& frame) {
   if (!settings || !figures || has(ColumnRole::kAlong)) return {};
   std::vector<ImportedRun> runs;
   for (std::size_t row = 0; row < frame.rows.size(); ++row) {
-    ImportedRun run = run_of_row(frame, row, columns);
+    ImportedRun run = run_of_row(frame, row, columns, meaning);
     if (run.has_figures()) runs.push_back(std::move(run));
   }
   return runs;
 }
 
+/// The times of all tables that do not say of what they are. One that two tables state differently
+/// can explain nothing.
+TableTimes unclear_times(const std::vector<PrintedFrame>& frames) {
+  TableTimes times;
+  std::set<std::pair<std::int64_t, std::int64_t>> differ;
+  for (const PrintedFrame& frame : frames) {
+    const std::vector<FrameColumn> columns = columns_of(frame);
+    if (!has_role(columns, ColumnRole::kUnclearTime)) continue;
+    for (const std::vector<std::string>& row : frame.rows) {
+      ImportedRun run;
+      std::int64_t workers = 0;
+      double time = 0;
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        const double number = parse_number(row[i]).value_or(0);
+        if (columns[i].role == ColumnRole::kFact) offer_config(frame.columns[i], row[i], run);
+        if (columns[i].role == ColumnRole::kUnclearTime) time = number;
+        if (columns[i].role == ColumnRole::kWorkers && number >= 1 && number < 1e6)
+          workers = static_cast<std::int64_t>(number);
+      }
+      const std::pair key{workers, run.batch_said.value_or(0)};
+      const auto [known, fresh] = times.emplace(key, time);
+      if (!fresh && known->second != time) differ.insert(key);
+    }
+  }
+  for (const auto& key : differ) times.erase(key);
+  return times;
+}
+
 }  // namespace
 
-std::vector<ImportedRun> runs_of_frames(const std::vector<PrintedFrame>& frames) {
+std::vector<ImportedRun> runs_of_frames(const std::vector<PrintedFrame>& frames,
+                                        const std::vector<PrintedHistory>& histories) {
+  const TableMeaning meaning = meaning_of(unclear_times(frames), histories);
   std::vector<ImportedRun> all;
   std::set<std::string> known;
   for (const PrintedFrame& frame : frames) {
-    for (ImportedRun& run : runs_of_frame(frame)) {
+    for (ImportedRun& run : runs_of_frame(frame, meaning)) {
       // The same line in another frame, with or without a derived column, is the same run.
-      std::string key = fmt::format("{}|{}|{}|{}", run.workers.value.value_or(0),
-                                    run.batch_said.value_or(0), run.model.value.value_or(""),
-                                    run.notes.contains("setting") ? run.notes["setting"] : "");
+      std::string key =
+          fmt::format("{}|{}|{}|{}|{}", run.workers.value.value_or(0), run.batch_said.value_or(0),
+                      run.global_batch.value.value_or(0), run.model.value.value_or(""),
+                      run.notes.contains("setting") ? run.notes["setting"] : "");
       for (const double figure : figures_of(run)) key += fmt::format("|{}", figure);
       if (known.insert(key).second) all.push_back(std::move(run));
     }
   }
+  add_histories(histories, meaning, all);
   return all;
 }
 

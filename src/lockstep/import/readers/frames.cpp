@@ -23,7 +23,7 @@ class FramesReader final : public Reader {
   void read(Input& input, ImportSink& sink) const override {
     const std::string text = without_escapes(input.peek(kMostFrameText));
     std::size_t number = 0;
-    for (ImportedRun& run : runs_of_frames(find_frames(text))) {
+    for (ImportedRun& run : runs_of_frames(find_frames(text), find_histories(text))) {
       if (++number > 1) run.label = "#" + std::to_string(number);
       sink.add(std::move(run));
     }

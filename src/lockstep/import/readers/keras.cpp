@@ -1,11 +1,15 @@
 #include "lockstep/import/readers/readers.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "lockstep/import/model/epoch_table.h"
 #include "lockstep/import/readers/keras_benchmark.h"
+#include "lockstep/import/scan/rank_prefix.h"
 #include "lockstep/import/scan/ratio.h"
 #include "lockstep/import/scan/text_scan.h"
 
@@ -107,6 +111,15 @@ EpochLine read_line(std::string_view text) {
   return line;
 }
 
+/// " - 6s - loss: 0.0199 - val_loss: 0.0158" without the line "Epoch 3/10" above it.
+bool is_unnumbered(std::string_view text) {
+  text = trim(text);
+  if (!text.starts_with('-')) return false;
+  text.remove_prefix(1);
+  const auto seconds = take_number(text);
+  return seconds && *seconds >= 0 && text.starts_with("s - ") && contains(text, "loss: ");
+}
+
 class KerasParser final : public LogParser {
  public:
   bool line(const Line& line) override {
@@ -131,6 +144,10 @@ class KerasParser final : public LogParser {
       if (text.empty()) return true;
     }
     const bool figures = contains(text, ": ") || contains(text, "/step") || contains(text, "s - ");
+    if (epoch_ == 0 && runs_.empty() && is_unnumbered(text)) {
+      take_unnumbered(read_line(trim(text).substr(1)));
+      return true;
+    }
     if (epoch_ == 0 || !figures || !(contains(text, " - ") || contains(text, "/step"))) {
       return header.has_value();
     }
@@ -139,6 +156,7 @@ class KerasParser final : public LogParser {
 
   std::vector<ImportedRun> finish() override {
     end_run();
+    end_unnumbered();
     benchmark_.finish(runs_);
     return std::move(runs_);
   }
@@ -186,6 +204,47 @@ class KerasParser final : public LogParser {
     return true;
   }
 
+  /// Which epoch it is, or of which rank, is unknown: the last line is the end of the run as far as
+  /// the log goes.
+  void take_unnumbered(const EpochLine& line) {
+    record::EpochResult& end =
+        unnumbered_.at_end ? *unnumbered_.at_end : unnumbered_.at_end.emplace();
+    for (const auto& [name, value] : line.metrics) {
+      switch (metrics_.of(name).metric) {
+        case Metric::kTrainLoss:
+          end.train_loss = value;
+          break;
+        case Metric::kTrainAccuracy:
+          end.train_accuracy = value;
+          break;
+        case Metric::kValLoss:
+          end.val_loss = value;
+          break;
+        case Metric::kValAccuracy:
+          end.val_accuracy = value;
+          break;
+        default:
+          break;
+      }
+    }
+    if (line.time_s && *line.time_s > 0) unnumbered_times_.insert(*line.time_s);
+  }
+
+  void end_unnumbered() {
+    if (!unnumbered_.at_end || !runs_.empty()) return;
+    unnumbered_.warnings.emplace_back(
+        "the lines do not name their epochs: the last one is taken as the end of the run");
+    if (unnumbered_times_.size() == 1) {
+      unnumbered_.epoch_s = *unnumbered_times_.begin();
+    } else if (!unnumbered_times_.empty()) {
+      unnumbered_.warnings.push_back(fmt::format(
+          "epochs of {:g} to {:g} s are printed without their numbers: none is taken as the epoch "
+          "time",
+          *unnumbered_times_.begin(), *unnumbered_times_.rbegin()));
+    }
+    runs_.push_back(std::move(unnumbered_));
+  }
+
   void progress(const Ratio& ratio, bool per_sample) {
     if (per_sample || train_samples_) {
       run_.examples.offer(ratio.of);
@@ -216,6 +275,8 @@ class KerasParser final : public LogParser {
   std::vector<ImportedRun> runs_;
   ImportedRun run_;
   EpochTable table_;
+  ImportedRun unnumbered_;
+  std::set<double> unnumbered_times_;
   std::int64_t epoch_ = 0;
   std::int64_t planned_ = 0;
   std::int64_t started_ = 0;
@@ -241,7 +302,16 @@ Match recognise_keras(const Sample& sample) {
     // first.
     header = take_ratio(rest).has_value() && !own_line(rest);
   }
-  if (!header) return Match::kNo;
+  if (!header) {
+    std::size_t at = text.find("s - loss: ");
+    for (int tries = 0; at != std::string_view::npos && tries < 100; ++tries) {
+      const std::size_t begin = text.rfind('\n', at) + 1;  // npos + 1 is the beginning
+      const std::string_view line = text.substr(begin, at + 14 - begin);
+      if (is_unnumbered(split_rank(line, PrefixStyle::kTagged).text)) return Match::kPossible;
+      at = text.find("s - loss: ", at + 1);
+    }
+    return Match::kNo;
+  }
   if (contains(text, "/step - ") || contains(text, "s - loss: ") || contains(text, " - ETA: ") ||
       contains(text, "/sample - ")) {
     return Match::kCertain;

@@ -50,6 +50,7 @@ class MegatronParser final : public LogParser {
     if (contains(text, "time (ms) | ")) return timers(text);
     if (contains(text, "validation loss at iteration ")) return validation(text);
     if (contains(text, "end of arguments")) return true;
+    if (contains(text, "using world size: ")) return sizes(text);
     if (const auto count = number_after(text, "total parameters ")) {
       if (text.ends_with(" B") && *count > 0 && *count < 1e6)
         run_.parameters.offer(std::llround(*count * 1e9));
@@ -66,6 +67,7 @@ class MegatronParser final : public LogParser {
 
  private:
   bool iteration(std::string_view text) {
+    if (world_ == 0) rank_of(text);
     const auto step = integer_after(text, " iteration ");
     const std::int64_t at = step.value_or(last_step_ + 1);
     if (at < last_step_ && at <= 1) end_run();
@@ -76,8 +78,37 @@ class MegatronParser final : public LogParser {
       text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
       const std::size_t colon = part.rfind(": ");
       if (colon == std::string_view::npos) continue;
-      const auto value = parse_number(part.substr(colon + 2));
-      if (value) iteration_figure(part.substr(0, colon), *value, at);
+      std::string_view rest = part.substr(colon + 2);
+      const auto value = take_number(rest);
+      // Primus adds its mean: "5123.4/5130.2", "496.3 (avg 496.1)".
+      const bool alone = value && (rest.empty() || rest[0] == '/' || rest.starts_with(" (avg "));
+      if (alone) iteration_figure(part.substr(0, colon), *value, at);
+    }
+    return true;
+  }
+
+  /// "[rank-7/8]" before the line: Primus names the count of processes with the rank.
+  void rank_of(std::string_view text) {
+    const std::size_t at = text.substr(0, 80).find("[rank-");
+    if (at == std::string_view::npos) return;
+    std::string_view rest = text.substr(at + 6);
+    const auto rank = take_number(rest);
+    if (!rank || !rest.starts_with('/')) return;
+    rest.remove_prefix(1);
+    const auto count = take_number(rest);
+    if (count && *count > *rank && *count < 1e7 && rest.starts_with(']'))
+      world_ = std::max(world_, static_cast<std::int64_t>(*count));
+  }
+
+  /// "using world size: 16, data-parallel size: 4, tensor-model-parallel size: 2, ...".
+  bool sizes(std::string_view text) {
+    if (const auto world = integer_after(text, "using world size: "); world && *world > 0)
+      world_ = std::max(world_, *world);
+    for (const std::string_view mark :
+         {"tensor-model-parallel size: ", "pipeline-model-parallel size: ",
+          " context-parallel size: ", "and model-parallel size: "}) {
+      if (const auto parts = integer_after(text, mark); parts && *parts > 1)
+        run_.may_split_model = true;
     }
     return true;
   }
@@ -93,6 +124,9 @@ class MegatronParser final : public LogParser {
       if (value > 0 && value < 1e12) run_.global_batch.offer(std::llround(value));
     } else if (contains(name, "TFLOP")) {
       run_.other["tflops_per_gpu"].add(step, value);
+    } else if (name.starts_with("tokens per GPU") || name.starts_with("tokens/s/GPU") ||
+               name.starts_with("Tokens per second per GPU")) {
+      run_.other["tokens_per_s_per_gpu"].add(step, value);
     } else if (name == "samples per second") {
       run_.throughput.add(step, value);
     } else if (name == "grad norm" || name == "learning rate" || name == "loss scale") {
@@ -138,7 +172,8 @@ class MegatronParser final : public LogParser {
   bool validation(std::string_view text) {
     const auto step = integer_after(text, "validation loss at iteration ");
     const auto loss = number_after(text, "lm loss value: ");
-    if (loss) run_.other["val_loss"].add(step.value_or(last_step_), *loss);
+    const char* name = contains(text, " on test set") ? "test_loss" : "val_loss";
+    if (loss) run_.other[name].add(step.value_or(last_step_), *loss);
     return true;
   }
 
@@ -162,8 +197,12 @@ class MegatronParser final : public LogParser {
       run_.accumulate.offer(*value);
     } else if (found.name == "model_parallel_size" || found.name == "tensor_model_parallel_size") {
       run_.notes["model_parallel"] = std::to_string(*value);
+      run_.may_split_model = run_.may_split_model || *value > 1;
     } else if (found.name == "pipeline_model_parallel_size") {
       run_.notes["pipeline_parallel"] = std::to_string(*value);
+      run_.may_split_model = run_.may_split_model || *value > 1;
+    } else if (found.name == "context_parallel_size") {
+      run_.may_split_model = run_.may_split_model || *value > 1;
     } else if (found.name == "num_layers" || found.name == "hidden_size" ||
                found.name == "seq_length" || found.name == "zero_stage" ||
                found.name == "train_iters") {

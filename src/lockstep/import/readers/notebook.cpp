@@ -110,7 +110,7 @@ void NotebookReader::read_cell(const CellOutput& cell, const std::string& name,
       sink.explain(line.number, line.text, line.part,
                    fmt::format("cell {}: {}", cell.cell, line.words));
   }
-  std::vector<ImportedRun> runs = runs_of_frames(find_frames(cell.text));
+  std::vector<ImportedRun> runs = runs_of_frames(find_frames(cell.text), find_histories(cell.text));
   leave_out_repeats(sink.runs(), runs);
   for (ImportedRun& run : runs) keep(std::move(run), "frame");
 }

@@ -154,5 +154,62 @@ TEST(TodaysFormats, TwoLinesOfRatesAboutOneRunAreOneRun) {
   EXPECT_DOUBLE_EQ(*file.runs[1].total_s, 556.6);
 }
 
+TEST(TodaysFormats, FairseqEpochsRatesAndTotal) {
+  const ImportedFile file = import_fixture("fairseq.log");
+  EXPECT_EQ(file.format, "fairseq");
+  ASSERT_EQ(file.runs.size(), 1u);
+  const ImportedRun& run = file.runs[0];
+  EXPECT_EQ(*run.workers, 4);
+  EXPECT_EQ(*run.parameters, 44604416);
+  EXPECT_EQ(*run.device, "Tesla V100-SXM2-16GB");
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_loss, 7.663);
+  EXPECT_DOUBLE_EQ(run.epochs[1].val_loss, 4.901);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_s, 392);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_s, 388) << "train_wall is of the epoch, wall a clock";
+  EXPECT_DOUBLE_EQ(*run.total_s, 830.4);
+  EXPECT_NEAR(run.step_time.last(), 0.8, 1e-12);
+  EXPECT_DOUBLE_EQ(run.other.at("tokens_per_s").last(), 31100) << "not those of validation";
+  EXPECT_FALSE(run.batch_per_worker) << "batches are of tokens";
+}
+
+TEST(TodaysFormats, OldFairseqCountsTrainWallThroughAllEpochs) {
+  const ImportedFile file = import_text(
+      "| epoch 001 | loss 5.5 | wps 100 | ups 2 | wpb 50 | bsz 8 | num_updates 10 | train_wall "
+      "100\n"
+      "| epoch 001 | valid on 'valid' subset | loss 4.5 | num_updates 10\n"
+      "| epoch 002 | loss 4.5 | wps 100 | ups 2 | wpb 50 | bsz 8 | num_updates 20 | train_wall "
+      "198\n");
+  ASSERT_EQ(file.runs.size(), 1u);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[0].val_loss, 4.5);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].train_s, 98);
+}
+
+TEST(TodaysFormats, PrimusPrintsItsMeansBesideEachFigure) {
+  const ImportedFile file = import_fixture("primus.log");
+  EXPECT_EQ(file.format, "megatron");
+  ASSERT_EQ(file.runs.size(), 1u);
+  const ImportedRun& run = file.runs[0];
+  EXPECT_EQ(*run.workers, 8);
+  EXPECT_EQ(*run.global_batch, 128);
+  EXPECT_FALSE(run.batch_per_worker) << "two workers share a network";
+  EXPECT_DOUBLE_EQ(run.step_time.last(), 5.1);
+  EXPECT_DOUBLE_EQ(run.train_loss.last(), 11.8);
+  EXPECT_DOUBLE_EQ(run.other.at("tflops_per_gpu").last(), 482.2);
+  EXPECT_DOUBLE_EQ(run.other.at("tokens_per_s_per_gpu").last(), 12811.3);
+  EXPECT_DOUBLE_EQ(run.other.at("val_loss").last(), 10.6) << "not that of the test set";
+}
+
+TEST(TodaysFormats, GluonsErrorRatesAreAccuraciesOfValidation) {
+  const ImportedFile file = import_fixture("transcript_gluon.log");
+  ASSERT_EQ(file.runs.size(), 1u);
+  const ImportedRun& run = file.runs[0];
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_NEAR(run.epochs[1].val_accuracy, 0.2488, 1e-12);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_accuracy, 0.1712);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_s, 510.123456);
+  EXPECT_EQ(run.notes.at("val_accuracy"), "1 - error rate");
+}
+
 }  // namespace
 }  // namespace lockstep::import

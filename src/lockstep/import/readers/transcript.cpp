@@ -122,6 +122,26 @@ std::uint64_t figures_in(const std::vector<ImportedRun>& runs) {
   return total;
 }
 
+/// "GPU memory full at batch size: 8192, use 2048 for 1 GPU": the count that a ladder of batches
+/// ran on, which nothing else in the file states.
+void offer_workers_of_failure(std::vector<ImportedRun>& runs) {
+  std::int64_t workers = 0;
+  for (const ImportedRun& run : runs) {
+    if (run.workers) return;
+    const std::size_t at = run.failure.find(" for ");
+    if (at == std::string::npos || !contains(run.failure, "memory full")) continue;
+    std::string_view rest = std::string_view(run.failure).substr(at + 5);
+    const auto count = take_number(rest);
+    if (count && *count >= 1 && *count < 1e6 && rest.starts_with(" GPU"))
+      workers = static_cast<std::int64_t>(*count);
+  }
+  for (ImportedRun& run : runs) {
+    if (workers == 0) return;
+    run.workers.offer(workers, Provenance::kDerived);
+    run.notes["workers"] = "named where memory ran out";
+  }
+}
+
 /// "#2" for the second run of a file, and so on.
 void number_runs(std::vector<ImportedRun>& runs) {
   for (std::size_t i = 1; i < runs.size(); ++i) runs[i].label = fmt::format("#{}", i + 1);
@@ -224,6 +244,7 @@ void TranscriptReader::read(Input& input, ImportSink& sink) const {
       if (!run.workers && ranks_seen > 1) run.workers.offer(ranks_seen);
     }
   }
+  offer_workers_of_failure(best);
   number_runs(best);
   for (ImportedRun& run : best) sink.add(std::move(run));
 }

@@ -20,11 +20,28 @@ std::optional<int> parse_rank(std::string_view digits) {
   return rank;
 }
 
+/// "[1,3]stdout:" where a page swallowed the angle brackets, "[1,3]sctdout:" where text recognition
+/// damaged it: the rank of the latter may be damaged too and is unknown.
+RankedText split_damaged_tag(std::string_view line) {
+  const RankedText plain{-1, line};
+  const std::size_t close = line.find(']');
+  const std::size_t colon = line.find(':');
+  if (!line.starts_with("[1,") || close == std::string_view::npos || close > 10 ||
+      colon == std::string_view::npos || colon < close + 5 || colon > close + 12)
+    return plain;
+  const std::string_view word = line.substr(close + 1, colon - close - 1);
+  const auto rank = parse_rank(line.substr(3, close - 3));
+  if (!rank || !(word.ends_with("out") || word.ends_with("err")) ||
+      word.find(' ') != std::string_view::npos)
+    return plain;
+  return {word == "stdout" || word == "stderr" ? *rank : -1, line.substr(colon + 1)};
+}
+
 /// "[1,3]<stdout>:" possibly after a time: the rank is before the last bracket.
 RankedText split_tagged(std::string_view line) {
   const RankedText plain{-1, line};
   const std::size_t tag = line.substr(0, 120).find("]<std");
-  if (tag == std::string_view::npos) return plain;
+  if (tag == std::string_view::npos) return split_damaged_tag(line);
   std::size_t first = tag;
   std::size_t last = tag;
   const std::size_t named = line.substr(0, tag).rfind("rank:");  // "[1,mpirank:0,algo-1]<stdout>:"
@@ -104,7 +121,7 @@ PrefixStyle prefix_style(std::string_view text) {
     text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
     if (trim(line).empty()) continue;
     ++lines;
-    tagged += split_tagged(line).rank >= 0;
+    tagged += split_tagged(line).text.size() < line.size();
     named += split_named(line).rank >= 0;
     numbered += split_number(line).rank >= 0;
   }

@@ -104,6 +104,7 @@ void Block::add(std::int64_t epoch, const LineFigure& figure, bool marked) {
   const auto place = cell_of(figure);
   Row* where = place ? row(epoch) : nullptr;
   if (where == nullptr || !std::isfinite(figure.value)) return;
+  if (figure.of_error) run_.notes["val_accuracy"] = "1 - error rate";
   Cell& cell = where->cells[*place];
   if (figure.rank > cell.rank || (cell.marked && !marked && *place != kTime)) return;
   const bool same_choice = figure.rank == cell.rank;

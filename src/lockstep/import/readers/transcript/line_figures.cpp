@@ -104,6 +104,20 @@ bool is_part_loss(std::string_view name) {
          (word.ends_with("_loss") || word.starts_with("loss_") || word.ends_with("/loss"));
 }
 
+/// "err-top1=0.2512" of a line about validation: the accuracy is what is left of one.
+bool take_error_rate(const Figure& figure, Split split, std::vector<LineFigure>& figures) {
+  const std::string name = lower(figure.name);
+  if (name != "err-top1" && name != "err_top1" && name != "top1-err" && name != "top1_err")
+    return false;
+  const double whole = figure.percent ? 100 : 1;
+  if (split != Split::kValidation || !(figure.value >= 0) || figure.value > whole) return true;
+  LineFigure cell{Kind::kCell, Metric::kValAccuracy, 0, whole - figure.value, figure.percent, 0,
+                  false};
+  cell.of_error = true;
+  figures.push_back(cell);
+  return true;
+}
+
 void take_figure(const Figure& figure, Split split, bool test, const LinePlace& place,
                  MetricCache& metrics, std::vector<LineFigure>& figures) {
   const std::string unit = lower(figure.unit);
@@ -144,6 +158,7 @@ void take_figure(const Figure& figure, Split split, bool test, const LinePlace& 
     return;
   }
   if (contains_any<"best", "Best", "BEST">(figure.phrase)) return;
+  if (contains_any<"err">(figure.name) && take_error_rate(figure, split, figures)) return;
   MetricName name = metrics.of(figure.name);
   switch (name.metric) {
     case Metric::kThroughput:

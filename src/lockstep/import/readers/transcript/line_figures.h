@@ -42,6 +42,7 @@ struct LineFigure {
   std::int64_t seen = 0;  ///< "(17/128)" after a percentage: over so many examples; 0 = not stated
   bool averaged = false;  ///< the mean in parentheses of "Loss 2.08 (2.11)"
   std::string_view name = {};  ///< of kOtherLoss; valid as long as the line is
+  bool of_error = false;       ///< an accuracy that is one less an error rate
 };
 
 /// The place of the line.

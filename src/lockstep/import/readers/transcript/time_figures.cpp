@@ -57,6 +57,14 @@ std::optional<double> compound_seconds(double value, std::string_view after) {
   return total > 0 ? std::optional<double>(total) : std::nullopt;
 }
 
+/// "[Epoch 0] Training cost: 215.321, CrossEntropy=5.1": the seconds of the epoch as GluonCV's
+/// detectors print them. Alone, a cost is a loss as often.
+bool is_training_cost(const Figure& figure, std::string_view phrase) {
+  if (!phrase.ends_with("training cost") || !figure.after.starts_with(", ")) return false;
+  return contains_any<"CrossEntropy=", "SmoothL1=", "ObjLoss=", "RPN_Conf=", "RCNN_Conf=">(
+      figure.after.substr(0, 200));
+}
+
 }  // namespace
 
 std::optional<double> seconds_per_step(double value, std::string_view unit) {
@@ -87,7 +95,7 @@ std::optional<LineFigure> time_figure(const Figure& figure, std::string_view uni
   const bool timed = name.empty() || contains(name, "time") || name.ends_with("took") ||
                      name.ends_with("duration") || name.ends_with(" in") || name == "in" ||
                      name.ends_with("runtime") || name.ends_with("wall") ||
-                     (place.marked && name.ends_with("elapsed"));
+                     (place.marked && name.ends_with("elapsed")) || is_training_cost(figure, name);
   if (!timed || (name.empty() && unit.empty())) return std::nullopt;
   if (contains_any<"data", "load", "comm", "mini", "comput", "forward", "backward", "sync",
                    "transfer", "val", "test", "eval", "infer", "wait", "eta", "remain", "left",
