@@ -230,6 +230,37 @@ void name_facts_of(std::string_view line, std::string_view text, std::vector<Sta
     facts.push_back({FactKey::kEpochs, *count, {}});
 }
 
+/// "===== DDP, 2 GPUs, fp16 =====": what stands between the rules, empty for any other line.
+std::string_view between_rules(std::string_view line) {
+  line = trim(line);
+  if (line.size() < 9) return {};
+  const char rule = line.front();
+  if ((rule != '=' && rule != '-' && rule != '*' && rule != '#') || line.back() != rule) return {};
+  const std::size_t begin = line.find_first_not_of(rule);
+  const std::size_t end = line.find_last_not_of(rule);
+  if (begin == std::string_view::npos || begin < 3 || line.size() - 1 - end < 3) return {};
+  return trim(line.substr(begin, end - begin + 1));
+}
+
+/// Headings between rules that name a way to train; others are about parts of a run.
+void ruled_heading(std::string_view line, std::vector<StatedFact>& facts) {
+  const std::string_view words = between_rules(line);
+  if (words.empty() || words.size() > 100) return;
+  const std::string text = " " + lower(words);
+  const bool way = contains_any<"gpu", "worker", "ddp", "fsdp", "deepspeed", "zero", " amp", "fp16",
+                                "bf16", "fp32", "batch", "node">(text);
+  if (!way || contains_any<"epoch", "step", "iter", "test", "valid", "eval", "memory", "result",
+                           "summary", "available", "nvidia-smi">(text))
+    return;
+  facts.push_back({FactKey::kHeading, 0, printable(words, 100)});
+  const std::size_t unit = text.find(" gpu");
+  std::size_t begin = unit;
+  while (unit != std::string::npos && begin > 0 && is_digit(text[begin - 1])) --begin;
+  if (unit == std::string::npos || begin == unit || text[begin - 1] != ' ') return;
+  const auto count = parse_integer(std::string_view(text).substr(begin, unit - begin));
+  if (count && *count > 0) facts.push_back({FactKey::kDevices, *count, {}});
+}
+
 void heading_facts(std::string_view line, std::string_view text, std::vector<StatedFact>& facts) {
   const std::string_view start = trim(text);
   if (contains(text, "initialized logger") || contains(text, "namespace(")) {
@@ -243,7 +274,11 @@ void heading_facts(std::string_view line, std::string_view text, std::vector<Sta
   if (start.starts_with("started training") || start.starts_with("starting training"))
     facts.push_back({FactKey::kStart, 0, {}});
   const bool runs = start.starts_with("running ") || marked;
-  if (runs && words.size() <= 120) facts.push_back({FactKey::kHeading, 0, printable(words, 120)});
+  if (runs && words.size() <= 120) {
+    facts.push_back({FactKey::kHeading, 0, printable(words, 120)});
+  } else {
+    ruled_heading(line, facts);
+  }
 }
 
 }  // namespace
@@ -252,7 +287,8 @@ void find_facts(std::string_view line, std::vector<StatedFact>& facts) {
   if (line.size() > kLongestFact) return;
   if (!contains_any<"atch", "GPU", "gpu", "ORLD", "orld", "odes", "NTASKS", "rocess", "ptimizer",
                     "rain", "Product", "unning", "amespace", "nitialized", "arch", "odel", "ataset",
-                    "type", "epochs", "orkers", "###", "|   0", "CPU", "cpu", "evice">(line))
+                    "type", "epochs", "orkers", "###", "===", "---", "***", "|   0", "CPU", "cpu",
+                    "evice">(line))
     return;
   const std::string text = lower(line);
   if (trim(text).starts_with("finished")) return;  // it repeats what was stated before

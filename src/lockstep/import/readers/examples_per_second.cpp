@@ -87,16 +87,17 @@ std::string heading_of(std::string_view text) {
     if (text.starts_with(words)) text.remove_prefix(words.size());
   }
   while (text.ends_with(':')) text.remove_suffix(1);
-  const bool words =
-      text.size() >= 3 && text.size() <= 80 && (is_letter(text[0]) || is_digit(text[0]));
-  if (!words || contains(text, ": ") || contains(text, "=") || contains(text, "loss")) return {};
+  const bool words = text.size() >= 3 && text.size() <= 80 && is_letter(text[0]);
+  if (!words || contains(text, ": ") || contains(text, "=") || contains(text, "|") ||
+      contains(text, "loss"))
+    return {};
   return printable(text, 80);
 }
 
 class ExamplesPerSecondParser final : public LogParser {
  public:
   bool line(const Line& line) override {
-    const bool begins = last_line_ == 0 || line.number != last_line_ + 1;
+    const bool begins = last_line_ == 0 || line.number > last_line_ + 1;
     last_line_ = line.number;
     const auto found = verdict(line.text);
     if (!found) {

@@ -102,6 +102,7 @@ class MegatronParser final : public LogParser {
 
   /// "using world size: 16, data-parallel size: 4, tensor-model-parallel size: 2, ...".
   bool sizes(std::string_view text) {
+    sizes_stated_ = true;
     if (const auto world = integer_after(text, "using world size: "); world && *world > 0)
       world_ = std::max(world_, *world);
     for (const std::string_view mark :
@@ -198,6 +199,7 @@ class MegatronParser final : public LogParser {
     } else if (found.name == "model_parallel_size" || found.name == "tensor_model_parallel_size") {
       run_.notes["model_parallel"] = std::to_string(*value);
       run_.may_split_model = run_.may_split_model || *value > 1;
+      sizes_stated_ = true;
     } else if (found.name == "pipeline_model_parallel_size") {
       run_.notes["pipeline_parallel"] = std::to_string(*value);
       run_.may_split_model = run_.may_split_model || *value > 1;
@@ -216,6 +218,8 @@ class MegatronParser final : public LogParser {
   void end_run() {
     if (!run_.step_time.empty() || !run_.throughput.empty()) {
       if (world_ > 0) run_.workers.offer(world_);
+      // Megatron splits networks; only where the sizes are stated are shares of the batch known.
+      if (last_step_ > 0 && !sizes_stated_) run_.may_split_model = true;
       run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
       runs_.push_back(run_);
     }
@@ -230,6 +234,7 @@ class MegatronParser final : public LogParser {
   std::int64_t world_ = 0;
   std::int64_t last_step_ = 0;
   std::int64_t printed_ = 0;
+  bool sizes_stated_ = false;  ///< over how many workers a network is split
 };
 
 Match recognise_megatron(const Sample& sample) {

@@ -274,5 +274,29 @@ TEST(Transcript, ExplanationNamesTheFiguresOfEachLine) {
   EXPECT_EQ(file.explained[4].words, "epoch 1: test loss 2.1931, test accuracy 18.02 %");
 }
 
+TEST(Transcript, HeadingsBetweenRulesTellStrategiesAndPrecisionsApart) {
+  const ImportedFile file = import_text(
+      "===== DDP, 2 GPUs, fp32 =====\nepoch 1 train_loss=0.91 epoch_time=30.2\n"
+      "epoch 2 train_loss=0.71 epoch_time=29.9\n"
+      "===== DDP, 2 GPUs, amp =====\nepoch 1 train_loss=0.92 epoch_time=18.2\n"
+      "epoch 2 train_loss=0.72 epoch_time=17.9\n"
+      "===== FSDP, 4 GPUs, amp =====\nepoch 1 train_loss=0.93 epoch_time=10.2\n"
+      "epoch 2 train_loss=0.73 epoch_time=9.9\n");
+  ASSERT_EQ(file.runs.size(), 3u);
+  EXPECT_EQ(*file.runs[0].workers, 2);
+  EXPECT_EQ(*file.runs[1].workers, 2);
+  EXPECT_EQ(*file.runs[2].workers, 4);
+  EXPECT_NE(*file.runs[0].model, *file.runs[1].model) << "never averaged";
+}
+
+TEST(Transcript, RulesAroundPartsOfARunOpenNone) {
+  const ImportedFile file = import_text(
+      "World size: 2\n===== Epoch 1 on 2 GPUs =====\nepoch 1 train_loss=0.91 epoch_time=30.2\n"
+      "----- Validation, 2 GPUs -----\nval_loss 0.8\n"
+      "===== Epoch 2 on 2 GPUs =====\nepoch 2 train_loss=0.71 epoch_time=29.9\n");
+  ASSERT_EQ(file.runs.size(), 1u);
+  EXPECT_EQ(file.runs[0].epochs.size(), 2u);
+}
+
 }  // namespace
 }  // namespace lockstep::import
