@@ -287,8 +287,8 @@ void find_facts(std::string_view line, std::vector<StatedFact>& facts) {
   if (line.size() > kLongestFact) return;
   if (!contains_any<"atch", "GPU", "gpu", "ORLD", "orld", "odes", "NTASKS", "rocess", "ptimizer",
                     "rain", "Product", "unning", "amespace", "nitialized", "arch", "odel", "ataset",
-                    "type", "epochs", "orkers", "###", "===", "---", "***", "|   0", "CPU", "cpu",
-                    "evice">(line))
+                    "type", "epochs", "orkers", "###", "===", "---", "***", "|   0", "n CPU",
+                    "n cpu", "a CPU", "a cpu", "evice">(line))
     return;
   const std::string text = lower(line);
   if (trim(text).starts_with("finished")) return;  // it repeats what was stated before
