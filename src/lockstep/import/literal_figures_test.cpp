@@ -91,15 +91,7 @@ TEST_P(LiteralFigures, StandInTheFileHoweverItsLinesAreDamaged) {
   }
 }
 
-/// Every fixture whose figures are text: what a trace or a job table gives are differences of
-/// times.
-std::vector<std::string> printed_forms() {
-  std::vector<std::string> names = fixture_names();
-  std::erase_if(names, [](const std::string& name) { return name.empty(); });
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(AllForms, LiteralFigures, ::testing::ValuesIn(printed_forms()),
+INSTANTIATE_TEST_SUITE_P(AllForms, LiteralFigures, ::testing::ValuesIn(fixture_names()),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace_if(

@@ -40,6 +40,9 @@ void for_each_number(std::string_view text, Take&& take) {
     const std::size_t stop = std::min(text.find_first_of(" ,;|)]\t\n", i), text.size());
     const std::string_view token = text.substr(i, stop - i);
     if (const auto seconds = parse_duration(token)) take(*seconds, false);
+    // " -6s": a dash and a time.
+    if (const auto seconds = sign ? parse_duration(token.substr(1)) : std::nullopt)
+      take(*seconds, false);
     // In "4,134.50" of a table the comma stands between two numbers, in prose it groups digits.
     std::string_view rest = text.substr(i);
     const auto grouped = take_number(rest);
@@ -67,6 +70,13 @@ void for_each_number(std::string_view text, Take&& take) {
   }
 }
 
+/// How the figures of epochs were derived; empty where they are printed.
+struct OutcomeNotes {
+  std::string train_loss;
+  std::string train_accuracy;
+  std::string val_accuracy;
+};
+
 class FigureList {
  public:
   void add(std::string words, double value, std::string derivation = "") {
@@ -75,11 +85,11 @@ class FigureList {
   }
 
   void outcome(const record::EpochResult& epoch, const std::string& where,
-               const std::string& loss_from, const std::string& accuracy_from) {
-    add(where + "train loss", epoch.train_loss, loss_from);
-    add(where + "train accuracy", epoch.train_accuracy);
+               const OutcomeNotes& from) {
+    add(where + "train loss", epoch.train_loss, from.train_loss);
+    add(where + "train accuracy", epoch.train_accuracy, from.train_accuracy);
     add(where + "validation loss", epoch.val_loss);
-    add(where + "validation accuracy", epoch.val_accuracy, accuracy_from);
+    add(where + "validation accuracy", epoch.val_accuracy, from.val_accuracy);
     add(where + "learning rate", epoch.learning_rate);
   }
 
@@ -97,20 +107,22 @@ class FigureList {
 
 std::vector<ReportedFigure> reported_figures(const ImportedRun& run) {
   FigureList list;
-  const std::string loss_from = note_on(run, "train_loss");
-  const std::string accuracy_from = note_on(run, "val_accuracy");
+  const OutcomeNotes from{note_on(run, "train_loss"), note_on(run, "train_accuracy"),
+                          note_on(run, "val_accuracy")};
   for (const record::EpochResult& epoch : run.epochs) {
     const std::string where = fmt::format("epoch {}: ", epoch.epoch);
-    list.outcome(epoch, where, loss_from, accuracy_from);
+    list.outcome(epoch, where, from);
     list.add(where + "epoch time", epoch.train_s, note_on(run, "epoch_time"));
     const bool counted = epoch.examples > 0 && epoch.train_s > 0;
     list.add(where + "examples/s", epoch.examples_per_s, counted ? "examples / epoch time" : "");
   }
-  if (run.at_end) list.outcome(*run.at_end, "at the end: ", loss_from, accuracy_from);
+  if (run.at_end) list.outcome(*run.at_end, "at the end: ", from);
   if (run.epoch_s) list.add("time per epoch", *run.epoch_s);
   if (run.total_s) list.add("total time", *run.total_s, note_on(run, "total_time"));
   if (run.reported_throughput) list.add("examples/s", *run.reported_throughput);
-  list.series("step time", run.step_time, note_on(run, "step_time"));
+  const std::string step_from = note_on(run, "step_time");
+  list.series("step time", run.step_time,
+              step_from.empty() ? note_on(run, "step_time_from") : step_from);
   list.series("examples/s", run.throughput, note_on(run, "throughput"));
   list.series("examples/s of one worker", run.throughput_per_worker, "");
   list.series("train loss within an epoch", run.train_loss, "");

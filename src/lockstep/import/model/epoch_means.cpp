@@ -11,11 +11,14 @@ namespace {
 constexpr std::size_t kMostMetrics = 256;
 /// MetricName::rank from which a figure is a final test.
 constexpr int kTestRank = 4;
+constexpr const char* kLoggedMean = "mean of what was logged in the epoch";
 
 }  // namespace
 
 void EpochMeans::close_epoch() {
   if (epoch_ >= 0) {
+    loss_is_mean_ = loss_is_mean_ || loss_.count() > 1;
+    accuracy_is_mean_ = accuracy_is_mean_ || accuracy_.count() > 1;
     if (!loss_.empty()) table_.set(epoch_, MetricName{Metric::kTrainLoss, 3}, loss_.mean());
     if (!accuracy_.empty())
       table_.set(epoch_, MetricName{Metric::kTrainAccuracy, 3}, accuracy_.mean());
@@ -99,6 +102,8 @@ void EpochMeans::test_figure(const MetricName& metric, double value, double epoc
 void EpochMeans::finish(ImportedRun& run) {
   close_epoch();
   run.epochs = table_.results();
+  if (loss_is_mean_) run.notes["train_loss"] = kLoggedMean;
+  if (accuracy_is_mean_) run.notes["train_accuracy"] = kLoggedMean;
   if (run.epochs.empty() && !without_epochs_.empty()) {
     run.at_end = without_epochs_.results().front();
     run.at_end->epoch = 0;

@@ -57,6 +57,8 @@ class EpochMeans {
   std::int64_t first_test_epoch_ = -1;
   bool tests_validate_ = false;
   bool fractions_ = false;
+  bool loss_is_mean_ = false;
+  bool accuracy_is_mean_ = false;
 };
 
 }  // namespace lockstep::import

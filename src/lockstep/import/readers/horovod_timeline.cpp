@@ -107,6 +107,7 @@ class Timeline {
     if (pace_ == nullptr && tensor.reductions == 2) pace_ = &tensor;
     if (pace_ == &tensor && start_us > tensor.last_us) {
       run_.step_time.add(tensor.reductions - 1, (start_us - tensor.last_us) * 1e-6);
+      run_.notes["step_time_from"] = "time between two reductions of one tensor";
     }
     tensor.last_us = start_us;
   }

@@ -58,6 +58,7 @@ void KerasBenchmark::interval(double seconds, double rate, std::int64_t batches)
   run_.throughput.add(batches, rate);
   if (steps > 0) {
     run_.step_time.add(batches, seconds / steps);
+    run_.notes["step_time_from"] = "time_taken / batches";
     implied_batch_ = rate * seconds / steps;
   }
 }
@@ -74,8 +75,10 @@ void KerasBenchmark::summary() {
   if (steps) run_.steps_per_epoch.offer(*steps);
   if (rate) run_.reported_throughput = *rate;
   if (epoch_s && *epoch_s > 0) run_.epoch_s = *epoch_s;
-  if (run_.epoch_s && steps && *steps > 0)
+  if (run_.epoch_s && steps && *steps > 0) {
     run_.step_time.add(0, *run_.epoch_s / static_cast<double>(*steps));
+    run_.notes["step_time_from"] = "time_per_epoch / steps_per_epoch";
+  }
   end_run();
 }
 

@@ -260,7 +260,9 @@ class MlperfParser final : public LogParser {
       auto found = evaluated_.lower_bound(first);
       const bool inside = found != evaluated_.end() && found->first <= last;
       table_.set(inside ? found->first : last, Metric::kEpochTime, each);
-      if (span.count > 1) run_.notes["epoch_time"] = "mean over the epochs between two evaluations";
+      run_.notes["epoch_time"] = span.count > 1 || run_.notes["epoch_time"].starts_with("mean")
+                                     ? "mean over the epochs between two evaluations"
+                                     : "difference of two times";
     }
   }
 
@@ -272,7 +274,10 @@ class MlperfParser final : public LogParser {
       if (both && *run_.global_batch % *run_.batch_per_worker == 0 && !run_.accumulate)
         run_.workers.offer(*run_.global_batch / *run_.batch_per_worker, Provenance::kDerived);
       if (per_node_ > 0) run_.workers.offer(per_node_ * run_.nodes.value.value_or(1));
-      if (started_ && stopped_ && *stopped_ > *started_) run_.total_s = *stopped_ - *started_;
+      if (started_ && stopped_ && *stopped_ > *started_) {
+        run_.total_s = *stopped_ - *started_;
+        run_.notes["total_time"] = "run_stop - run_start";
+      }
       if (started_ && std::abs(*started_) < 9e9)
         run_.started_wall_ns = std::llround(*started_ * 1e9);
       if (stopped_ && std::abs(*stopped_) < 9e9) run_.ended_wall_ns = std::llround(*stopped_ * 1e9);
