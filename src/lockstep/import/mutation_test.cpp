@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
 #include "lockstep/base/error.h"
 #include "lockstep/base/rng.h"
 #include "lockstep/import/import_fixture.h"
@@ -50,6 +54,12 @@ void expect_answer(const std::string& text, const std::string& format) {
   }
 }
 
+/// A short run by default; LOCKSTEP_MUTATIONS=100000 makes a fuzzer of it that needs no clang.
+int mutations() {
+  const char* asked = std::getenv("LOCKSTEP_MUTATIONS");
+  return asked == nullptr ? 150 : std::max(1, std::atoi(asked));
+}
+
 class Mutation : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Mutation, GivesRunsOrOneSentence) {
@@ -57,12 +67,22 @@ TEST_P(Mutation, GivesRunsOrOneSentence) {
   const std::string text = events ? event_file_text() : fixture_text(GetParam());
   const std::string format = import_text(text, GetParam()).format;
   Rng rng(11);
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < mutations(); ++i) {
     const std::vector<std::string>& names = fixture_names();
     const std::string other = fixture_text(names[pick(rng, names.size())]);
     const std::string changed = mutate(text, other, rng);
     expect_answer(changed, format);
     expect_answer(changed, "");
+  }
+}
+
+TEST(Fixtures, CoverEveryReader) {
+  std::set<std::string> covered{"tensorboard", "wandb-run"};  // written by tests
+  for (const std::string& name : fixture_names())
+    covered.insert(std::string(import_fixture(name).format));
+  for (const auto& reader : Registry().readers()) {
+    EXPECT_TRUE(covered.contains(std::string(reader->name())))
+        << "no file in testdata is read by " << reader->name();
   }
 }
 
