@@ -126,7 +126,8 @@ std::vector<ReportedFigure> reported_figures(const ImportedRun& run) {
   list.series("examples/s", run.throughput, note_on(run, "throughput"));
   list.series("examples/s of one worker", run.throughput_per_worker, "");
   list.series("train loss within an epoch", run.train_loss, "");
-  for (const auto& [name, series] : run.other) list.series(name.c_str(), series, "");
+  for (const auto& [name, series] : run.other)
+    list.series(name.c_str(), series, note_on(run, name));
   const auto count = [&](const char* words, const Fact<std::int64_t>& fact) {
     if (fact && fact.from == Provenance::kLog) list.add(words, static_cast<double>(*fact));
   };

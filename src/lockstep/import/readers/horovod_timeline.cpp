@@ -81,6 +81,7 @@ class Timeline {
       if (!run_.step_time.empty()) split.step_s = run_.step_time.mean();
       run_.other["negotiation_s"].add(0, negotiations_.covered(first_us_, last_us_) * each);
       if (step_bytes > 0) run_.other["bytes_per_step"].add(0, step_bytes);
+      for (const auto& [name, series] : run_.other) run_.notes[name] = "of all tensors of a step";
       run_.ranks.push_back(split);
     }
     run_.notes["tensors"] = std::to_string(tensors_.size());
