@@ -35,7 +35,8 @@ lockstep::import::ImportOptions options_for(std::string_view program) {
 extern "C" int LLVMFuzzerInitialize(int* count, char*** argv) {
   if (*count > 1 && std::string_view((*argv)[1]) == "--list") {
     std::puts("any\npattern");
-    for (const auto& reader : lockstep::import::Registry().readers())
+    const lockstep::import::Registry registry;
+    for (const auto& reader : registry.readers())
       std::puts(std::string(reader->name()).c_str());
     std::exit(0);
   }

@@ -80,7 +80,8 @@ TEST(Fixtures, CoverEveryReader) {
   std::set<std::string> covered{"tensorboard", "wandb-run"};  // written by tests
   for (const std::string& name : fixture_names())
     covered.insert(std::string(import_fixture(name).format));
-  for (const auto& reader : Registry().readers()) {
+  const Registry registry;
+  for (const auto& reader : registry.readers()) {
     EXPECT_TRUE(covered.contains(std::string(reader->name())))
         << "no file in testdata is read by " << reader->name();
   }
