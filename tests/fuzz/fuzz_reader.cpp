@@ -36,8 +36,7 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** argv) {
   if (*count > 1 && std::string_view((*argv)[1]) == "--list") {
     std::puts("any\npattern");
     const lockstep::import::Registry registry;
-    for (const auto& reader : registry.readers())
-      std::puts(std::string(reader->name()).c_str());
+    for (const auto& reader : registry.readers()) std::puts(std::string(reader->name()).c_str());
     std::exit(0);
   }
   g_importer = std::make_unique<lockstep::import::Importer>(options_for((*argv)[0]));
