@@ -10,11 +10,13 @@
 
 #include "command.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/quantities.h"
 #include "lockstep/collect/calibrated_device.h"
 #include "lockstep/collect/phases_prediction.h"
 #include "lockstep/predict/batch_transfer.h"
 #include "lockstep/predict/device_transfer.h"
 #include "lockstep/predict/job_prediction.h"
+#include "lockstep/predict/network_cost.h"
 #include "lockstep/report/device_tables.h"
 #include "lockstep/report/phases_text.h"
 #include "lockstep/report/prediction_tables.h"
@@ -31,8 +33,9 @@ struct PredictOptions {
   std::int64_t epochs = 0;
   std::int64_t examples = 0;
   std::int64_t nodes = 0;
-  std::string device;    ///< to predict for, or to keep to
-  std::string measured;  ///< device to start from
+  double parameters = 0;  ///< of the network; 0 = those of a known one
+  std::string device;     ///< to predict for, or to keep to
+  std::string measured;   ///< device to start from
   predict::DeviceQuestion across;
   bool layers = false;  ///< list those of the roofline
   collect::PhasesQuestion phases;
@@ -62,6 +65,26 @@ std::vector<predict::TableSeries> asked_series(const PredictOptions& options) {
   return predict::series_at_batch(all, options.batch);
 }
 
+/// The gradients and the link where --link states it. Networks of the recipes are known.
+std::optional<predict::KnownTraffic> known_traffic(const PredictOptions& options,
+                                                   const predict::TableSeries& one) {
+  if (options.phases.link.empty()) return std::nullopt;
+  constexpr double kBytesPerParameter = 4;
+  double parameters = options.parameters;
+  if (parameters == 0) {
+    try {
+      parameters = predict::training_cost(one.model).parameters();
+    } catch (const Error&) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("--link needs the size of the network, and that of '{}' is unknown",
+                              one.model),
+                  "add --parameters 25.6e6");
+    }
+  }
+  const LinkText link = parse_link(options.phases.link);
+  return predict::KnownTraffic{kBytesPerParameter * parameters, link.latency_s, link.bytes_per_s};
+}
+
 void predict_workers(const GlobalOptions& global, const PredictOptions& options) {
   bool first = true;
   const std::vector<predict::TableSeries> all = asked_series(options);
@@ -80,6 +103,7 @@ void predict_workers(const GlobalOptions& global, const PredictOptions& options)
         question.batch = static_cast<double>(options.batch);
       if (options.epochs > 0) question.epochs = options.epochs;
       if (options.examples > 0) question.examples = options.examples;
+      question.traffic = known_traffic(options, one);
       jobs.push_back(predict::predict_job(one, question));
     }
     if (global.json) {
@@ -144,6 +168,10 @@ void run(const GlobalOptions& global, PredictOptions& options) {
   if (!options.hold_out.empty()) return predict_held_out(global, options.source);
   if (!options.measured.empty()) return predict_across_devices(global, options);
   if (options.phases.run > 0) return predict_from_phases(global, options);
+  if (options.parameters > 0 && options.phases.link.empty()) {
+    throw Error(ErrorKind::kUsage, "--parameters has no effect without --link",
+                "add --link 30us,4GB/s");
+  }
   if (options.workers.empty()) {
     throw Error(ErrorKind::kUsage, "nothing to predict: no worker count was given",
                 "add --workers 4,8, or --hold-out largest, or --backtest");
@@ -187,7 +215,12 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
                      "Calibration of the link for --phases (CSV: bytes, seconds, workers); "
                      "default: the calibration of lockstep bench collectives in the store");
   command.add_option("--link", options->phases.link,
-                     "Latency and bandwidth in place of a calibration: 30us,4GB/s");
+                     "Latency and bandwidth that the gradients cross: 30us,4GB/s; with --phases in "
+                     "place of a calibration");
+  command
+      .add_option("--parameters", options->parameters,
+                  "Parameters of the network, for --link (default: those of the recipe)")
+      ->check(CLI::Range(1.0, 1e15));
   command
       .add_option("--machines", options->phases.workers.machines,
                   "Machines that the hosts of --nodes run on, for --phases: namespaces, containers "

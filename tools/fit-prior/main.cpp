@@ -9,15 +9,17 @@
 
 namespace {
 
-void report(const char* what, const std::vector<lockstep::predict::LearningSeries>& series,
-            lockstep::predict::Unseen unseen) {
-  const auto result = lockstep::predict::summarize_backtest(
+lockstep::predict::Backtest report(const char* what,
+                                   const std::vector<lockstep::predict::LearningSeries>& series,
+                                   lockstep::predict::Unseen unseen) {
+  auto result = lockstep::predict::summarize_backtest(
       lockstep::predict::cross_validate_largest(series, unseen));
   fmt::print(stderr,
              "{} series, largest count held out, {}: error median {:.1f} %, mean {:.1f} %, 90th "
              "percentile {:.1f} %; interval coverage {:.1f} %, median width {:.1f} %\n",
              result.series, what, 100 * result.ours.median, 100 * result.ours.mean,
              100 * result.ours.ninetieth, 100 * result.coverage, 100 * result.median_width);
+  return result;
 }
 
 }  // namespace
@@ -38,11 +40,11 @@ int main(int argc, char** argv) {
       series.insert(series.end(), more.begin(), more.end());
     }
     report("unseen source, model and device", series, predict::Unseen::kGroup);
-    if (predict::can_hold_out_sources(series)) {
-      report("unseen source", series, predict::Unseen::kSource);
-    }
-    const auto prior =
+    auto prior =
         predict::fit_prior(series, fmt::format("{} published data-parallel series", series.size()));
+    if (predict::can_hold_out_sources(series)) {
+      prior.covered = report("unseen source", series, predict::Unseen::kSource).covered;
+    }
     fmt::print("{}", predict::prior_source(prior));
     return 0;
   } catch (const Error& error) {

@@ -26,11 +26,14 @@ std::size_t points_in_series(const std::vector<const Configuration*>& members, S
 std::optional<Scaling> scaling_among(const std::vector<const Configuration*>& members) {
   bool per_worker = false;
   bool global = false;
+  bool mixed = false;
   for (const Configuration* c : members) {
     if (c->scaling && *c->scaling != Scaling::kMixed) return c->scaling;
+    mixed |= c->scaling.has_value();
     per_worker |= c->gave_batch_per_worker;
     global |= c->gave_global_batch;
   }
+  if (mixed) return Scaling::kMixed;
   if (!per_worker && !global) return std::nullopt;
   if (per_worker != global) return global ? Scaling::kStrong : Scaling::kWeak;
   return points_in_series(members, Scaling::kStrong) > points_in_series(members, Scaling::kWeak)
@@ -71,6 +74,7 @@ std::string SeriesKey::batch_text() const {
 }
 
 std::optional<double> fixed_batch(const Configuration& c, Scaling scaling) {
+  if (scaling == Scaling::kMixed) return std::nullopt;
   if (scaling == Scaling::kWeak) return c.batch_per_worker;
   return c.global_batch ? std::optional(static_cast<double>(*c.global_batch)) : std::nullopt;
 }
@@ -84,6 +88,7 @@ ScalingRule::ScalingRule(std::span<const Configuration> configurations,
                          std::optional<Scaling> stated) {
   std::map<Group, std::vector<const Configuration*>> groups;
   for (const Configuration& c : configurations) groups[group_of(c)].push_back(&c);
+  stated_ = stated.has_value();
   for (const auto& [group, members] : groups) {
     scaling_[group] = stated ? stated : scaling_among(members);
   }
@@ -94,6 +99,8 @@ ScalingRule::Group ScalingRule::group_of(const Configuration& c) {
 }
 
 std::optional<Scaling> ScalingRule::of(const Configuration& c) const {
+  // A source may have some rows of one batch and others in which both batches change.
+  if (!stated_ && c.scaling == Scaling::kMixed) return c.scaling;
   const auto found = scaling_.find(group_of(c));
   return found == scaling_.end() ? std::nullopt : found->second;
 }

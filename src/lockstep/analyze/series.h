@@ -32,7 +32,8 @@ struct SeriesKey {
   std::string batch_text() const;
 };
 
-/// B of strong scaling, b of weak; nothing if the configuration does not have it.
+/// B of strong scaling, b of weak; nothing with mixed scaling or if the configuration does not have
+/// it.
 std::optional<double> fixed_batch(const Configuration& c, Scaling scaling);
 
 /// The series of a configuration under a kind of scaling.
@@ -41,7 +42,8 @@ SeriesKey series_key(const Configuration& c, std::optional<Scaling> scaling);
 /// Finds which kind of scaling the configurations of one table belong to: what a column `scaling`
 /// states; else a table that gives only B fixed B, and one that gives only b fixed b; with both,
 /// whichever makes the longer series, weak scaling when equal. One answer for all configurations
-/// that agree in model, data set, device and settings.
+/// that agree in model, data set, device and settings; those whose source states that both batches
+/// change (mixed) are one series of all their batches.
 class ScalingRule {
  public:
   explicit ScalingRule(std::span<const Configuration> configurations,
@@ -56,6 +58,7 @@ class ScalingRule {
   static Group group_of(const Configuration& c);
 
   std::map<Group, std::optional<Scaling>> scaling_;
+  bool stated_ = false;
 };
 
 /// One short label each: parts (device, setting, batch) that all have in common are left out,

@@ -184,10 +184,12 @@ bool SpeedupGroup::has_speedups() const {
 
 std::vector<SpeedupGroup> speedups(std::span<const Configuration> configurations,
                                    const SpeedupOptions& options) {
-  using Key = decltype(group_key(std::declval<Configuration>()));
-  std::map<Key, std::vector<Configuration>> members;
-  for (const Configuration& c : configurations) members[group_key(c)].push_back(c);
   const ScalingRule rule(configurations, options.scaling);
+  using Key = decltype(group_key(std::declval<Configuration>()));
+  std::map<std::pair<Key, bool>, std::vector<Configuration>> members;
+  for (const Configuration& c : configurations) {
+    members[{group_key(c), rule.of(c) == Scaling::kMixed}].push_back(c);
+  }
   std::vector<SpeedupGroup> groups;
   bool found_baseline = !options.baseline_workers;
   for (const auto& [key, group] : members) {

@@ -49,7 +49,10 @@ std::map<double, Series> series_by_batch(SpeedupGroup& group, const SpeedupOptio
   std::map<double, Series> series;
   for (SpeedupPoint& point : group.points) {
     auto batch = fixed_batch(point.configuration, *group.scaling);
-    if (as_said) batch = 0;
+    const bool any_batch =
+        group.scaling == Scaling::kMixed &&
+        (group.basis != TimeBasis::kStepTime || point.configuration.global_batch);
+    if (as_said || any_batch) batch = 0;
     if (!batch || !point.configuration.workers) {
       group.refusals.push_back(fmt::format("{} is not compared: its {} is unknown",
                                            point.configuration.label(),
@@ -87,16 +90,19 @@ SpeedupPoint* baseline_for(const Series& points, const SpeedupPoint& point, std:
 }
 
 void compare_series(SpeedupGroup& group, double batch, const Series& points) {
-  const char* name = *group.scaling == Scaling::kStrong ? "B" : "b";
+  const std::string name =
+      *group.scaling == Scaling::kMixed
+          ? "the series"
+          : fmt::format("{} = {}", *group.scaling == Scaling::kStrong ? "B" : "b",
+                        record::batch_text(batch));
   for (SpeedupPoint* point : points) {
     SpeedupPoint* baseline = baseline_for(points, *point, *group.baseline_workers);
     if (baseline == nullptr) {
       if (points.size() < 2) return;
       group.refusals.push_back(
-          fmt::format("{} = {} has no run on {} worker(s): its speedups would have a different "
+          fmt::format("{} has no run on {} worker(s): its speedups would have a different "
                       "baseline ({}) from the others and are left out",
-                      name, record::batch_text(batch), *group.baseline_workers,
-                      *points.front()->configuration.workers));
+                      name, *group.baseline_workers, *points.front()->configuration.workers));
       return;
     }
     baseline->baseline = true;
@@ -184,6 +190,11 @@ void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
   }
   for (const auto& [batch, points] : series) compare_series(group, batch, points);
   remark_on_threads(group);
+  if (*group.scaling == Scaling::kMixed && group.has_speedups()) {
+    group.remarks.push_back(
+        "both batches change with the number of workers: a speedup contains the effect of the "
+        "batch per worker");
+  }
   if (*group.baseline_workers > 1 && !options.baseline_workers && group.has_speedups()) {
     group.remarks.push_back(fmt::format("no run on 1 worker: speedups are relative to {} workers",
                                         *group.baseline_workers));

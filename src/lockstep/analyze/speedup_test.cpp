@@ -237,5 +237,32 @@ TEST(Speedup, CountsOnDifferentDevicesAreNotComparedAndBothAreNamed) {
   }
 }
 
+TEST(Speedup, OfMixedScalingComparesAllBatchesOfOneSeries) {
+  MeasurementRows rows;
+  rows.at_local(8, 4, "throughput", 100).note("scaling", "mixed");
+  rows.at_local(16, 2, "throughput", 180).note("scaling", "mixed");
+  rows.at_local(32, 2, "throughput", 350).note("scaling", "mixed");
+  const auto groups = groups_of(rows);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].scaling, Scaling::kMixed);
+  ASSERT_EQ(groups[0].points.size(), 3u);
+  EXPECT_NEAR(*groups[0].points[2].speedup, 3.5, 1e-12);
+  EXPECT_NEAR(*groups[0].points[2].efficiency, 0.875, 1e-12);
+  EXPECT_TRUE(groups[0].refusals.empty());
+  ASSERT_FALSE(groups[0].remarks.empty());
+  EXPECT_NE(groups[0].remarks.front().find("both batches change"), std::string::npos);
+}
+
+TEST(Speedup, RowsOfMixedScalingStayApartFromThoseOfOneBatch) {
+  MeasurementRows rows;
+  rows.at_local(1, 4, "throughput", 10).note("scaling", "weak");
+  rows.at_local(2, 4, "throughput", 19).note("scaling", "weak");
+  rows.at_local(8, 4, "throughput", 70).note("scaling", "mixed");
+  rows.at_local(16, 2, "throughput", 120).note("scaling", "mixed");
+  const auto groups = groups_of(rows);
+  ASSERT_EQ(groups.size(), 2u);
+  for (const auto& group : groups) EXPECT_EQ(group.points.size(), 2u);
+}
+
 }  // namespace
 }  // namespace lockstep::analyze

@@ -7,6 +7,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/statistics.h"
+#include "lockstep/predict/odds.h"
 
 namespace lockstep::predict {
 namespace {
@@ -14,11 +15,21 @@ namespace {
 /// A prediction twice too high is as useless as one ten times too high.
 constexpr double kLargestError = 1;
 constexpr int kGroupFolds = 10;
+/// So that a value at the end of a 90 % interval is inside it.
+constexpr double kRounding = 1e-3;
 /// With two, one would be all that is known when the other is held out.
 constexpr std::size_t kFewestSources = 3;
 
 double relative_error(double predicted, double actual) {
   return std::min(std::fabs(predicted - actual) / actual, kLargestError);
+}
+
+/// The probability of the smallest central interval that covers the actual value.
+double level_of(const HeldOut& held) {
+  const ScalingPrediction& p = held.predicted;
+  const double size = std::fabs(std::log(held.actual.rate / p.rate));
+  const double half = std::log(held.actual.rate > p.rate ? p.high / p.rate : p.rate / p.low);
+  return central_probability(size, half);
 }
 
 ErrorSummary summarize_errors(const std::vector<double>& errors) {
@@ -99,6 +110,12 @@ Backtest summarize_backtest(const std::vector<HeldOut>& held_out) {
     backtest.uncapped_mean += whole / static_cast<double>(held_out.size());
     backtest.above_twice += whole > 1;
     widths.push_back((p.high - p.low) / p.rate);
+    const double level = level_of(held);
+    for (int i = 0; i < kLevels; ++i) {
+      if (level <= 0.1 * (i + 1) + kRounding) {
+        backtest.covered[static_cast<std::size_t>(i)] += 1 / static_cast<double>(held_out.size());
+      }
+    }
     covered += held.actual.rate >= p.low && held.actual.rate <= p.high;
   }
   backtest.ours = summarize_errors(ours);

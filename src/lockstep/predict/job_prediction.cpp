@@ -106,19 +106,29 @@ double batch_at(const TableSeries& table, const JobQuestion& question) {
   return batch > 0 ? batch : 1;
 }
 
+ScalingPrediction given(const TableSeries& table, double workers, const Estimate& rate) {
+  ScalingPrediction result;
+  result.workers = workers;
+  result.rate = rate.value;
+  result.low = rate.low;
+  result.high = rate.high;
+  const ScalingPoint& first = table.series.points.front();
+  result.efficiency = result.rate / first.rate * first.workers / workers;
+  return result;
+}
+
+/// With what the phases of a single count show about one worker.
 ScalingPrediction scaling_of(const TableSeries& table, const JobQuestion& question,
                              const Prior& prior) {
-  if (!question.rate) {
-    return predict_rate(table.series, {question.workers, 0, question.nodes, question.batch}, prior);
+  if (question.rate) return given(table, question.workers, *question.rate);
+  const ScalingPoint target{question.workers, 0, question.nodes, question.batch};
+  const auto two = with_one_worker(table);
+  if (!two || question.workers <= two->points.back().workers) {
+    return predict_rate(table.series, target, prior);
   }
-  ScalingPrediction given;
-  given.workers = question.workers;
-  given.rate = question.rate->value;
-  given.low = question.rate->low;
-  given.high = question.rate->high;
-  const ScalingPoint& first = table.series.points.front();
-  given.efficiency = given.rate / first.rate * first.workers / given.workers;
-  return given;
+  ScalingPrediction prediction = predict_rate(*two, target, prior);
+  prediction.width.insert(prediction.width.begin(), phases_reason(table));
+  return prediction;
 }
 
 }  // namespace
@@ -126,7 +136,9 @@ ScalingPrediction scaling_of(const TableSeries& table, const JobQuestion& questi
 JobPrediction predict_job(const TableSeries& table, const JobQuestion& question,
                           const Prior& prior) {
   JobPrediction job;
+  const auto examples = question.examples ? question.examples : table.examples;
   job.scaling = scaling_of(table, question, prior);
+  if (question.traffic) apply_traffic(job.scaling, table, *question.traffic, examples);
   if (table.derived && job.scaling.measured) {
     job.derived = true;
     job.scaling.width = {"derived from other batches; the interval is how well those agree"};
@@ -141,7 +153,6 @@ JobPrediction predict_job(const TableSeries& table, const JobQuestion& question,
   job.speedup = mapped(rate, [&](double r) { return r / first.rate; });
   job.efficiency =
       mapped(*job.speedup, [&](double s) { return s * first.workers / question.workers; });
-  const auto examples = question.examples ? question.examples : table.examples;
   const auto epochs = question.epochs ? question.epochs : table.epochs;
   add_throughput(job, table, examples);
   if (epoch_seconds(table, question.workers, rate.value, examples)) {

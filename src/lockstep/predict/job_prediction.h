@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lockstep/predict/estimate.h"
+#include "lockstep/predict/known_traffic.h"
 #include "lockstep/predict/scaling_prediction.h"
 #include "lockstep/predict/series_table.h"
 
@@ -43,6 +44,7 @@ struct JobQuestion {
   double batch = 0;  ///< per worker, where both batches change; 0 = as at the last count
   std::optional<std::int64_t> epochs{};    ///< default: the table's
   std::optional<std::int64_t> examples{};  ///< default: the table's
+  std::optional<KnownTraffic> traffic{};   ///< gradients and link, where they are known
   /// Of the whole count in the unit of the series, known from elsewhere: nothing is predicted then.
   std::optional<Estimate> rate{};
 };

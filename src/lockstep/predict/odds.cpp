@@ -22,6 +22,10 @@ double normal_below(double z) {
   return 0.5 * std::erfc(-z / std::numbers::sqrt2);
 }
 
+double central_probability(double size, double half) {
+  return 2 * normal_below(kTwoSided * size / std::max(half, kSmallest)) - 1;
+}
+
 double probability_at_most(const Estimate& x, double limit) {
   if (limit <= 0) return 0;
   return normal_below(std::log(limit / x.value) / std::max(log_deviation(x), kSmallest));

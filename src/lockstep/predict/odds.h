@@ -11,6 +11,8 @@ double log_deviation(const Estimate& x);
 
 /// P(z <= `z`) of the standard normal distribution.
 double normal_below(double z);
+/// Of the interval that reaches `size` from the value, where one of 90 % reaches `half`.
+double central_probability(double size, double half);
 
 /// P(x <= limit).
 double probability_at_most(const Estimate& x, double limit);

@@ -8,6 +8,8 @@ namespace {
 
 /// Standardised values beyond this say no more than this: keeps odd series from running away.
 constexpr double kLargestDeviation = 2.5;
+/// A form that has been wrong by this much (log) more than another keeps 1/e of its weight.
+constexpr double kTrust = 0.03;
 
 double standardised(double value, double center, double scale) {
   return std::clamp((value - center) / scale, -kLargestDeviation, kLargestDeviation);
@@ -15,6 +17,22 @@ double standardised(double value, double center, double scale) {
 
 double log_size(double value) {
   return std::log(std::fabs(value) + 0.01);
+}
+
+/// A long series shows itself which forms describe it.
+void trust_own_errors(std::vector<double>& weights, const Situation& situation) {
+  const std::vector<Form>& forms = forms_of(situation.evidence);
+  const auto error = [&](Form form) {
+    return situation.own_errors[static_cast<std::size_t>(form)];
+  };
+  double least = error(forms.front());
+  for (const Form form : forms) least = std::min(least, error(form));
+  double total = 0;
+  for (std::size_t f = 0; f < forms.size(); ++f) {
+    weights[f] *= std::exp((least - error(forms[f])) / kTrust);
+    total += weights[f];
+  }
+  for (double& weight : weights) weight /= total;
 }
 
 }  // namespace
@@ -25,7 +43,7 @@ const std::vector<Form>& forms_of(Evidence evidence) {
       std::vector{Form::kSteady, Form::kTypicalLoss, Form::kSteepLoss},
       std::vector{Form::kSteady, Form::kRing, Form::kSerial, Form::kPowerLast, Form::kTypicalLoss,
                   Form::kSteepLoss},
-      std::vector{Form::kSteady, Form::kRing, Form::kSerial, Form::kPowerAll, Form::kErnest,
+      std::vector{Form::kSteady, Form::kRing, Form::kSerial, Form::kMedianLoss, Form::kErnest,
                   Form::kAmdahl, Form::kPrevious},
       std::vector{Form::kShareLast, Form::kShareAll, Form::kShareGrowth}};
   return forms[static_cast<std::size_t>(evidence)];
@@ -34,8 +52,9 @@ const std::vector<Form>& forms_of(Evidence evidence) {
 Mixture mix(const std::vector<double>& weights, const Situation& situation) {
   const std::vector<Form>& forms = forms_of(situation.evidence);
   Mixture mixture{weights, 0};
+  if (situation.evidence == Evidence::kMoreCounts) trust_own_errors(mixture.weights, situation);
   for (std::size_t f = 0; f < forms.size(); ++f) {
-    mixture.change += weights[f] * situation.form(forms[f]);
+    mixture.change += mixture.weights[f] * situation.form(forms[f]);
   }
   return mixture;
 }

@@ -35,12 +35,19 @@ struct InteriorPrior {
   double high_quantile = 1;
 };
 
+/// Central intervals whose coverage is checked: of 10 %, 20 %, ..., 90 %.
+inline constexpr int kLevels = 9;
+using Calibration = std::array<double, kLevels>;
+
 /// What other people's series say about how series go on: fitted once by tools/fit-prior, shipped
 /// as numbers.
 struct Prior {
   std::array<EvidencePrior, kEvidenceCount> evidence;
   InteriorPrior interior;
   std::string provenance;
+  /// Part of the largest counts that the interval of each level covered, each predicted by a prior
+  /// that had seen nothing of its source.
+  Calibration covered{};
 
   const EvidencePrior& of(Evidence e) const { return evidence[static_cast<std::size_t>(e)]; }
 };
@@ -53,7 +60,8 @@ struct Mixture {
   double change = 0;            ///< weighted mean of the forms
 };
 
-/// `weights` are those of the place, see EvidencePrior.
+/// `weights` are those of the place, see EvidencePrior; what each form got wrong on the series
+/// itself reduces its share.
 Mixture mix(const std::vector<double>& weights, const Situation& situation);
 Mixture mix(const EvidencePrior& prior, const Situation& situation);
 

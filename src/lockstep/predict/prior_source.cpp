@@ -39,9 +39,10 @@ std::string prior_source(const Prior& prior) {
     text += (e == 0 ? "\n" : ",\n") + evidence_source(prior.evidence[e]);
   }
   text += fmt::format(
-      "}},\n      InteriorPrior{{{:.6g}, {:.6g}}},\n      \"{}\"}};\n"
+      "}},\n      InteriorPrior{{{:.6g}, {:.6g}}},\n      \"{}\",\n      {}}};\n"
       "  return prior;\n}}\n\n}}  // namespace lockstep::predict\n",
-      prior.interior.low_quantile, prior.interior.high_quantile, prior.provenance);
+      prior.interior.low_quantile, prior.interior.high_quantile, prior.provenance,
+      numbers({prior.covered.begin(), prior.covered.end()}));
   return text;
 }
 

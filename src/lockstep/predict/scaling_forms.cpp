@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "lockstep/base/statistics.h"
 #include "lockstep/predict/classic_models.h"
 #include "lockstep/predict/host_boundary.h"
 #include "lockstep/predict/shared_work.h"
@@ -57,8 +58,8 @@ double recovery(const ScalingSeries& series) {
 
 std::string_view form_name(Form form) {
   constexpr std::array<std::string_view, kFormCount> kNames{
-      "steady",   "ring",    "serial", "power_last", "power_all", "amdahl",      "ernest",
-      "previous", "typical", "steep",  "share_last", "share_all", "share_growth"};
+      "steady",   "ring",    "serial", "power_last", "median_loss", "amdahl",      "ernest",
+      "previous", "typical", "steep",  "share_last", "share_all",   "share_growth"};
   return kNames[static_cast<std::size_t>(form)];
 }
 
@@ -76,7 +77,7 @@ std::array<double, kFormCount> evaluate_forms(const ScalingSeries& series,
     set(Form::kSerial, through_last_two(points, n, [](double x) { return x; }));
     // What rose was noise or the end of a disturbance, not a law to go on by.
     set(Form::kPowerLast, std::min(0.0, change_by(ClassicModel::kPowerLaw, series, target)));
-    set(Form::kPowerAll, std::min(0.0, change_by(ClassicModel::kPowerOfAll, series, target)));
+    set(Form::kMedianLoss, std::min(0.0, median(slopes(points)) * doublings));
     set(Form::kAmdahl, change_by(ClassicModel::kAmdahl, series, target));
     set(Form::kErnest, change_by(ClassicModel::kErnest, series, target));
     set(Form::kPrevious, recovery(series));

@@ -16,7 +16,7 @@ enum class Form {
   kRing,         ///< t grows as 1 - 1/n: bandwidth-bound ring all-reduce; last two counts
   kSerial,       ///< t grows as n: serialised communication, Amdahl's law; last two counts
   kPowerLast,    ///< the last two counts' loss per doubling goes on
-  kPowerAll,     ///< the loss per doubling of a line through all counts goes on
+  kMedianLoss,   ///< the median of the losses per doubling from count to count goes on
   kAmdahl,       ///< Amdahl's law through all counts
   kErnest,       ///< Ernest's features through all counts
   kPrevious,     ///< the last count was an outlier: back to the efficiency before it

@@ -28,7 +28,7 @@ TEST(ScalingForms, EachFormContinuesItsOwnLawExactly) {
   EXPECT_NEAR(time_by(Form::kSerial, serial, 32), serial(32), 1e-9);
   EXPECT_NEAR(time_by(Form::kAmdahl, serial, 32), serial(32), 1e-6);
   EXPECT_NEAR(time_by(Form::kPowerLast, power, 32), power(32), 1e-9);
-  EXPECT_NEAR(time_by(Form::kPowerAll, power, 32), power(32), 1e-9);
+  EXPECT_NEAR(time_by(Form::kMedianLoss, power, 32), power(32), 1e-9);
   EXPECT_NEAR(time_by(Form::kErnest, logarithmic, 32), logarithmic(32), 1e-6);
 }
 
@@ -40,7 +40,7 @@ TEST(ScalingForms, DoNotRecoverFromACollapse) {
 TEST(ScalingForms, KeepAGainButDoNotAddToIt) {
   // The second count was disturbed; the third came back, and no law through the last two goes on.
   const ScalingSeries s = make_series("s", {{1, 1, 0}, {4, 1.2, 0}, {8, 4, 0}});
-  for (const Form form : {Form::kRing, Form::kSerial, Form::kPowerLast, Form::kPowerAll}) {
+  for (const Form form : {Form::kRing, Form::kSerial, Form::kPowerLast, Form::kMedianLoss}) {
     EXPECT_LE(change_of(form, s, {16, 0, 0}), 0) << form_name(form);
   }
 }

@@ -198,5 +198,17 @@ TEST(ScalingPrediction, NeverReturnsNonsense) {
   }
 }
 
+TEST(ScalingPrediction, ALongSeriesShowsItselfWhichFormDescribesIt) {
+  // Time per worker 1 + 0.002 n: Amdahl's law, of which series of this place usually know little.
+  std::vector<ScalingPoint> measured;
+  for (double n = 8; n <= 512; n *= 2) measured.push_back({n, n / (1 + 0.002 * n), 0});
+  const auto p = predict_rate(make_series("s", measured, 4), {1024, 0, 0});
+  EXPECT_NEAR(p.rate, 1024 / (1 + 0.002 * 1024), 0.1 * p.rate);
+  const bool right = p.shares.front().form == Form::kSerial ||
+                     p.shares.front().form == Form::kAmdahl ||
+                     p.shares.front().form == Form::kErnest;
+  EXPECT_TRUE(right) << form_name(p.shares.front().form);
+}
+
 }  // namespace
 }  // namespace lockstep::predict

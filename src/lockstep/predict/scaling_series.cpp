@@ -111,4 +111,14 @@ std::vector<double> log_efficiencies(const std::vector<ScalingPoint>& points) {
   return logs;
 }
 
+std::vector<double> slopes(const std::vector<ScalingPoint>& points) {
+  const std::vector<double> logs = log_efficiencies(points);
+  std::vector<double> result;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    result.push_back((logs[i] - logs[i - 1]) /
+                     std::log2(points[i].workers / points[i - 1].workers));
+  }
+  return result;
+}
+
 }  // namespace lockstep::predict

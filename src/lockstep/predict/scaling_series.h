@@ -73,4 +73,8 @@ bool shares_work(const ScalingSeries& series);
 /// Log efficiency of each point against the first.
 std::vector<double> log_efficiencies(const std::vector<ScalingPoint>& points);
 
+/// Change of log efficiency per doubling of workers from each point to the next; negative where
+/// efficiency falls.
+std::vector<double> slopes(const std::vector<ScalingPoint>& points);
+
 }  // namespace lockstep::predict

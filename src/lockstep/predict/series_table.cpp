@@ -55,13 +55,8 @@ class SeriesFinder {
         distinguishing_(analyze::distinguishing_settings(rows)),
         rule_(analyze::configurations(rows)) {}
 
-  /// Where the source states that both batches change, points of all batches are one series.
   analyze::SeriesKey key(const Measurement& row) const {
-    const analyze::Configuration c = analyze::configuration_of(row, distinguishing_);
-    if (row.scaling != Scaling::kMixed) return rule_.key(c);
-    analyze::SeriesKey key = analyze::series_key(c, Scaling::kMixed);
-    key.batch.reset();
-    return key;
+    return rule_.key(analyze::configuration_of(row, distinguishing_));
   }
 
   std::string name(const Measurement& row) const {
@@ -131,6 +126,8 @@ TableSeries make_table_series(const Group& group) {
   // The newest run: epochs take as long in runs of other lengths.
   table.epochs = rows.back()->epochs;
   table.source = first.source;
+  table.overhead_grows = std::all_of(rows.begin(), rows.end(),
+                                     [](const Measurement* row) { return !row->strategy.empty(); });
   if (table.scaling == Scaling::kMixed) {
     table.batch_per_worker.reset();
     table.global_batch.reset();
@@ -364,7 +361,6 @@ std::vector<TableSeries> job_series(const std::vector<Measurement>& rows, RowsFr
   if (from == RowsFrom::kStore) require_times(rows);
   std::vector<TableSeries> all = series_of(rows, series_column);
   if (!series_column.empty()) return all;
-  for (TableSeries& one : all) one.overhead_grows = from == RowsFrom::kStore;
   return most_direct(std::move(all));
 }
 

@@ -42,6 +42,7 @@ struct TableSeries {
   std::vector<WholeRun> whole_runs;    ///< see most_direct()
   std::vector<MeasuredPhases> phases;  ///< ascending counts; empty where none were measured
   /// What whole runs take beyond their epochs recurs with each (validation), not once (start-up).
+  /// Taken so for runs that state a strategy, as lockstep's own do.
   bool overhead_grows = false;
 };
 
@@ -68,8 +69,7 @@ std::vector<TableSeries> series_of(const std::vector<record::Measurement>& rows,
 /// kept as its whole runs.
 std::vector<TableSeries> most_direct(std::vector<TableSeries> all);
 
-/// Where rows come from. In whole runs of the store what takes time beyond the epochs recurs with
-/// each (validation).
+/// Where rows come from; an error names what to do there.
 enum class RowsFrom { kStore, kTable };
 
 /// The series to predict from: most_direct() of series_of(), or with a series column all of them.

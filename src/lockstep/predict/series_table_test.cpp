@@ -83,5 +83,19 @@ TEST(SeriesTable, SaysWhenNothingScales) {
   EXPECT_THROW(series_of({row(1, 0.5, "val_loss")}), Error);
 }
 
+TEST(SeriesTable, AStoreAnswersForImportedRunsAsTheirTableDoes) {
+  record::Measurement row;
+  row.model = "net";
+  row.workers = 1;
+  row.metric = "total_time";
+  row.value = 100;
+  row.epochs = 2;
+  for (const RowsFrom from : {RowsFrom::kStore, RowsFrom::kTable}) {
+    EXPECT_FALSE(job_series({row}, from).front().overhead_grows);
+  }
+  row.strategy = "overlap";  // lockstep's own runs state it, in the store and exported
+  EXPECT_TRUE(job_series({row}, RowsFrom::kStore).front().overhead_grows);
+}
+
 }  // namespace
 }  // namespace lockstep::predict

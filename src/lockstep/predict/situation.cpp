@@ -8,15 +8,10 @@
 namespace lockstep::predict {
 namespace {
 
-std::vector<double> slopes(const std::vector<ScalingPoint>& points,
-                           const std::vector<double>& logs) {
-  std::vector<double> result;
-  for (std::size_t i = 1; i < points.size(); ++i) {
-    result.push_back((logs[i] - logs[i - 1]) /
-                     std::log2(points[i].workers / points[i - 1].workers));
-  }
-  return result;
-}
+/// One wild count must not rule a form out.
+constexpr double kLargestOwnError = 0.5;
+/// Of three counts only the third can be predicted from others, and one count says little.
+constexpr std::size_t kLongSeries = 4;
 
 double mean_absolute_change(const std::vector<double>& values) {
   if (values.size() < 2) return 0;
@@ -37,12 +32,30 @@ Place place_of(const Boundary& boundary) {
   return boundary.beyond > 0 ? Place::kBeyond : Place::kInside;
 }
 
+/// What each form got wrong on the steps of the series itself that lie where the target does.
+std::array<double, kFormCount> errors_so_far(const ScalingSeries& series, Place place) {
+  std::array<double, kFormCount> errors{};
+  ScalingSeries seen = series;
+  for (std::size_t step = series.points.size(); --step >= 2;) {
+    seen.points.resize(step);
+    const ScalingPoint& next = series.points[step];
+    if (place_of(locate_boundary(seen, next)) != place) continue;
+    const std::array<double, kFormCount> change = evaluate_forms(seen, next);
+    const ScalingPoint& last = seen.points.back();
+    const double actual = std::log(next.rate / next.workers) - std::log(last.rate / last.workers);
+    for (std::size_t f = 0; f < change.size(); ++f) {
+      errors[f] += std::min(std::fabs(change[f] - actual), kLargestOwnError);
+    }
+  }
+  return errors;
+}
+
 }  // namespace
 
 Situation describe(const ScalingSeries& series, const ScalingPoint& target) {
   const std::vector<ScalingPoint>& points = series.points;
   const std::vector<double> logs = log_efficiencies(points);
-  const std::vector<double> slope = slopes(points, logs);
+  const std::vector<double> slope = slopes(points);
   const Boundary boundary = locate_boundary(series, target);
   Situation situation;
   situation.evidence = evidence_of(series);
@@ -56,6 +69,9 @@ Situation describe(const ScalingSeries& series, const ScalingPoint& target) {
   situation.roughness = mean_absolute_change(slope);
   situation.doublings = std::log2(target.workers / points.back().workers);
   situation.forms = evaluate_forms(series, target);
+  if (situation.evidence == Evidence::kMoreCounts && points.size() >= kLongSeries) {
+    situation.own_errors = errors_so_far(series, situation.place);
+  }
   return situation;
 }
 

@@ -33,6 +33,9 @@ struct Situation {
   double largest_rise = 0;                 ///< largest positive slope, else 0
   double doublings = 0;                    ///< log2(target / last count)
   std::array<double, kFormCount> forms{};  ///< see evaluate_forms
+  /// Sum of what each form got wrong (absolute, log) on earlier steps of the series, each predicted
+  /// from the counts below it. Steps at another place than the target's do not count.
+  std::array<double, kFormCount> own_errors{};
 
   double form(Form form) const { return forms[static_cast<std::size_t>(form)]; }
 };

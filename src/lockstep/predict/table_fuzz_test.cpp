@@ -74,6 +74,92 @@ void expect_sane_job(const JobPrediction& job) {
   EXPECT_FALSE(job.scaling.width.empty());
 }
 
+/// A table that somebody might really have measured: counts that start at 1, 8 or 256, efficiency
+/// that falls, stays or rises (super-linear pairs), repeats of one count, fractional batches, rates
+/// of any unit, both batches changing, phases beside the totals.
+std::vector<record::Measurement> plausible_table(Rng& rng) {
+  static const char* rates[] = {"throughput", "tokens_per_s", "steps_per_s", "tflop_per_s"};
+  static const std::int64_t starts[] = {1, 1, 2, 8, 256};
+  const std::int64_t first = starts[rng.below(5)];
+  const auto count = 1 + rng.below(6);
+  const auto kind = static_cast<record::Scaling>(rng.below(3));
+  const bool repeated = rng.below(4) == 0;
+  const bool step_times = rng.below(3) == 0;
+  const std::string metric = step_times ? "step_time" : rates[rng.below(4)];
+  const double batch = rng.below(3) == 0 ? 0.125 : static_cast<double>(1 << rng.below(9));
+  const double loss = -0.1 + 0.5 * rng.uniform();  // per doubling; below 0 it is super-linear
+  std::vector<record::Measurement> rows;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    record::Measurement row;
+    row.model = "net";
+    row.device = rng.below(2) == 0 ? "A100 (8/node)" : "cpu";
+    row.device = rows.empty() ? row.device : rows.front().device;
+    row.workers = repeated ? first : first << i;
+    const auto n = static_cast<double>(*row.workers);
+    const double doublings = std::log2(n / static_cast<double>(first));
+    row.scaling = kind;
+    row.batch_per_worker = kind == record::Scaling::kWeak     ? batch
+                           : kind == record::Scaling::kStrong ? 4096 / n
+                                                              : 1 + 31 * rng.uniform();
+    const double rate = 100 * n * std::exp(-loss * doublings + 0.02 * rng.normal());
+    row.metric = metric;
+    row.value = step_times ? n * *row.batch_per_worker / rate : rate;
+    rows.push_back(row);
+    if (step_times && rng.below(2) == 0) {
+      row.metric = "compute_time";
+      row.value *= 0.7;
+      rows.push_back(row);
+      row.metric = "sync_time";
+      row.value *= 0.3;
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+/// Nothing that a reader would laugh at: within a factor of 12 per doubling of the last rate below,
+/// of at most half more than the best efficiency seen, and an interval that is not everything.
+void expect_plausible(const TableSeries& table, const JobQuestion& question,
+                      const JobPrediction& job) {
+  const ScalingPrediction& p = job.scaling;
+  const ScalingPoint& last = table.series.points.back();
+  double best = 0;
+  for (const ScalingPoint& point : table.series.points) {
+    best = std::max(best, point.rate / point.workers);
+  }
+  const double doublings = std::fabs(std::log2(question.workers / last.workers));
+  const double gain = table.scaling == Scaling::kMixed ? 3 : 1.5;
+  EXPECT_LE(p.rate / p.workers, gain * best * std::exp2(doublings > 0 && !p.measured ? 1 : 0));
+  EXPECT_GE(p.rate, last.rate * std::exp(-2.5 * std::max(1.0, doublings)));
+  if (question.workers > last.workers && !question.traffic) {
+    EXPECT_LT(p.high / p.low, 100 * std::exp2(2 * doublings));
+    EXPECT_GT(p.high / p.low, 1.005);
+  }
+}
+
+TEST(TableFuzz, PlausibleTablesOfEveryKindGivePlausibleNumbers) {
+  Rng rng(12);
+  int predicted = 0;
+  for (int round = 0; round < 3000 && !::testing::Test::HasFailure(); ++round) {
+    const auto rows = plausible_table(rng);
+    JobQuestion question;
+    question.workers =
+        static_cast<double>(*rows.back().workers) * static_cast<double>(1 + rng.below(8));
+    if (rng.below(4) == 0) question.workers = 1 + static_cast<double>(rng.below(2048));
+    if (rng.below(3) == 0) question.batch = 1 + 31 * rng.uniform();
+    if (rng.below(3) == 0) question.traffic = KnownTraffic{1e6 + 1e9 * rng.uniform(), 1e-5, 1e9};
+    for (const TableSeries& table : most_direct(series_of(rows))) {
+      const JobPrediction job = predict_job(table, question);
+      expect_sane_job(job);
+      expect_plausible(table, question, job);
+      ++predicted;
+    }
+    EXPECT_FALSE(::testing::Test::HasFailure())
+        << "round " << round << ", " << rows.size() << " rows, " << question.workers << " workers";
+  }
+  EXPECT_GE(predicted, 3000);
+}
+
 TEST(TableFuzz, WhateverATableHoldsThereIsAnOrderedIntervalOrASentence) {
   Rng rng(11);
   int predicted = 0;

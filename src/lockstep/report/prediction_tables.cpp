@@ -204,6 +204,12 @@ Table backtest_table(const predict::Backtest& result, const std::string& title) 
                   "the prediction; "
                   "the other predictors have none",
                   result.series, 100 * result.coverage, 100 * result.median_width));
+  std::string levels;
+  for (std::size_t i = 0; i < result.covered.size(); ++i) {
+    levels +=
+        fmt::format("{}{} % {:.0f} %", i == 0 ? "" : ", ", 10 * (i + 1), 100 * result.covered[i]);
+  }
+  table.notes.push_back("calibration, stated and covered: " + levels);
   if (result.above_twice > 0) {
     table.notes.push_back(
         fmt::format("each error counts as at most 100 %: {} series had less than half of the "
@@ -217,6 +223,7 @@ nlohmann::json backtest_json(const predict::Backtest& result) {
   nlohmann::json json{{"series", result.series},
                       {"coverage", result.coverage},
                       {"median_width", result.median_width},
+                      {"calibration", result.covered},
                       {"mean_uncapped", result.uncapped_mean},
                       {"lockstep", errors_json(result.ours)}};
   for (std::size_t m = 0; m < result.classic.size(); ++m) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -43,12 +44,14 @@ std::string speedup_terms(const std::vector<SpeedupRow>& rows) {
     if (row.group->has_speedups()) baselines.insert(*row.group->baseline_workers);
   }
   if (baselines.empty() || !first.scaling) return "";
-  const bool strong = *first.scaling == Scaling::kStrong;
+  constexpr std::array<std::string_view, 3> kFixed{"B fixed, b = B/N", "b fixed, B = N b",
+                                                   "b and B both change"};
+  constexpr std::array<std::string_view, 3> kSame{" at the same B", " at the same b", ""};
+  const auto kind = static_cast<std::size_t>(*first.scaling);
   return fmt::format(
-      "; {} scaling ({}); baseline {} at the same {}", record::scaling_name(*first.scaling),
-      strong ? "B fixed, b = B/N" : "b fixed, B = N b",
+      "; {} scaling ({}); baseline {}{}", record::scaling_name(*first.scaling), kFixed[kind],
       baselines.size() == 1 ? fmt::format("T({})", *baselines.begin()) : "T(N0), N0 in its column",
-      strong ? "B" : "b");
+      kSame[kind]);
 }
 
 Column time_column(TimeBasis basis) {

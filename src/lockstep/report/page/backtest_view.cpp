@@ -90,6 +90,42 @@ LineChart scatter(const std::vector<Trial>& trials) {
   return chart;
 }
 
+/// Fewer held-out counts than this say nothing about coverage.
+constexpr std::size_t kEnoughTrials = 10;
+
+Series coverage_line(std::string name, const predict::Calibration& covered) {
+  Series line{std::move(name), Role::kMeasured, true, {}};
+  for (std::size_t i = 0; i < covered.size(); ++i) {
+    line.points.push_back({10.0 * static_cast<double>(i + 1), 100 * covered[i], {}, {}, ""});
+  }
+  return line;
+}
+
+Chart calibration_chart(const predict::Backtest& own) {
+  const predict::Prior& prior = predict::shipped_prior();
+  LineChart chart;
+  chart.x = {"stated probability", "%", Scale::kLinear, true};
+  chart.y = {"covered", "%", Scale::kLinear, true};
+  chart.series.push_back(coverage_line(prior.provenance, prior.covered));
+  if (own.series >= kEnoughTrials) {
+    chart.series.push_back(coverage_line("series of this page", own.covered));
+  }
+  chart.series.push_back(
+      {"agreement", Role::kIdeal, true, {{0, 0, {}, {}, ""}, {100, 100, {}, {}, ""}}});
+  Chart result{"calibration",
+               "How often intervals cover the measurement",
+               fmt::format("Intervals of 10 % to 90 % around the prediction of the largest count, "
+                           "and the part of the measurements that they cover: {}, each predicted "
+                           "without anything of its source. Below the dotted line intervals are "
+                           "too narrow, above it too wide.",
+                           prior.provenance),
+               "",
+               "",
+               chart};
+  result.tables = {points_table("Values of the chart", chart)};
+  return result;
+}
+
 }  // namespace
 
 View backtest_view(const PageContext& context) {
@@ -111,6 +147,7 @@ View backtest_view(const PageContext& context) {
             "",
             scatter(trials),
             {trials_table(trials)}});
+  view.add(calibration_chart(result));
   return view;
 }
 

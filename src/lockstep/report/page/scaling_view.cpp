@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <set>
@@ -103,7 +105,12 @@ Chart scaling_chart(const PageContext& context, const std::vector<Line>& lines,
     keys.push_back(analyze::series_key(*line.group, *line.points.front()));
   }
   const std::vector<std::string> names = analyze::short_labels(keys);
-  const bool strong = lines.front().group->scaling == Scaling::kStrong;
+  const Scaling scaling = *lines.front().group->scaling;
+  constexpr std::array<std::string_view, 3> kFixed{
+      "global batch B fixed, batch per worker b = B/N",
+      "batch per worker b fixed, global batch B = N b",
+      "batch per worker b and global batch B both change"};
+  const std::string kind(record::scaling_name(scaling));
   LineChart chart;
   chart.x = {"workers", "", Scale::kLog, false};
   // A perfect speedup is straight where both axes are logarithmic.
@@ -118,22 +125,20 @@ Chart scaling_chart(const PageContext& context, const std::vector<Line>& lines,
   const std::string over = baseline == 1 ? "" : fmt::format(" over {} workers", baseline);
   chart.series.push_back(ideal_line(chart, static_cast<double>(baseline), efficiency));
   std::string caption = fmt::format(
-      "{} scaling: {}. {}, N0 = {}. Solid: measured, bars are one standard deviation where "
+      "{}{} scaling: {}. {}, N0 = {}. Solid: measured, bars are one standard deviation where "
       "n > 1; dashed with a band: predicted, 90 %; dotted: ideal.",
-      strong ? "Strong" : "Weak",
-      strong ? "global batch B fixed, batch per worker b = B/N"
-             : "batch per worker b fixed, global batch B = N b",
+      static_cast<char>(std::toupper(kind.front())), kind.substr(1),
+      kFixed[static_cast<std::size_t>(scaling)],
       efficiency ? "Efficiency S N0/N" : "Speedup S = T(N0)/T(N)", baseline);
   if (shown < lines.size()) {
     caption += fmt::format(" {} of {} series are drawn; the table has all.", shown, lines.size());
   }
   Chart result{id,
                fmt::format("{}: {}{} under {} scaling", job, efficiency ? "efficiency" : "speedup",
-                           over, strong ? "strong" : "weak"),
+                           over, kind),
                caption,
                "scaling",
-               fmt::format("{}, {}, {}{}", job, strong ? "strong" : "weak",
-                           efficiency ? "efficiency" : "speedup", over),
+               fmt::format("{}, {}, {}{}", job, kind, efficiency ? "efficiency" : "speedup", over),
                chart};
   result.tables = {points_table("Values of the chart", chart)};
   return result;
