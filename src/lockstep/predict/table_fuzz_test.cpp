@@ -130,8 +130,9 @@ void expect_plausible(const TableSeries& table, const JobQuestion& question,
   const double doublings = std::fabs(std::log2(question.workers / last.workers));
   const double gain = table.scaling == Scaling::kMixed ? 3 : 1.5;
   EXPECT_LE(p.rate / p.workers, gain * best * std::exp2(doublings > 0 && !p.measured ? 1 : 0));
+  if (question.traffic) return;  // a slow link may leave as little as it likes
   EXPECT_GE(p.rate, last.rate * std::exp(-2.5 * std::max(1.0, doublings)));
-  if (question.workers > last.workers && !question.traffic) {
+  if (question.workers > last.workers) {
     EXPECT_LT(p.high / p.low, 100 * std::exp2(2 * doublings));
     EXPECT_GT(p.high / p.low, 1.005);
   }
