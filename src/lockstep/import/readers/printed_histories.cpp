@@ -14,7 +14,7 @@ namespace lockstep::import {
 namespace {
 
 constexpr std::size_t kMostHistories = 1'000;
-constexpr std::size_t kLongestName = 120;
+constexpr std::size_t kLongestHistoryName = 120;
 constexpr std::size_t kHeaderBytes = 400;
 constexpr std::size_t kHeaderBefore = 100;
 constexpr std::int64_t kFirstTime = 1'000'000'000;  // 2001
@@ -41,7 +41,8 @@ NamedPlace next_name(std::string_view text, std::size_t from) {
   for (std::size_t end = text.find("':", from); end != std::string_view::npos;
        end = text.find("':", end + 1)) {
     const std::size_t begin = end == 0 ? std::string_view::npos : text.rfind('\'', end - 1);
-    if (begin == std::string_view::npos || begin < from || end - begin > kLongestName) continue;
+    if (begin == std::string_view::npos || begin < from || end - begin > kLongestHistoryName)
+      continue;
     std::string name(text.substr(begin + 1, end - begin - 1));
     if (name.find('\n') != std::string::npos) continue;
     std::replace(name.begin(), name.end(), ' ', '_');
