@@ -1,16 +1,13 @@
 #include "flows.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <map>
-#include <set>
 #include <simgrid/s4u.hpp>
 
-#include "lockstep/base/error.h"
 #include "lockstep/base/rng.h"
+#include "routes.h"
 
 namespace lockstep::sim {
 namespace {
@@ -19,19 +16,6 @@ namespace sg = simgrid::s4u;
 using simulate::Cluster;
 using simulate::Flow;
 using simulate::Round;
-
-using Hosts = std::vector<sg::Host*>;
-
-std::size_t host_of(const Cluster& cluster, std::int64_t rank) {
-  return static_cast<std::size_t>(cluster.host_of(rank));
-}
-
-std::vector<sg::Link*> route(const sg::Host* from, const sg::Host* to) {
-  std::vector<sg::Link*> links;
-  double latency = 0;
-  from->route_to(to, links, &latency);
-  return links;
-}
 
 /// Traffic of others: each host sends to another one all the time, at a share of the speed of its
 /// link, and what these flows take on their routes is gone for everyone else. A tenth of each link
@@ -42,7 +26,7 @@ void take_background(const Cluster& cluster, const Hosts& hosts) {
   const auto order = random_permutation(count, Rng(cluster.seed, 0xbac6));
   std::map<sg::Link*, double> taken;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const auto links = route(hosts[order[i]], hosts[order[(i + 1) % count]]);
+    const auto links = links_between(hosts[order[i]], hosts[order[(i + 1) % count]]);
     const double rate = cluster.background * links.front()->get_bandwidth();
     for (sg::Link* link : links) taken[link] += rate;
   }
@@ -77,8 +61,8 @@ double network_round_s(const Round& round, const Cluster& cluster, const Hosts& 
   std::vector<sg::CommPtr> flows;
   for (const Flow& flow : round.flows) {
     if (!between_hosts(flow, cluster)) continue;
-    flows.push_back(sg::Comm::sendto_async(hosts[host_of(cluster, flow.from)],
-                                           hosts[host_of(cluster, flow.to)],
+    flows.push_back(sg::Comm::sendto_async(host_of(hosts, cluster, flow.from),
+                                           host_of(hosts, cluster, flow.to),
                                            static_cast<std::uint64_t>(flow.bytes)));
   }
   for (const sg::CommPtr& flow : flows) flow->wait();
@@ -88,7 +72,8 @@ double network_round_s(const Round& round, const Cluster& cluster, const Hosts& 
 void add_load(Load& load, const Round& round, const Cluster& cluster, const Hosts& hosts) {
   for (const Flow& flow : round.flows) {
     if (!between_hosts(flow, cluster)) continue;
-    const auto links = route(hosts[host_of(cluster, flow.from)], hosts[host_of(cluster, flow.to)]);
+    const auto links =
+        links_between(host_of(hosts, cluster, flow.from), host_of(hosts, cluster, flow.to));
     for (std::size_t i = 0; i < links.size(); ++i) {
       LinkLoad& one = load[links[i]];
       one.busy_s += static_cast<double>(round.repeat) * flow.bytes / links[i]->get_bandwidth();
@@ -97,43 +82,7 @@ void add_load(Load& load, const Round& round, const Cluster& cluster, const Host
   }
 }
 
-/// What to say about the route that is looked up.
-std::string missing_route;
-
-/// SimGrid 3.32 follows a null pointer where a zone has no route between two of its hosts.
-extern "C" void report_missing_route(int) {
-  [[maybe_unused]] const auto written =
-      ::write(STDERR_FILENO, missing_route.data(), missing_route.size());
-  ::_exit(exit_code(ErrorKind::kData));
-}
-
 }  // namespace
-
-void check_routes(const simulate::NetworkRequest& request, const Hosts& hosts) {
-  const Cluster& cluster = request.cluster;
-  if (cluster.topology.kind != simulate::TopologyKind::kPlatform) return;
-  const auto former = std::signal(SIGSEGV, report_missing_route);
-  std::set<std::pair<std::size_t, std::size_t>> seen;
-  for (const Round& round : simulate::all_reduce_schedule(request.algorithm, 1e6, cluster)) {
-    for (const Flow& flow : round.flows) {
-      const auto pair = std::pair(host_of(cluster, flow.from), host_of(cluster, flow.to));
-      if (!between_hosts(flow, cluster) || !seen.insert(pair).second) continue;
-      const Error problem(
-          ErrorKind::kData,
-          fmt::format("{}: no route from host '{}' to host '{}'", cluster.topology.path,
-                      hosts[pair.first]->get_name(), hosts[pair.second]->get_name()),
-          "connect the hosts in the platform file");
-      missing_route = format_error(problem);
-      try {
-        if (!route(hosts[pair.first], hosts[pair.second]).empty()) continue;
-      } catch (const std::exception&) {
-        // SimGrid's own words name its sources, not the file.
-      }
-      throw problem;
-    }
-  }
-  std::signal(SIGSEGV, former);
-}
 
 std::vector<simulate::NetworkTime> time_rounds(const simulate::NetworkRequest& request,
                                                const Hosts& hosts, const Progress& progress) {

@@ -17,8 +17,4 @@ std::vector<simulate::NetworkTime> time_rounds(const simulate::NetworkRequest& r
                                                const std::vector<simgrid::s4u::Host*>& hosts,
                                                const Progress& progress);
 
-/// Throws kData where a host cannot be reached from one that sends to it.
-void check_routes(const simulate::NetworkRequest& request,
-                  const std::vector<simgrid::s4u::Host*>& hosts);
-
 }  // namespace lockstep::sim

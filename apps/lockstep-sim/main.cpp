@@ -12,6 +12,7 @@
 #include "lockstep/simulate/network/network_request.h"
 #include "messages.h"
 #include "platform.h"
+#include "routes.h"
 
 namespace {
 
@@ -34,11 +35,10 @@ void print_progress(std::size_t done, std::size_t all) {
   std::fflush(stderr);
 }
 
-simulate::NetworkAnswer answer_to(const simulate::NetworkRequest& request,
-                                  simgrid::s4u::Engine& engine) {
+simulate::NetworkAnswer answer_to(simulate::NetworkRequest request, simgrid::s4u::Engine& engine) {
   sim::set_network_model();
   const auto hosts = sim::make_platform(engine, request.cluster);
-  sim::check_routes(request, hosts);
+  request.cluster.link = sim::slowest_route(request, hosts);
   simulate::NetworkAnswer answer;
   if (request.messages) {
     answer.times = sim::time_messages(request, engine, hosts, print_progress);

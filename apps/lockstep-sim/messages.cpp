@@ -6,6 +6,8 @@
 #include <map>
 #include <simgrid/s4u.hpp>
 
+#include "routes.h"
+
 namespace lockstep::sim {
 namespace {
 
@@ -92,7 +94,7 @@ std::vector<simulate::NetworkTime> time_messages(const simulate::NetworkRequest&
     double end = begin;
     for (std::int64_t rank = 0; rank < cluster.workers; ++rank) {
       const auto index = static_cast<std::size_t>(rank);
-      sg::Host* host = hosts[static_cast<std::size_t>(cluster.host_of(rank))];
+      sg::Host* host = host_of(hosts, cluster, rank);
       sg::Actor::create(fmt::format("rank-{}", rank), host, [&, index] {
         for (std::size_t i = 0; i < schedule.size(); ++i) {
           for (std::int64_t k = 0; k < schedule[i].repeat; ++k) {

@@ -143,6 +143,12 @@ TEST_F(Platforms, AreReadFromTheirFile) {
       "direction=\"DOWN\"/></route>\n"
       "</zone>\n");
   EXPECT_NEAR(simulated_s(request) / counted_s(request), 1, 1e-6);
+  // The links are those of the file, also where a pipeline fills.
+  NetworkRequest tree = request;
+  tree.algorithm = Algorithm::kTree;
+  const double in_file = counted_s(tree);
+  tree.cluster.link = {1, 1};
+  EXPECT_NEAR(simulated_s(tree) / in_file, 1, 1e-6);
   NetworkRequest more = request;
   more.cluster.workers = 3;
   expect_refused(more, 2, "has 2 hosts");

@@ -1,0 +1,146 @@
+#include "lockstep/report/simulation_notes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lockstep/base/units.h"
+
+namespace lockstep::report {
+namespace {
+
+using simulate::SimulatedPoint;
+using simulate::SimulatedScaling;
+
+std::string time_text(double seconds) {
+  return format_seconds(Seconds(seconds));
+}
+
+std::string size_text(double bytes) {
+  return format_bytes(Bytes{static_cast<std::uint64_t>(bytes)});
+}
+
+std::string speed_text(const simulate::LinkSpeed& link) {
+  return fmt::format("{}/s, {}", size_text(link.bytes_per_s), time_text(link.latency_s));
+}
+
+std::string topology_text(const simulate::Cluster& cluster) {
+  const simulate::Topology& topology = cluster.topology;
+  std::string text = simulate::topology_name(topology);
+  if (topology.kind == simulate::TopologyKind::kFatTree) {
+    const int up = topology.uplinks > 0 ? topology.uplinks : topology.hosts_per_switch;
+    text += fmt::format(", {} hosts and {} uplinks per switch", topology.hosts_per_switch, up);
+  }
+  if (cluster.background > 0) {
+    text += fmt::format(", other traffic on {:.0f} % of each link", 100 * cluster.background);
+  }
+  return text;
+}
+
+std::string cluster_note(const simulate::Cluster& cluster, const SimulationSource& source) {
+  std::string text = "network: " + topology_text(cluster);
+  if (cluster.topology.kind != simulate::TopologyKind::kPlatform) {
+    text +=
+        fmt::format("; link of each host {} ({})", speed_text(cluster.link), source.link_origin);
+  }
+  if (cluster.per_host > 1) {
+    text += fmt::format("; {} workers per host, inside {} ({})", cluster.per_host,
+                        speed_text(cluster.inside), source.inside_origin);
+  }
+  return text + ".";
+}
+
+std::string step_note(const simulate::Scenario& scenario, const SimulationSource& source) {
+  const simulate::StepShape& shape = scenario.shape;
+  std::string text = fmt::format(
+      "step ({}): forward {}, backward {}, other {}, {} on the wire in {} bucket{}{}", source.text,
+      time_text(shape.forward_s), time_text(shape.backward_s), time_text(shape.other_s),
+      size_text(shape.gradient_bytes()), shape.buckets.size(), shape.buckets.size() == 1 ? "" : "s",
+      shape.local_steps > 1 ? fmt::format(", parameters averaged every {} steps", shape.local_steps)
+      : shape.overlap
+          ? fmt::format(", sent while backward runs, which hides {:.0f} % of what it could",
+                        100 * shape.hidden)
+          : std::string(", sent after backward"));
+  if (shape.accumulate > 1) text += fmt::format(", {} micro-steps", shape.accumulate);
+  return text + ". Each worker has a device of its own.";
+}
+
+std::string jitter_note(const simulate::Jitter& jitter, std::int64_t most) {
+  if (jitter.none()) return "jitter: none; all workers take the same time for the same work.";
+  std::string text = fmt::format(
+      "jitter: {:.1f} % of a worker's compute time ({})", 100 * jitter.deviation(),
+      jitter.samples() > 0 ? fmt::format("{} measured samples",
+                                         format_count(static_cast<std::int64_t>(jitter.samples())))
+                           : std::string("stated"));
+  if (jitter.samples() > 0 && most > static_cast<std::int64_t>(jitter.samples())) {
+    text += "; among more workers than samples, none is slower than the slowest sample";
+  }
+  return text + ".";
+}
+
+/// Names the link that saturates, or the one that would first.
+std::string busiest_note(const SimulatedPoint& point) {
+  if (point.busiest_link.empty()) return "";
+  constexpr double kSaturated = 0.9;
+  const double share = point.busiest_share_of_step();
+  return fmt::format(
+      "{} workers: {} {} ({:.2g} % in use over a step, {:.0f} % during all-reduces).",
+      format_count(point.workers),
+      share >= kSaturated ? "a link saturates:" : "the busiest link is", point.busiest_link,
+      100 * share, 100 * point.busiest_share);
+}
+
+std::string origin_of(const simulate::Settings& settings, const char* name,
+                      const simulate::MeasuredLink& measured) {
+  const auto given = settings.find(name);
+  if (given != settings.end() && !given->second.empty()) return "as stated";
+  return measured.known() ? measured.origin : "assumed";
+}
+
+}  // namespace
+
+bool any_flows(const SimulatedScaling& scaling) {
+  return std::any_of(scaling.points.begin(), scaling.points.end(),
+                     [](const SimulatedPoint& point) { return point.flows; });
+}
+
+SimulationSource simulation_source(const simulate::Settings& settings,
+                                   const simulate::StepSource& step) {
+  return {step.text, origin_of(settings, "inside", step.inside),
+          origin_of(settings, "link", step.between)};
+}
+
+std::string pays_note(const SimulatedScaling& scaling) {
+  if (scaling.points.size() < 2) return "";
+  if (scaling.pays) {
+    return fmt::format(
+        "more workers pay up to {}: {} would be {:.2f}x as fast for {:.3g}x the workers "
+        "(a step up pays with half of the gain its workers could give).",
+        format_count(scaling.pays->workers), format_count(scaling.pays->next),
+        scaling.pays->next_gain,
+        static_cast<double>(scaling.pays->next) / static_cast<double>(scaling.pays->workers));
+  }
+  return fmt::format("more workers pay up to {}, the largest count asked for.",
+                     format_count(scaling.points.back().workers));
+}
+
+void add_simulation_notes(Table& table, const SimulatedScaling& scaling,
+                          const SimulationSource& source) {
+  const simulate::Scenario& scenario = scaling.scenario;
+  table.notes.push_back(step_note(scenario, source));
+  table.notes.push_back(cluster_note(scenario.cluster, source));
+  table.notes.push_back(jitter_note(scenario.jitter, scaling.points.back().workers));
+  table.notes.push_back(fmt::format(
+      "simulated, not measured; intervals (90 %) cover the doubt about links ({:.0f} %), about "
+      "compute ({:.0f} %), and about how much overlap hides (all to nothing).",
+      100 * scenario.link_spread, 100 * scenario.compute_spread));
+  if (const std::string busiest = busiest_note(scaling.points.back()); !busiest.empty()) {
+    table.notes.push_back(busiest);
+  }
+  table.notes.push_back(
+      any_flows(scaling)
+          ? "network: flows that share links max-min fairly, round by round (SimGrid)."
+          : "network: only the hosts' own links are shared, so times are counted, not simulated.");
+}
+
+}  // namespace lockstep::report
