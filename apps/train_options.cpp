@@ -162,11 +162,16 @@ class Binder {
   void size(const std::string& names, std::uint64_t& field, const std::string& description) {
     add(names, "SIZE", description, "",
         [&field, name = long_name(names)](const std::string& given) {
-          field = parse_bytes(given, name).count;
-          if (field == 0) {
-            throw Error(ErrorKind::kUsage, fmt::format("{} {} must be larger than 0", name, given),
-                        fmt::format("for example {} 4MB", name));
-          }
+          field = parse_size(name, given);
+        });
+  }
+
+  void size_or_auto(const std::string& names, std::uint64_t& field, bool& is_auto,
+                    const std::string& description) {
+    add(names, "SIZE|auto", description, "",
+        [&field, &is_auto, name = long_name(names)](const std::string& given) {
+          is_auto = given == "auto";
+          if (!is_auto) field = parse_size(name, given);
         });
   }
 
@@ -179,6 +184,13 @@ class Binder {
   }
 
  private:
+  static std::uint64_t parse_size(const std::string& name, const std::string& given) {
+    const std::uint64_t size = parse_bytes(given, name).count;
+    if (size > 0) return size;
+    throw Error(ErrorKind::kUsage, fmt::format("{} {} must be larger than 0", name, given),
+                fmt::format("for example {} 4MB", name));
+  }
+
   template <record::Choice Enum, class Field>
   void add_choice(const std::string& names, Field& field, const std::string& description) {
     add(names, fmt::format("{}", fmt::join(record::names_of<Enum>(), "|")), description,

@@ -83,10 +83,17 @@ record::TrainRequest random_request(Rng& rng) {
   choose(r.spec.wire);
   r.spec.sync_batch_norm = maybe();
   r.spec.amp = maybe();
+  choose(r.spec.amp_type);
+  choose(r.phases);
+  for (bool* setting :
+       {&r.spec.tf32, &r.spec.channels_last, &r.spec.cudnn_benchmark, &r.spec.deterministic}) {
+    *setting = maybe();
+  }
   r.spec.device = any({"cpu", "cuda"});
   may_choose(r.spec.strategy);
   may_choose(r.spec.backend);
-  if (maybe()) r.spec.bucket_bytes = 1 + rng.below(1ull << 32);
+  r.spec.bucket_auto = maybe();
+  if (!r.spec.bucket_auto && maybe()) r.spec.bucket_bytes = 1 + rng.below(1ull << 32);
   r.spec.seed = maybe() ? rng.next() : rng.below(5);
   r.spec.augment = maybe();
   r.spec.oversubscribed = maybe();

@@ -68,6 +68,11 @@ void check_exchange(const record::RunSpec& spec) {
     refuse("--sync-bn cannot be combined with --strategy local, where workers train separately",
            "drop one of the two");
   }
+  if (spec.bucket_auto && (local || spec.strategy == Strategy::kCentral)) {
+    refuse(fmt::format("--bucket auto has no effect with --strategy {}, which uses no buckets",
+                       record::name_of(spec.strategy)),
+           "drop it, or use --strategy overlap or blocking");
+  }
   if (spec.strategy == Strategy::kCentral && rounded) {
     refuse(fmt::format("--wire {} cannot be combined with --strategy central",
                        record::name_of(spec.wire)),
@@ -81,6 +86,13 @@ void check_exchange(const record::RunSpec& spec) {
   }
   if (spec.amp && spec.device != "cuda") {
     refuse("--amp needs --device cuda", "drop --amp; CPUs train in 32 bits");
+  }
+  if (spec.amp_type != record::AmpType::kAuto && !spec.amp) {
+    refuse("--amp-type needs --amp", "add --amp");
+  }
+  if (spec.device != "cuda" && !(spec.tf32 && spec.channels_last && spec.cudnn_benchmark)) {
+    refuse("--no-tf32, --no-channels-last and --no-cudnn-benchmark need --device cuda",
+           "drop them; they have no effect on a CPU");
   }
 }
 
@@ -98,6 +110,10 @@ void check_train_request(const record::TrainRequest& request) {
         "--checkpoint-every cannot be combined with --strategy local, where the parameters of "
         "workers differ",
         "drop it: a checkpoint is written after each epoch");
+  }
+  if (request.phases != record::PhaseTiming::kFull && request.spec.device != "cuda") {
+    refuse("--phases sampled needs --device cuda",
+           "drop it: on a CPU the phases of a step cost nothing to time");
   }
   check_optimizer(request.spec);
   check_schedule(request);

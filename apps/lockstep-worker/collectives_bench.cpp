@@ -1,5 +1,7 @@
 #include "collectives_bench.h"
 
+#include <torch/torch.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -44,8 +46,14 @@ std::int64_t wrong_elements(std::span<const float> values, int ranks, int sums) 
 
 class Bench {
  public:
-  Bench(comm::Communicator& comm, const Clock& clock, std::size_t most_floats)
-      : comm_(comm), clock_(clock), memory_(comm.allocate(most_floats)) {}
+  Bench(comm::Communicator& comm, const Clock& clock, std::size_t most_floats, int gpu)
+      : comm_(comm),
+        clock_(clock),
+        memory_(comm.allocate(most_floats)),
+        on_device_(comm.residence() == comm::Residence::kDevice),
+        device_(on_device_ ? torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(gpu))
+                           : torch::Device(torch::kCPU)),
+        host_(on_device_ ? most_floats : 0) {}
 
   nlohmann::json measure(std::size_t count, double seconds) {
     const std::span<float> values = memory_.first(count);
@@ -55,7 +63,7 @@ class Bench {
     int rounds = kFewestRounds;
     for (int round = 0; round < kWarmUp + rounds; ++round) {
       const double slowest = timed_round(values, sums);
-      wrong += wrong_elements(values, comm_.size(), sums);
+      wrong += wrong_elements(on_host(values), comm_.size(), sums);
       if (round < kWarmUp) continue;
       times.push_back(slowest / sums);
       // The slowest rank's time is the same on every rank, and so is what follows from it.
@@ -74,8 +82,27 @@ class Bench {
   }
 
  private:
+  torch::Tensor tensor_of(std::span<float> values, torch::Device device) const {
+    return torch::from_blob(values.data(), {static_cast<std::int64_t>(values.size())},
+                            torch::TensorOptions().device(device));
+  }
+
+  void put_in(std::span<float> values) {
+    if (!on_device_) return fill(values, comm_.rank());
+    const std::span<float> host = std::span(host_).first(values.size());
+    fill(host, comm_.rank());
+    tensor_of(values, device_).copy_(tensor_of(host, torch::kCPU));
+  }
+
+  std::span<const float> on_host(std::span<float> values) {
+    if (!on_device_) return values;
+    const std::span<float> host = std::span(host_).first(values.size());
+    tensor_of(host, torch::kCPU).copy_(tensor_of(values, device_));
+    return host;
+  }
+
   double timed_round(std::span<float> values, int sums) {
-    fill(values, comm_.rank());
+    put_in(values);
     comm_.barrier();
     const Nanoseconds began = clock_.monotonic();
     for (int i = 0; i < sums; ++i) {
@@ -90,6 +117,9 @@ class Bench {
   comm::Communicator& comm_;
   const Clock& clock_;
   std::span<float> memory_;
+  bool on_device_;
+  torch::Device device_;
+  std::vector<float> host_;  ///< with on_device_
 };
 
 }  // namespace
@@ -97,7 +127,7 @@ class Bench {
 void bench_collectives(const CollectivesOptions& options, comm::Communicator& comm,
                        const Clock& clock, const std::function<void(const std::string&)>& print) {
   const std::size_t most = std::max<std::size_t>(options.most_bytes / sizeof(float), 1);
-  Bench bench(comm, clock, most);
+  Bench bench(comm, clock, most, options.gpu);
   for (std::size_t count = std::max<std::size_t>(options.least_bytes / sizeof(float), 1);
        count <= most; count *= 4) {
     nlohmann::json result = bench.measure(count, options.seconds_per_size);

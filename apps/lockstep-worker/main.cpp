@@ -99,8 +99,9 @@ void warn_of_slow_blas() {
 }
 
 /// Lines on standard output, for `lockstep bench`; the record is closed as that of a run is.
-void bench_link(Command& command, RankConnection& connection, EventChannel& events) {
+void bench_link(Command& command, int gpu, RankConnection& connection, EventChannel& events) {
   comm::Communicator& communicator = connection.communicator();
+  command.collectives.gpu = gpu;
   command.collectives.nodes = command.request.spec.nodes;
   command.collectives.host = comm::host_name();
   bench_collectives(command.collectives, communicator, connection.clock(),
@@ -124,7 +125,7 @@ void run_rank(Command& command, const comm::Placement& place, EventChannel& even
   RankConnection connection(place, request, events);
   try {
     if (command.link->parsed()) {
-      bench_link(command, connection, events);
+      bench_link(command, place.gpu, connection, events);
     } else {
       if (place.rank == 0) warn_of_slow_blas();
       train::Trainer trainer(
@@ -189,6 +190,10 @@ int run(int argc, char** argv) {
     if (answer(command)) return 0;
     // Of several ranks, only rank 0 has a record to write.
     events = std::make_unique<EventChannel>(place.rank == 0 ? command.record_path : "");
+    // NCCL sums on GPUs: each rank of the benchmark needs its own, as one that trains does.
+    if (command.link->parsed() && command.request.spec.backend == record::Backend::kNccl) {
+      command.request.spec.device = "cuda";
+    }
     cli::check_train_request(command.request);
     if (command.request.spec.device == "cuda") {
       place.gpu = comm::own_gpu(place.local_rank, train::Device::visible_gpus());

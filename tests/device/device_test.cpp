@@ -117,18 +117,29 @@ TEST(Device, BatchesArriveWithoutAWaitOfTheHost) {
   const std::int64_t before = Ordering::instance().reports();
   Device device = Device::open("cuda", 1, false);
   EXPECT_EQ(device.torch(), torch::Device(torch::kCUDA, 1));
-  auto host = torch::zeros({16, 3});
-  std::vector<torch::Tensor> sums;
-  // More batches than staging buffers, from host memory that is written again at once.
+  auto host = pinned(torch::zeros({16, 3}));
   for (int batch = 1; batch <= 10; ++batch) {
     host.fill_(batch);
-    sums.push_back(device.take(host).sum());
-  }
-  for (int batch = 1; batch <= 10; ++batch) {
-    EXPECT_EQ(sums[static_cast<std::size_t>(batch - 1)].item<float>(),
-              48.0F * static_cast<float>(batch));
+    const std::int64_t waits = Ordering::instance().waits();
+    const auto shipment = device.ship({host});
+    device.receive(shipment);
+    const auto sum = shipment.tensors[0].sum();
+    EXPECT_EQ(Ordering::instance().waits(), waits);
+    EXPECT_EQ(sum.item<float>(), 48.0F * static_cast<float>(batch));
+    EXPECT_TRUE(Device::left(shipment));
   }
   EXPECT_EQ(Ordering::instance().reports(), before);
+}
+
+TEST(Device, ABatchThatIsNotReceivedIsReported) {
+  ::setenv("DEVICE_DOUBLE_COUNT_ONLY", "1", 1);
+  const std::int64_t before = Ordering::instance().reports();
+  Device device = Device::open("cuda", 0, false);
+  const auto host = pinned(torch::ones({4}));
+  const auto shipment = device.ship({host});
+  EXPECT_TRUE(std::isnan(shipment.tensors[0].sum().item<float>()));
+  EXPECT_GT(Ordering::instance().reports(), before);
+  Device::wait_until_left(shipment);
 }
 
 TEST(Device, WaitsUntilTheDeviceIsDone) {

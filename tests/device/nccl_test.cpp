@@ -24,7 +24,7 @@ Context short_context(Session& session) {
 }
 
 /// What two ranks report when they sum with an NCCL that behaves like this.
-std::vector<std::string> errors_of_two_ranks(FakeNccl behaviour) {
+std::vector<std::string> errors_of_two_ranks(FakeNccl behaviour, bool queued = false) {
   c10d::fake_nccl = FakeNccl::kSums;
   std::mutex mutex;
   std::vector<std::string> errors;
@@ -36,7 +36,12 @@ std::vector<std::string> errors_of_two_ranks(FakeNccl behaviour) {
       const auto memory = comm->allocate(8);
       c10d::fake_nccl = behaviour;
       comm->start_sum(memory);
-      comm->finish();
+      if (queued) {
+        comm->queue_finish();
+        comm->confirm();
+      } else {
+        comm->finish();
+      }
     } catch (const Error& error) {
       if (comm) comm->abandon();
       const std::lock_guard lock(mutex);
@@ -60,6 +65,32 @@ TEST(Nccl, SumsInPlaceOnTheDevice) {
     comm->finish();
     EXPECT_EQ(on_device.sum().item<float>(), 12);
   });
+}
+
+TEST(Nccl, SumsThatTheHostDoesNotWaitForAreThereForTheDevice) {
+  on_all_ranks(2, fresh_job(), [](Session& session) {
+    const int gpu = session.options().place.rank;
+    const auto comm = make_nccl(session.context(), gpu);
+    const auto memory = comm->allocate(4);
+    const auto on_device = torch::from_blob(
+        memory.data(), {4},
+        torch::TensorOptions().device(torch::kCUDA, static_cast<c10::DeviceIndex>(gpu)));
+    on_device.fill_(gpu + 1);
+    comm->start_sum(memory);
+    comm->queue_finish();
+    const auto sum = on_device.sum();
+    comm->confirm();
+    EXPECT_EQ(sum.item<float>(), 12);
+  });
+}
+
+TEST(Nccl, FailuresOfSumsThatTheHostDoesNotWaitForShowWhenTheyAreConfirmed) {
+  const auto failed = errors_of_two_ranks(FakeNccl::kFails, true);
+  ASSERT_EQ(failed.size(), 2u);
+  EXPECT_EQ(failed[0], "the all-reduce failed: NCCL error: remote process exited");
+  const auto hung = errors_of_two_ranks(FakeNccl::kNeverEnds, true);
+  ASSERT_EQ(hung.size(), 2u);
+  EXPECT_EQ(hung[0], "the all-reduce over NCCL did not finish within 1 s");
 }
 
 TEST(Nccl, WorkThatFailedIsAnErrorThoughItCountsAsCompleted) {

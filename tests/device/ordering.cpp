@@ -74,6 +74,7 @@ bool Ordering::query(Event& event) {
   if (++event.polls < kPollsUntilDone && host_[event.stream] < event.clock[event.stream]) {
     return false;
   }
+  if (!passed(event)) ++waits_;
   drain(event.stream, event.queued);
   merge(host_, event.clock);
   return true;
@@ -87,8 +88,15 @@ bool Ordering::query_stream(int stream) {
   return true;
 }
 
+bool Ordering::passed(const Event& event) {
+  const std::lock_guard lock(world());
+  const auto time = event.clock.find(event.stream);
+  return time == event.clock.end() || host_[event.stream] >= time->second;
+}
+
 void Ordering::synchronize(int stream) {
   const std::lock_guard lock(world());
+  if (host_[stream] < clocks_[stream][stream]) ++waits_;
   drain(stream, queued_[stream]);
   merge(host_, clocks_[stream]);
 }
@@ -173,6 +181,11 @@ void Ordering::release(std::size_t begin, std::size_t end, int owner,
   for (const int stream : recorded) {
     drain(stream, queued_[stream]);
   }
+}
+
+std::int64_t Ordering::waits() {
+  const std::lock_guard lock(world());
+  return waits_;
 }
 
 std::int64_t Ordering::reports() {

@@ -58,6 +58,10 @@ class Ordering {
   void release(std::size_t begin, std::size_t end, int owner, const std::set<int>& recorded);
 
   std::int64_t reports();
+  /// How often the host had to wait for a stream.
+  std::int64_t waits();
+  /// Whether the host has learned that the event is over.
+  bool passed(const Event& event);
 
  private:
   struct Use {
@@ -89,6 +93,7 @@ class Ordering {
   std::map<int, int> polls_;
   std::map<std::size_t, Segment> segments_;
   std::int64_t reports_ = 0;
+  std::int64_t waits_ = 0;
 };
 
 }  // namespace device_double

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -150,5 +151,52 @@ extern "C" int cudaDeviceGetPCIBusId(char* text, int length, int device) {
     visible = comma + 1;
   }
   std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0", host_device + 1);
+  return 0;
+}
+
+/// Major (75) and minor (76) compute capability: DEVICE_DOUBLE_CAPABILITY, for example 75.
+extern "C" int cudaDeviceGetAttribute(int* value, int attribute, int) {
+  const char* given = std::getenv("DEVICE_DOUBLE_CAPABILITY");
+  const int capability = given != nullptr ? std::atoi(given) : 80;
+  *value = attribute == 75 ? capability / 10 : capability % 10;
+  return 0;
+}
+
+// Events of the CUDA runtime, on the default stream only. Operations of the double are done when
+// they are called, so the time of an event is when it was recorded.
+namespace {
+
+struct TimedEvent {
+  device_double::Ordering::Event event;
+  std::chrono::steady_clock::time_point at;
+};
+
+constexpr int kNotReady = 600;
+
+}  // namespace
+
+extern "C" int cudaEventCreate(void** event) {
+  *event = new TimedEvent;
+  return 0;
+}
+
+extern "C" int cudaEventDestroy(void* event) {
+  delete static_cast<TimedEvent*>(event);
+  return 0;
+}
+
+extern "C" int cudaEventRecord(void* event, void*) {
+  const int stream = device_double::current_device() * device_double::kStreams;
+  *static_cast<TimedEvent*>(event) = {device_double::Ordering::instance().record(stream),
+                                      std::chrono::steady_clock::now()};
+  return 0;
+}
+
+extern "C" int cudaEventElapsedTime(float* milliseconds, void* from, void* to) {
+  const auto& first = *static_cast<const TimedEvent*>(from);
+  const auto& second = *static_cast<const TimedEvent*>(to);
+  auto& ordering = device_double::Ordering::instance();
+  if (!ordering.passed(first.event) || !ordering.passed(second.event)) return kNotReady;
+  *milliseconds = std::chrono::duration<float, std::milli>(second.at - first.at).count();
   return 0;
 }

@@ -60,6 +60,12 @@ class Communicator {
   /// Blocks until all started sums are done.
   virtual void finish() = 0;
 
+  /// As finish(), but where memory is on a device, only what is queued on its current stream from
+  /// here on waits for the sums, not the host. A failure then shows in confirm().
+  virtual void queue_finish() { finish(); }
+  /// Blocks until the sums of queue_finish() are done. Throws what finish() throws.
+  virtual void confirm() {}
+
   /// How many of all sums ever started are known to be done on every rank. Does not block. For back
   /// ends that build on this one.
   virtual std::uint64_t sums_done() const { return 0; }

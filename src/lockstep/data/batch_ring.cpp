@@ -18,13 +18,15 @@ struct Abandoned {};
 
 }  // namespace
 
-void BatchRing::AlignedFree::operator()(void* memory) const {
-  ::operator delete(memory, kAlignment);
-}
-
 template <class T>
-BatchRing::Buffer<T> BatchRing::allocate(std::size_t count) {
-  return Buffer<T>(static_cast<T*>(::operator new(count * sizeof(T), kAlignment)));
+BatchRing::Buffer<T> BatchRing::allocate(std::size_t count) const {
+  const std::size_t bytes = count * sizeof(T);
+  if (options_.allocate) {
+    const std::shared_ptr<void> memory = options_.allocate(bytes);
+    return Buffer<T>(memory, static_cast<T*>(memory.get()));
+  }
+  return Buffer<T>(static_cast<T*>(::operator new(bytes, kAlignment)),
+                   [](T* memory) { ::operator delete(memory, kAlignment); });
 }
 
 BatchRing::BatchRing(std::shared_ptr<const Dataset> dataset,

@@ -32,13 +32,10 @@ class BatchRing : public std::enable_shared_from_this<BatchRing> {
   void stop();
 
  private:
-  struct AlignedFree {
-    void operator()(void* memory) const;
-  };
   template <class T>
-  using Buffer = std::unique_ptr<T[], AlignedFree>;
+  using Buffer = std::shared_ptr<T[]>;
   template <class T>
-  static Buffer<T> allocate(std::size_t count);
+  Buffer<T> allocate(std::size_t count) const;
 
   struct Slot {
     Buffer<float> images;

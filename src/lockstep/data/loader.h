@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -60,6 +61,9 @@ struct LoaderOptions {
   /// Batches made ahead, each in its own buffer. A consumer may keep one more at a time.
   int ahead = 4;
   std::uint64_t seed = 1;  ///< of augmentation
+  /// Where buffers come from, aligned to 64 bytes; empty = ordinary memory. Devices copy from
+  /// page-locked memory while the host goes on.
+  std::function<std::shared_ptr<void>(std::size_t bytes)> allocate{};
 };
 
 /// Makes batches ahead of the consumer, in the sampler's order for any number of threads.

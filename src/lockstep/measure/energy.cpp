@@ -68,7 +68,7 @@ void EnergyMeter::find_zones(const fs::path& powercap) {
 
 void EnergyMeter::find_gpus(const char* visible) {
   for (int at = 0; at < nvml_->gpus(); ++at) {
-    const std::optional<int> index = physical_gpu(at, visible);
+    const std::optional<int> index = nvml_index(*nvml_, {.number = at, .pci_id = ""}, visible);
     if (!index) continue;
     Gpu gpu{*index, nvml_->energy_j(*index)};
     if (gpu.last_j || nvml_->power_w(*index)) gpus_.push_back(gpu);

@@ -1,9 +1,12 @@
 // Replaces NVIDIA's management library in tests: two GPUs, of which the second reports neither
 // how busy it is nor a count of joules, only the power it draws.
 
+#include <cstring>
+
 namespace {
 int devices[2];
-}
+int part_of_second;  // a MIG device
+}  // namespace
 
 extern "C" {
 
@@ -23,6 +26,32 @@ int nvmlShutdown() {
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
   if (index >= 2) return 6;
   *device = &devices[index];
+  return 0;
+}
+int nvmlDeviceGetHandleByPciBusId_v2(const char* id, void** device) {
+  for (int i = 0; i < 2; ++i) {
+    const char place[] = {'0', '0', '0', '0', ':', '0', static_cast<char>('1' + i),
+                          ':', '0', '0', '.', '0', 0};
+    if (std::strcmp(id, place) != 0) continue;
+    *device = &devices[i];
+    return 0;
+  }
+  return 6;
+}
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
+  if (std::strcmp(uuid, "GPU-00000001") == 0) return *device = &devices[0], 0;
+  if (std::strcmp(uuid, "GPU-00000002") == 0) return *device = &devices[1], 0;
+  if (std::strcmp(uuid, "MIG-00000002") == 0) return *device = &part_of_second, 0;
+  return 6;
+}
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void* part, void** whole) {
+  if (part != &part_of_second) return 2;
+  *whole = &devices[1];
+  return 0;
+}
+int nvmlDeviceGetIndex(void* device, unsigned* index) {
+  if (device != &devices[0] && device != &devices[1]) return 2;
+  *index = device == &devices[1] ? 1 : 0;
   return 0;
 }
 int nvmlDeviceGetUtilizationRates(void* device, FakeUtilisation* utilisation) {

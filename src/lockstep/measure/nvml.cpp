@@ -26,6 +26,10 @@ struct Nvml::Library {
   int (*utilisation)(Device, Utilisation*) = nullptr;
   int (*memory)(Device, Memory*) = nullptr;
   // Not in every version of the library.
+  int (*device_by_pci)(const char*, Device*) = nullptr;
+  int (*device_by_uuid)(const char*, Device*) = nullptr;
+  int (*whole_of_part)(Device, Device*) = nullptr;
+  int (*index)(Device, unsigned*) = nullptr;
   int (*count)(unsigned*) = nullptr;
   int (*energy)(Device, unsigned long long*) = nullptr;  ///< mJ
   int (*power)(Device, unsigned*) = nullptr;             ///< mW
@@ -55,11 +59,21 @@ struct Nvml::Library {
                           find(device_by_index, "nvmlDeviceGetHandleByIndex_v2") &&
                           find(utilisation, "nvmlDeviceGetUtilizationRates") &&
                           find(memory, "nvmlDeviceGetMemoryInfo");
+    find(device_by_pci, "nvmlDeviceGetHandleByPciBusId_v2");
+    find(device_by_uuid, "nvmlDeviceGetHandleByUUID");
+    find(whole_of_part, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
+    find(index, "nvmlDeviceGetIndex");
     find(count, "nvmlDeviceGetCount_v2");
     find(energy, "nvmlDeviceGetTotalEnergyConsumption");
     find(power, "nvmlDeviceGetPowerUsage");
     running = complete && initialise() == 0;
     return running;
+  }
+
+  std::optional<int> index_of(Device device) const {
+    unsigned found = 0;
+    const bool known = index != nullptr && index(device, &found) == 0;
+    return known ? std::optional(static_cast<int>(found)) : std::nullopt;
   }
 };
 
@@ -85,6 +99,24 @@ std::optional<GpuUsage> Nvml::read(int index) const {
   return usage;
 }
 
+std::optional<int> Nvml::index_of_pci(const std::string& id) const {
+  Library::Device device = nullptr;
+  const bool found =
+      library_->device_by_pci != nullptr && library_->device_by_pci(id.c_str(), &device) == 0;
+  return found ? library_->index_of(device) : std::nullopt;
+}
+
+std::optional<int> Nvml::index_of_uuid(const std::string& uuid) const {
+  Library::Device device = nullptr;
+  if (library_->device_by_uuid == nullptr || library_->device_by_uuid(uuid.c_str(), &device) != 0) {
+    return std::nullopt;
+  }
+  Library::Device whole = nullptr;
+  const bool part = uuid.starts_with("MIG-") && library_->whole_of_part != nullptr &&
+                    library_->whole_of_part(device, &whole) == 0;
+  return library_->index_of(part ? whole : device);
+}
+
 int Nvml::gpus() const {
   unsigned found = 0;
   return library_->count != nullptr && library_->count(&found) == 0 ? static_cast<int>(found) : 0;
@@ -108,20 +140,33 @@ std::optional<double> Nvml::power_w(int index) const {
   return read ? std::optional(milliwatts * 1e-3) : std::nullopt;
 }
 
-std::optional<int> physical_gpu(int visible, const char* visible_devices) {
-  if (visible_devices == nullptr) return visible;
-  std::string_view rest(visible_devices);
-  for (int at = 0; !rest.empty(); ++at) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    if (at == visible) {
-      int index = 0;
-      const auto parsed = std::from_chars(rest.data(), rest.data() + comma, index);
-      const bool number = parsed.ec == std::errc{} && parsed.ptr == rest.data() + comma;
-      return number && index >= 0 ? std::optional(index) : std::nullopt;
-    }
-    rest.remove_prefix(std::min(rest.size(), comma + 1));
+namespace {
+
+/// The n-th entry of a list between commas; nothing behind its end.
+std::optional<std::string> entry_of(std::string_view list, int n) {
+  for (; !list.empty(); --n) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    if (n == 0) return std::string(list.substr(0, comma));
+    list.remove_prefix(std::min(list.size(), comma + 1));
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int> nvml_index(const Nvml& nvml, const VisibleGpu& gpu,
+                              const char* visible_devices) {
+  if (!gpu.pci_id.empty()) {
+    if (const auto index = nvml.index_of_pci(gpu.pci_id)) return index;
+  }
+  if (visible_devices == nullptr) return gpu.number;
+  const std::optional<std::string> name = entry_of(visible_devices, gpu.number);
+  if (!name) return std::nullopt;
+  int index = 0;
+  const char* const end = name->data() + name->size();
+  const auto parsed = std::from_chars(name->data(), end, index);
+  const bool is_number = parsed.ec == std::errc{} && parsed.ptr == end && index >= 0;
+  return is_number ? std::optional(index) : nvml.index_of_uuid(*name);
 }
 
 }  // namespace lockstep::measure

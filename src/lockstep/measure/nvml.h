@@ -23,6 +23,12 @@ class Nvml {
   /// a millisecond or two.
   std::optional<GpuUsage> read(int index) const;
 
+  /// The index of a GPU by its place on the PCI bus, like "0000:3B:00.0". CUDA may number GPUs in
+  /// another order than NVML; this place is the same for both. Nothing for one that does not exist.
+  std::optional<int> index_of_pci(const std::string& id) const;
+  /// By its UUID, "GPU-..."; for a part of a GPU, "MIG-...", that of the whole.
+  std::optional<int> index_of_uuid(const std::string& uuid) const;
+
   /// Of the host; 0 where the library does not report it.
   int gpus() const;
   /// Joules since the driver was loaded. Nothing where the GPU does not count them.
@@ -37,8 +43,15 @@ class Nvml {
   std::shared_ptr<const Library> library_;
 };
 
-/// Which of the host's GPUs the n-th that CUDA shows is, by CUDA_VISIBLE_DEVICES; its value or null
-/// is given. Nothing if that names GPUs in another way than by number.
-std::optional<int> physical_gpu(int visible, const char* visible_devices);
+/// A GPU as a process sees it.
+struct VisibleGpu {
+  int number = 0;      ///< among those that CUDA shows
+  std::string pci_id;  ///< empty where it is not known
+};
+
+/// Its index for NVML: by its place on the PCI bus where that is known, else by
+/// CUDA_VISIBLE_DEVICES, whose value or null is given: a list of numbers or UUIDs. Nothing if it is
+/// not found.
+std::optional<int> nvml_index(const Nvml& nvml, const VisibleGpu& gpu, const char* visible_devices);
 
 }  // namespace lockstep::measure

@@ -11,8 +11,8 @@ namespace lockstep::measure {
 
 using record::Phase;
 
-TraceWriter::TraceWriter(const std::string& path, int ranks, std::uint64_t size_limit)
-    : path_(path), out_(path, std::ios::trunc), size_limit_(size_limit) {
+TraceWriter::TraceWriter(const std::string& path, int ranks, std::uint64_t size_limit, bool queued)
+    : path_(path), out_(path, std::ios::trunc), size_limit_(size_limit), queued_(queued) {
   if (!out_) {
     throw Error(ErrorKind::kData,
                 fmt::format("cannot write the trace {}: {}", path, std::strerror(errno)),
@@ -69,8 +69,9 @@ void TraceWriter::write(std::span<const record::StepTimes> steps,
   }
   for (const auto& mark : marks) {
     if (full()) return;
-    event(fmt::format(R"({{"ph":"i","s":"t","name":"bucket {}","pid":{},"tid":0,"ts":{:.1f}}})",
-                      mark.bucket, mark.rank, microseconds(mark.handed_over_ns)));
+    event(fmt::format(R"({{"ph":"i","s":"t","name":"bucket {}{}","pid":{},"tid":0,"ts":{:.1f}}})",
+                      mark.bucket, queued_ ? " queued" : "", mark.rank,
+                      microseconds(mark.handed_over_ns)));
   }
 }
 

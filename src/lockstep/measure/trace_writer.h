@@ -23,8 +23,13 @@ struct BucketMark {
 /// `size_limit` bytes and records that in the trace.
 class TraceWriter {
  public:
+  static constexpr std::uint64_t kMostBytes = 64'000'000;
+
   /// Throws kData when the file cannot be written.
-  TraceWriter(const std::string& path, int ranks, std::uint64_t size_limit = 64'000'000);
+  /// `queued`: marks are when the host queued a bucket for a device, which gets to it later; they
+  /// are labelled so.
+  TraceWriter(const std::string& path, int ranks, std::uint64_t size_limit = kMostBytes,
+              bool queued = false);
 
   /// Steps of any ranks, wait and transfer already split.
   void write(std::span<const record::StepTimes> steps, std::span<const BucketMark> marks);
@@ -38,6 +43,7 @@ class TraceWriter {
   std::ofstream out_;
   std::uint64_t size_limit_;
   std::int64_t origin_ns_ = 0;
+  bool queued_;
   bool said_full_ = false;
 };
 

@@ -76,5 +76,16 @@ TEST_F(TraceWriterTest, NamesAPathItCannotWrite) {
   EXPECT_THROW(TraceWriter("/nonexistent/trace.json", 1), Error);
 }
 
+TEST_F(TraceWriterTest, LabelsBucketsThatWereOnlyQueuedForADevice) {
+  TraceWriter writer(path_, 2, TraceWriter::kMostBytes, /*queued=*/true);
+  const auto steps = one_step_on_two_ranks();
+  const std::vector<BucketMark> marks{{1, 0, 0, 5'021'000}};
+  writer.write(steps, marks);
+  writer.finish();
+  int labelled = 0;
+  for (const auto& event : read()) labelled += event["name"] == "bucket 0 queued" ? 1 : 0;
+  EXPECT_EQ(labelled, 1);
+}
+
 }  // namespace
 }  // namespace lockstep::measure

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 
 namespace lockstep::measure {
@@ -57,17 +58,17 @@ std::vector<record::Utilisation> UtilisationLog::take() {
   return taken;
 }
 
-UtilisationSampler::UtilisationSampler(const Clock& clock, int rank, std::optional<int> gpu,
-                                       Seconds interval)
+UtilisationSampler::UtilisationSampler(const Clock& clock, int rank,
+                                       const std::optional<VisibleGpu>& gpu, Seconds interval)
     : clock_(clock),
       rank_(rank),
-      gpu_(gpu),
       interval_(interval),
       nvml_(gpu ? Nvml::open() : std::nullopt),
       began_(clock.monotonic()),
       last_(began_),
       usage_(read_process_usage()),
       log_(kKept) {
+  if (nvml_) gpu_ = nvml_index(*nvml_, *gpu, std::getenv("CUDA_VISIBLE_DEVICES"));
   thread_ = std::thread([this] { run(); });
 }
 
@@ -96,7 +97,7 @@ void UtilisationSampler::sample() {
   if (sample.seconds <= 0) return;
   sample.cpu_cores = (usage.cpu_s - usage_.cpu_s) / sample.seconds;
   sample.resident_bytes = usage.resident_bytes;
-  if (nvml_) {
+  if (nvml_ && gpu_) {
     if (const auto gpu = nvml_->read(*gpu_)) {
       sample.gpu = gpu->busy;
       sample.gpu_memory_bytes = gpu->memory_bytes;

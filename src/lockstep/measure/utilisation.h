@@ -45,8 +45,8 @@ class UtilisationSampler {
   /// At most this many samples between two calls of take().
   static constexpr std::size_t kKept = 16;
 
-  /// `gpu`: index for NVML; nothing for a CPU worker.
-  UtilisationSampler(const Clock& clock, int rank, std::optional<int> gpu,
+  /// `gpu`: nothing for a CPU worker.
+  UtilisationSampler(const Clock& clock, int rank, const std::optional<VisibleGpu>& gpu,
                      Seconds interval = Seconds(0.5));
   ~UtilisationSampler();
   UtilisationSampler(const UtilisationSampler&) = delete;

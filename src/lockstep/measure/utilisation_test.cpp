@@ -80,13 +80,29 @@ TEST(Nvml, IsAbsentWhereTheLibraryIs) {
   EXPECT_FALSE(Nvml::open("/nowhere/libnvidia-ml.so").has_value());
 }
 
-TEST(PhysicalGpu, FollowsWhatCudaShows) {
-  EXPECT_EQ(physical_gpu(1, nullptr), 1);
-  EXPECT_EQ(physical_gpu(0, "2,5"), 2);
-  EXPECT_EQ(physical_gpu(1, "2,5"), 5);
-  EXPECT_EQ(physical_gpu(2, "2,5"), std::nullopt);
-  EXPECT_EQ(physical_gpu(0, "GPU-8932f937"), std::nullopt);
-  EXPECT_EQ(physical_gpu(0, ""), std::nullopt);
+TEST(NvmlIndex, FollowsWhatCudaShows) {
+  const auto nvml = Nvml::open(LOCKSTEP_FAKE_NVML);
+  ASSERT_TRUE(nvml.has_value());
+  const auto index = [&](int visible, const char* devices) {
+    return nvml_index(*nvml, {.number = visible, .pci_id = ""}, devices);
+  };
+  EXPECT_EQ(index(1, nullptr), 1);
+  EXPECT_EQ(index(0, "2,5"), 2);
+  EXPECT_EQ(index(1, "2,5"), 5);
+  EXPECT_EQ(index(2, "2,5"), std::nullopt);
+  EXPECT_EQ(index(0, ""), std::nullopt);
+  EXPECT_EQ(index(0, "GPU-00000002"), 1);
+  EXPECT_EQ(index(1, "GPU-00000002,GPU-00000001"), 0);
+  EXPECT_EQ(index(0, "GPU-unknown"), std::nullopt);
+  EXPECT_EQ(index(0, "MIG-00000002"), 1) << "the GPU that it is a part of";
+}
+
+TEST(NvmlIndex, IsThatOfThePlaceOnTheBusWhereCudaNumbersInAnotherOrder) {
+  const auto nvml = Nvml::open(LOCKSTEP_FAKE_NVML);
+  ASSERT_TRUE(nvml.has_value());
+  EXPECT_EQ(nvml_index(*nvml, {.number = 0, .pci_id = "0000:02:00.0"}, nullptr), 1);
+  EXPECT_EQ(nvml_index(*nvml, {.number = 1, .pci_id = "0000:01:00.0"}, "0,1"), 0);
+  EXPECT_EQ(nvml_index(*nvml, {.number = 1, .pci_id = "0000:07:00.0"}, nullptr), 1);
 }
 
 }  // namespace

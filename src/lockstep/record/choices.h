@@ -56,6 +56,33 @@ struct ChoiceTable<ScheduleShape> {
                                                            {ScheduleShape::kPlateau, "plateau"}};
 };
 
+/// The 16-bit floats of --amp.
+enum class AmpType {
+  kAuto,   ///< bf16 where all GPUs compute in it, else fp16
+  kBrain,  ///< the range of a float: no loss has to be scaled
+  kHalf,   ///< with a scaled loss
+};
+
+template <>
+struct ChoiceTable<AmpType> {
+  static constexpr char kWhat[] = "type of mixed precision";
+  static constexpr ChoiceName<AmpType> kEntries[] = {
+      {AmpType::kAuto, "auto"}, {AmpType::kBrain, "bf16"}, {AmpType::kHalf, "fp16"}};
+};
+
+/// How the phases of steps are timed on devices that the host does not wait for.
+enum class PhaseTiming {
+  kFull,     ///< of every step
+  kSampled,  ///< of one step in a few
+};
+
+template <>
+struct ChoiceTable<PhaseTiming> {
+  static constexpr char kWhat[] = "timing of phases";
+  static constexpr ChoiceName<PhaseTiming> kEntries[] = {{PhaseTiming::kFull, "full"},
+                                                         {PhaseTiming::kSampled, "sampled"}};
+};
+
 /// How the learning rate grows with the global batch.
 enum class RateScaling {
   kNone,

@@ -42,8 +42,13 @@ struct RunSpec {
   std::int64_t average_every = 0;  ///< H of Strategy::kLocal, steps; 0 = once per epoch
   Wire wire = Wire::kFloat;        ///< of gradients
   std::optional<Backend> backend = Backend::kAuto;  ///< resolved by rank 0; none for other programs
-  bool sync_batch_norm = false;  ///< moments over the global batch instead of the worker's own
-  bool amp = false;              ///< forward and backward in 16 bits where that is safe; CUDA
+  bool sync_batch_norm = false;       ///< moments over the global batch instead of the worker's own
+  bool amp = false;                   ///< forward and backward in 16 bits where that is safe; CUDA
+  AmpType amp_type = AmpType::kAuto;  ///< of amp; resolved by the ranks together
+  bool deterministic = false;         ///< the same bits in every run on the same devices
+  bool tf32 = true;                   ///< matrix products of GPUs with 10 bits of precision
+  bool channels_last = true;          ///< layout of convolutions on GPUs
+  bool cudnn_benchmark = true;        ///< cuDNN tries algorithms and keeps the fastest
 
   std::optional<Optimizer> optimizer;     ///< none = the recipe's own
   std::string program_optimizer;          ///< of another program, by its own name: "SGD"
@@ -61,6 +66,7 @@ struct RunSpec {
   std::int64_t base_batch = 0;      ///< global batch the rate is meant for; 0 = the recipe's own
   double scaled_learning_rate = 0;  ///< after lr_scale, before warm-up and schedule
   std::uint64_t bucket_bytes = 0;   ///< 0 = measured default of the engine
+  bool bucket_auto = false;         ///< sizes are tried in the first steps, from bucket_bytes on
   std::uint64_t seed = 1;
   bool augment = true;
   bool oversubscribed = false;   ///< more threads than cores: timings are unreliable
@@ -108,6 +114,11 @@ void visit_fields(Visitor&& field, Spec& spec) {
   field("backend", spec.backend);
   field("sync_batch_norm", spec.sync_batch_norm);
   field("amp", spec.amp);
+  field("amp_type", spec.amp_type);
+  field("deterministic", spec.deterministic);
+  field("tf32", spec.tf32);
+  field("channels_last", spec.channels_last);
+  field("cudnn_benchmark", spec.cudnn_benchmark);
   field("optimizer", spec.optimizer);
   field("program_optimizer", spec.program_optimizer);
   field("learning_rate", spec.learning_rate);
@@ -124,6 +135,7 @@ void visit_fields(Visitor&& field, Spec& spec) {
   field("base_batch", spec.base_batch);
   field("scaled_learning_rate", spec.scaled_learning_rate);
   field("bucket_bytes", spec.bucket_bytes);
+  field("bucket_auto", spec.bucket_auto);
   field("seed", spec.seed);
   field("augment", spec.augment);
   field("oversubscribed", spec.oversubscribed);

@@ -59,6 +59,14 @@ class Writer {
   void size(const std::string& names, std::uint64_t field, const std::string&) {
     if (field > 0) put(names, fmt::format("{}", field));
   }
+  void size_or_auto(const std::string& names, std::uint64_t field, bool is_auto,
+                    const std::string& description) {
+    if (is_auto) {
+      put(names, "auto");
+    } else {
+      size(names, field, description);
+    }
+  }
   void flag(const std::string& names, bool field, bool when_given, const std::string&) {
     if (field == when_given) arguments_.push_back(argument_name(names));
   }

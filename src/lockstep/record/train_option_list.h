@@ -125,7 +125,21 @@ void visit_options(Visitor& visit, Request& request) {
                "Device; with cuda each worker of a host uses its own GPU");
   visit.flag("--amp", spec.amp, true,
              "Mixed precision: forward and backward in 16 bits where that is safe (cuda)");
-  visit.size("--bucket", spec.bucket_bytes, "Size of a gradient bucket (default: the engine's)");
+  visit.choice(
+      "--amp-type", spec.amp_type,
+      "16-bit floats of --amp; auto is bf16 where all GPUs compute in it, else fp16 with a "
+      "scaled loss");
+  visit.flag("--no-tf32", spec.tf32, false,
+             "Matrix products of GPUs in full 32 bits instead of TF32");
+  visit.flag("--no-channels-last", spec.channels_last, false,
+             "Keep the layout of convolutions on GPUs as on CPUs");
+  visit.flag("--no-cudnn-benchmark", spec.cudnn_benchmark, false,
+             "Do not let cuDNN try which convolutions are fastest");
+  visit.flag("--deterministic", spec.deterministic, true,
+             "The same bits in every run on the same devices; slower on GPUs");
+  visit.size_or_auto("--bucket", spec.bucket_bytes, spec.bucket_auto,
+                     "Size of a gradient bucket (default: the engine's); auto tries sizes in the "
+                     "first steps and keeps the best");
   visit.size(
       "--memory", request.memory_bytes,
       "Memory limit for all workers of a host together; a worker that exceeds its share fails");
@@ -145,6 +159,8 @@ void visit_options(Visitor& visit, Request& request) {
   visit.text("--trace", request.trace_path, "FILE", "Write a Chrome/Perfetto trace of all ranks");
   visit.flag("--no-step-records", request.record_steps, false,
              "Do not record the times of each step");
+  visit.choice("--phases", request.phases,
+               "Time the phases of every step, or of one step in 16 (cuda)");
   visit.flag("--check-ranks", request.check_ranks, true,
              "Compare the parameters of all ranks after every step");
 

@@ -22,9 +22,10 @@ struct TrainRequest {
   bool validate = true;      ///< evaluate on the validation set after each epoch
   bool check_ranks = false;  ///< compare parameter checksums of all ranks after every step
   bool record_steps = true;  ///< keep a StepTimes for every step
-  double timeout_s = 60;     ///< longest wait for another rank
-  double heartbeat_s = 10;   ///< a rank without one for that long has hung
-  std::string interface;     ///< network for gradients: a name or an address; empty = chosen
+  PhaseTiming phases = PhaseTiming::kFull;
+  double timeout_s = 60;    ///< longest wait for another rank
+  double heartbeat_s = 10;  ///< a rank without one for that long has hung
+  std::string interface;    ///< network for gradients: a name or an address; empty = chosen
   /// Limit of all workers of one host together; each is limited to its share. 0 = no limit.
   std::uint64_t memory_bytes = 0;
   int loader_threads = 1;  ///< prefetch threads per worker; 0 = load on the training thread

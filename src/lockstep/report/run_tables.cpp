@@ -76,7 +76,8 @@ std::string exchange(const record::RunSpec& spec) {
                        ? fmt::format(", weights averaged every {} steps", spec.average_every)
                        : ", weights averaged each epoch");
   }
-  text += fmt::format(", buckets of {}", format_bytes({spec.bucket_bytes}));
+  text += spec.bucket_auto ? ", buckets chosen in the first steps"
+                           : fmt::format(", buckets of {}", format_bytes({spec.bucket_bytes}));
   if (spec.wire != record::Wire::kFloat) text += fmt::format(" as {}", record::name_of(spec.wire));
   return text;
 }

@@ -34,8 +34,13 @@ torch::Tensor score_loss(const torch::Tensor& logits, bool as_real) {
   return torch::softplus(as_real ? -logits : logits).mean();
 }
 
-double count_above_zero(const torch::Tensor& logits) {
-  return static_cast<double>((logits.detach() > 0).sum().item<std::int64_t>());
+torch::Tensor count_above_zero(const torch::Tensor& logits) {
+  return (logits.detach() > 0).sum();
+}
+
+/// On the device of `like`; the copy there is queued with what uses it.
+torch::Tensor moved_to(const torch::Tensor& like, const torch::Tensor& host) {
+  return like.is_cpu() ? host : host.pin_memory().to(like.device(), /*non_blocking=*/true);
 }
 
 }  // namespace
@@ -55,22 +60,22 @@ GanTask::GanTask(std::uint64_t seed, std::string samples)
   }
 }
 
-torch::Tensor GanTask::loss(std::size_t player, const Minibatch& batch, double& correct) {
+torch::Tensor GanTask::loss(std::size_t player, const Minibatch& batch, Tally& correct) {
   return player == 0 ? discriminator_loss(batch, correct) : generator_loss(batch);
 }
 
-torch::Tensor GanTask::discriminator_loss(const Minibatch& batch, double& correct) {
+torch::Tensor GanTask::discriminator_loss(const Minibatch& batch, Tally& correct) {
   const auto vectors = latent(seed_ ^ kTrainingStream, static_cast<std::uint64_t>(batch.step),
                               batch.first, batch.count);
   // Kept with its graph: the generator's turn continues from here.
-  const auto made = generator_->forward(vectors.to(batch.images.device()));
+  const auto made = generator_->forward(moved_to(batch.images, vectors));
   made_.resize(std::max<std::size_t>(made_.size(), static_cast<std::size_t>(batch.micro) + 1));
   made_[static_cast<std::size_t>(batch.micro)] = made;
   const auto of_real = discriminator_->forward(batch.images);
   const auto of_made = discriminator_->forward(made.detach());
-  correct =
-      (count_above_zero(of_real) + static_cast<double>(batch.count) - count_above_zero(of_made)) /
-      2;
+  correct.add(count_above_zero(of_real), 0.5);
+  correct.add(static_cast<double>(batch.count) / 2);
+  correct.add(count_above_zero(of_made), -0.5);
   return score_loss(of_real, true) + score_loss(of_made, false);
 }
 
@@ -85,8 +90,8 @@ torch::Tensor GanTask::generator_loss(const Minibatch& batch) {
 }
 
 void GanTask::evaluate(const Minibatch& batch, EvaluationSums& sums) {
-  sums.loss += score_loss(discriminator_->forward(batch.images), true).item<double>() *
-               static_cast<double>(batch.count);
+  sums.loss.add(score_loss(discriminator_->forward(batch.images), true),
+                static_cast<double>(batch.count));
   sums.examples += static_cast<double>(batch.count);
 }
 

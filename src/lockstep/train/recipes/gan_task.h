@@ -19,14 +19,14 @@ class GanTask final : public Task {
   GanTask(std::uint64_t seed, std::string samples);
 
   const std::vector<Player>& players() const override { return players_; }
-  torch::Tensor loss(std::size_t player, const Minibatch& batch, double& correct) override;
+  torch::Tensor loss(std::size_t player, const Minibatch& batch, Tally& correct) override;
   /// The fraction of images, real and generated, that the discriminator classifies correctly.
   bool has_accuracy() const override { return true; }
   void evaluate(const Minibatch& batch, EvaluationSums& sums) override;
   void finish_epoch(int epoch) override;
 
  private:
-  torch::Tensor discriminator_loss(const Minibatch& batch, double& correct);
+  torch::Tensor discriminator_loss(const Minibatch& batch, Tally& correct);
   torch::Tensor generator_loss(const Minibatch& batch);
 
   std::uint64_t seed_;

@@ -16,35 +16,35 @@ torch::Tensor images_of(const data::Batch& batch, const data::ImageShape& shape,
 
 }  // namespace
 
-Minibatch minibatch_of(const data::Batch& batch, const data::Transform& transform, int targets,
-                       std::int64_t step, Device& device) {
+Minibatch minibatch_of(const data::Batch& batch, const data::Transform& transform, int targets) {
   Minibatch result;
   result.count = batch.count();
   result.step_count = batch.step_count();
   result.global_count = batch.global_count();
   result.first = batch.first();
-  result.step = step;
   result.micro = batch.micro();
   if (batch.count() == 0) return result;
-  result.images = device.take(images_of(batch, transform.output_shape(), transform.output_order()));
-  result.labels = device.take(torch::from_blob(batch.labels(), {batch.count()}, torch::kLong));
+  result.images = images_of(batch, transform.output_shape(), transform.output_order());
+  result.labels = torch::from_blob(batch.labels(), {batch.count()}, torch::kLong);
   if (targets > 0) {
-    result.targets =
-        device.take(torch::from_blob(batch.targets(), {batch.count(), targets}, torch::kFloat));
+    result.targets = torch::from_blob(batch.targets(), {batch.count(), targets}, torch::kFloat);
   }
   return result;
 }
 
-std::int64_t count_correct(const torch::Tensor& scores, const torch::Tensor& labels) {
-  const auto dense = scores.detach().to(torch::kCPU, torch::kFloat).contiguous();
-  const auto right = labels.cpu();
+void count_correct(const torch::Tensor& scores, const torch::Tensor& labels, Tally& correct) {
+  if (!scores.is_cpu()) {
+    correct.add(scores.detach().argmax(1).eq(labels).sum());
+    return;
+  }
+  const auto dense = scores.detach().to(torch::kFloat).contiguous();
   const float* row = dense.data_ptr<float>();
   const std::int64_t classes = dense.size(1);
-  std::int64_t correct = 0;
+  std::int64_t count = 0;
   for (std::int64_t i = 0; i < dense.size(0); ++i, row += classes) {
-    correct += std::max_element(row, row + classes) - row == right.data_ptr<std::int64_t>()[i];
+    count += std::max_element(row, row + classes) - row == labels.data_ptr<std::int64_t>()[i];
   }
-  return correct;
+  correct.add(static_cast<double>(count));
 }
 
 }  // namespace lockstep::train

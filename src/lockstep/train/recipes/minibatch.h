@@ -6,13 +6,13 @@
 
 #include "lockstep/data/loader.h"
 #include "lockstep/data/transform.h"
-#include "lockstep/train/sync/device.h"
+#include "lockstep/train/recipes/tally.h"
 
 namespace lockstep::train {
 
 /// One micro-batch as a task sees it.
 struct Minibatch {
-  torch::Tensor images;           ///< N x C x H x W, over the loader's memory
+  torch::Tensor images;           ///< N x C x H x W
   torch::Tensor labels;           ///< N classes
   torch::Tensor targets;          ///< N x targets; undefined for a classification
   std::int64_t count = 0;         ///< N
@@ -23,11 +23,10 @@ struct Minibatch {
   int micro = 0;                  ///< within the step
 };
 
-/// The tensors, on the device, are valid as long as the batch is.
-Minibatch minibatch_of(const data::Batch& batch, const data::Transform& transform, int targets,
-                       std::int64_t step, Device& device);
+/// Its tensors are those of the host, valid as long as the batch is.
+Minibatch minibatch_of(const data::Batch& batch, const data::Transform& transform, int targets);
 
-/// Number of rows of `scores` whose largest value is at their label.
-std::int64_t count_correct(const torch::Tensor& scores, const torch::Tensor& labels);
+/// Adds the number of rows of `scores` whose largest value is at their label.
+void count_correct(const torch::Tensor& scores, const torch::Tensor& labels, Tally& correct);
 
 }  // namespace lockstep::train

@@ -16,7 +16,7 @@ Loss loss_from_name(std::string_view name) {
 SupervisedTask::SupervisedTask(std::shared_ptr<nets::Network> network, Loss loss, int classes)
     : players_{{"", std::move(network), ""}}, loss_(loss), classes_(classes) {}
 
-torch::Tensor SupervisedTask::loss(std::size_t, const Minibatch& batch, double& correct) {
+torch::Tensor SupervisedTask::loss(std::size_t, const Minibatch& batch, Tally& correct) {
   const auto outputs = players_[0].network->forward(batch.images);
   if (loss_ == Loss::kMse) {
     if (outputs.numel() != batch.targets.numel()) {
@@ -33,13 +33,13 @@ torch::Tensor SupervisedTask::loss(std::size_t, const Minibatch& batch, double& 
                             c10::str(outputs.sizes()), batch.count, classes_),
                 "it must return one row of scores per image, with one score per class");
   }
-  correct += static_cast<double>(count_correct(outputs, batch.labels));
+  count_correct(outputs, batch.labels, correct);
   return torch::nn::functional::cross_entropy(outputs, batch.labels);
 }
 
 void SupervisedTask::evaluate(const Minibatch& batch, EvaluationSums& sums) {
   const auto examples = static_cast<double>(batch.count);
-  sums.loss += loss(0, batch, sums.correct).item<double>() * examples;
+  sums.loss.add(loss(0, batch, sums.correct), examples);
   sums.examples += examples;
 }
 

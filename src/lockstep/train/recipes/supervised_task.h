@@ -24,7 +24,7 @@ class SupervisedTask : public Task {
   SupervisedTask(std::shared_ptr<nets::Network> network, Loss loss, int classes = 0);
 
   const std::vector<Player>& players() const override { return players_; }
-  torch::Tensor loss(std::size_t player, const Minibatch& batch, double& correct) override;
+  torch::Tensor loss(std::size_t player, const Minibatch& batch, Tally& correct) override;
   bool has_accuracy() const override { return loss_ == Loss::kCrossEntropy; }
   void evaluate(const Minibatch& batch, EvaluationSums& sums) override;
 

@@ -8,6 +8,7 @@
 
 #include "lockstep/nets/network.h"
 #include "lockstep/train/recipes/minibatch.h"
+#include "lockstep/train/recipes/tally.h"
 
 namespace lockstep::train {
 
@@ -20,8 +21,8 @@ struct Player {
 
 /// Sums over validation examples.
 struct EvaluationSums {
-  double loss = 0;
-  double correct = 0;
+  Tally loss;
+  Tally correct;
   double examples = 0;
 };
 
@@ -37,7 +38,7 @@ class Task {
   /// The player's mean loss over the micro-batch, ready for backward; correct answers are added to
   /// `correct`. For all players but the first, the batch's tensors are released and only its
   /// numbers are there.
-  virtual torch::Tensor loss(std::size_t player, const Minibatch& batch, double& correct) = 0;
+  virtual torch::Tensor loss(std::size_t player, const Minibatch& batch, Tally& correct) = 0;
 
   /// The learning rate of a parameter as a fraction of the run's. Those with their own rate
   /// must come in one piece at the beginning of the network.

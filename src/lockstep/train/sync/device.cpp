@@ -7,10 +7,6 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <map>
-#include <thread>
-#include <vector>
-
 #include "lockstep/base/error.h"
 #include "lockstep/train/sync/torch_version.h"
 
@@ -28,54 +24,40 @@ c10::impl::VirtualGuardImpl runtime() {
 
 }  // namespace
 
-/// Pinned buffers that batches pass through, and the stream they are copied on. Buffers of a shape
-/// are used in turn; one is free again when the copy out of it is done.
-struct Device::Staging {
-  static constexpr std::size_t kBuffers = 3;
-  struct Buffer {
-    torch::Tensor pinned;
-    c10::Event copied{torch::kCUDA};
+std::function<std::shared_ptr<void>(std::size_t)> Device::page_locked_memory() const {
+  if (is_cpu()) return {};
+  return [](std::size_t bytes) {
+    const auto memory =
+        torch::empty({static_cast<std::int64_t>(bytes)},
+                     torch::TensorOptions().dtype(torch::kByte).pinned_memory(true));
+    return std::shared_ptr<void>(memory.data_ptr(), [memory](void*) {});
   };
-  struct Ring {
-    std::vector<Buffer> buffers;
-    std::size_t next = 0;
-  };
+}
 
-  explicit Staging(torch::Device device) : stream(runtime().getStreamFromGlobalPool(device)) {}
-
-  Buffer& buffer_for(const torch::Tensor& host) {
-    const auto key = std::make_pair(host.numel(), static_cast<int>(host.scalar_type()));
-    Ring& ring = rings[key];
-    if (ring.buffers.size() < kBuffers) {
-      ring.buffers.emplace_back();
-      ring.buffers.back().pinned =
-          torch::empty({host.numel()}, host.options().device(torch::kCPU).pinned_memory(true));
-      return ring.buffers.back();
-    }
-    Buffer& buffer = ring.buffers[ring.next++ % kBuffers];
-    wait_for(buffer.copied);
-    return buffer;
+Device::Shipment Device::ship(const std::vector<torch::Tensor>& host) {
+  if (is_cpu()) return {host, nullptr};
+  Shipment shipment{{}, std::make_shared<c10::Event>(torch::kCUDA)};
+  const c10::StreamGuard on_copy_stream(*copying_);
+  for (const torch::Tensor& tensor : host) {
+    shipment.tensors.push_back(tensor.to(device_, /*non_blocking=*/true));
   }
+  shipment.copied->record(*copying_);
+  return shipment;
+}
 
-  c10::Stream stream;
-  std::map<std::pair<std::int64_t, int>, Ring> rings;
-};
-
-torch::Tensor Device::take(const torch::Tensor& host) {
-  if (is_cpu()) return host;
-  auto& buffer = staging_->buffer_for(host);
-  const auto pinned = buffer.pinned.as_strided(host.sizes(), host.strides());
-  pinned.copy_(host);
-  torch::Tensor arrived;
-  {
-    const c10::StreamGuard on_copy_stream(staging_->stream);
-    arrived = pinned.to(device_, /*non_blocking=*/true);
-    buffer.copied.record(staging_->stream);
-  }
+void Device::receive(const Shipment& shipment) {
+  if (shipment.copied == nullptr) return;
   const c10::Stream computing = runtime().getStream(device_);
-  buffer.copied.block(computing);
-  arrived.record_stream(computing);
-  return arrived;
+  shipment.copied->block(computing);
+  for (const torch::Tensor& tensor : shipment.tensors) tensor.record_stream(computing);
+}
+
+bool Device::left(const Shipment& shipment) {
+  return shipment.copied == nullptr || shipment.copied->query();
+}
+
+void Device::wait_until_left(const Shipment& shipment) {
+  if (shipment.copied != nullptr) wait_for(*shipment.copied);
 }
 
 void Device::wait() const {
@@ -89,13 +71,21 @@ std::string Device::pci_id_of(int gpu) {
   return get != nullptr && get(text, kPciBytes, gpu) == 0 ? text : "";
 }
 
-Device::Device(torch::Device device, bool amp) : device_(device), amp_(amp) {
-  if (!is_cpu()) staging_ = std::make_unique<Staging>(device);
+int Device::compute_capability() const {
+  using Function = int(int*, int, int);
+  constexpr int kMajor = 75, kMinor = 76;  // of cudaDeviceAttr
+  auto* const get = reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, "cudaDeviceGetAttribute"));
+  int major = 0, minor = 0;
+  if (is_cpu() || get == nullptr || get(&major, kMajor, device_.index()) != 0 ||
+      get(&minor, kMinor, device_.index()) != 0) {
+    return 0;
+  }
+  return 10 * major + minor;
 }
 
-Device::~Device() = default;
-Device::Device(Device&&) noexcept = default;
-Device& Device::operator=(Device&&) noexcept = default;
+Device::Device(torch::Device device, bool amp) : device_(device), amp_(amp) {
+  if (!is_cpu()) copying_ = runtime().getStreamFromGlobalPool(device);
+}
 
 int Device::visible_gpus() {
   return at::detail::getCUDAHooks().hasCUDA() ? static_cast<int>(torch::cuda::device_count()) : 0;
@@ -126,9 +116,8 @@ Device Device::open(const std::string& name, int gpu, bool amp) {
   return {device, amp};
 }
 
-// bfloat16 has the range of a float, so that no loss has to be scaled.
 Device::MixedPrecision::MixedPrecision(const Device& device) : on_(device.amp_) {
-  if (on_) begin_autocast_bf16();
+  if (on_) begin_autocast(device.amp_type_);
 }
 
 Device::MixedPrecision::~MixedPrecision() {

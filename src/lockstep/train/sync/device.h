@@ -1,9 +1,13 @@
 #pragma once
 
+#include <c10/core/Event.h>
 #include <torch/torch.h>
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace lockstep::train {
 
@@ -20,24 +24,40 @@ class Device {
   /// Which GPU of the host a visible one is, like "0000:3B:00.0"; empty where the CUDA runtime does
   /// not report it.
   static std::string pci_id_of(int gpu);
-  ~Device();
-  Device(Device&&) noexcept;
-  Device& operator=(Device&&) noexcept;
 
   torch::Device torch() const { return device_; }
   bool is_cpu() const { return device_.is_cpu(); }
 
-  /// The tensor on the device: itself on a CPU. On a GPU it is copied through pinned host memory on
-  /// a separate stream, and the computing stream waits for it, not this thread. The memory of
-  /// `host` may be reused at once.
-  torch::Tensor take(const torch::Tensor& host);
+  /// Makes memory that the device copies from while the host goes on; empty on a CPU, where any
+  /// memory will do.
+  std::function<std::shared_ptr<void>(std::size_t)> page_locked_memory() const;
+
+  /// Tensors on their way to the device.
+  struct Shipment {
+    std::vector<torch::Tensor> tensors;
+    std::shared_ptr<c10::Event> copied;
+  };
+  /// Begins to copy page-locked tensors to the device, on a stream of its own. Does not block; the
+  /// memory must stay as it is until left(). On a CPU, the tensors themselves.
+  Shipment ship(const std::vector<torch::Tensor>& host);
+  /// Lets what the device computes from here on come after the copies. Does not block.
+  void receive(const Shipment& shipment);
+  /// Whether the copies are done, so that the memory of the host may be reused.
+  static bool left(const Shipment& shipment);
+  static void wait_until_left(const Shipment& shipment);
 
   /// Blocks until the device has done what it was given: without it a phase would end when its work
   /// is queued. Does nothing on a CPU, where work is done when a call returns.
   void wait() const;
 
-  /// While it lives, operations for which 16 bits are enough run in bfloat16, if --amp was
-  /// given.
+  /// 10 times major plus minor of the GPU's compute capability, like 80; 0 where the CUDA runtime
+  /// does not report it.
+  int compute_capability() const;
+
+  /// The type of MixedPrecision; bfloat16 unless set.
+  void use_amp_type(torch::ScalarType type) { amp_type_ = type; }
+
+  /// While it lives, operations for which 16 bits are enough run in them, if --amp was given.
   class MixedPrecision {
    public:
     explicit MixedPrecision(const Device& device);
@@ -50,12 +70,12 @@ class Device {
   };
 
  private:
-  struct Staging;
   Device(torch::Device device, bool amp);
 
   torch::Device device_;
   bool amp_ = false;
-  std::unique_ptr<Staging> staging_;  ///< GPUs only
+  torch::ScalarType amp_type_ = torch::kBFloat16;
+  std::optional<c10::Stream> copying_;  ///< GPUs only
 };
 
 }  // namespace lockstep::train

@@ -3,6 +3,7 @@
 #include <torch/csrc/autograd/function_hook.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -49,7 +50,9 @@ GradientSync::GradientSync(std::vector<torch::Tensor> parameters, comm::BucketPl
   const auto where = torch::TensorOptions().device(device);
   flat_ = apart_ ? torch::zeros({count}, where) : torch::from_blob(shared_.data(), {count}, where);
   if (on_device_) {
-    tail_.resize(plan_.total - plan_.tail_begin);
+    const std::size_t tail = plan_.total - plan_.tail_begin;
+    tail_ = page_locked_floats(tail, device);
+    results_.emplace(tail + 1, device);
     squares_on_device_ = torch::zeros({}, where);
   }
   make_slots();
@@ -102,6 +105,11 @@ void GradientSync::relayout(comm::BucketPlan plan) {
   bucket_open_.resize(plan_.buckets.size());
 }
 
+void GradientSync::rebucket(comm::BucketPlan plan) {
+  plan_ = std::move(plan);
+  bucket_open_.resize(plan_.buckets.size());
+}
+
 GradientSync::~GradientSync() {
   for (std::size_t i = 0; i < accumulators_.size(); ++i) {
     accumulators_[i]->del_post_hook(hook_keys_[i]);
@@ -121,12 +129,14 @@ void GradientSync::begin_step(int micro_steps) {
   handed_over_.clear();
   squares_ = 0;
   if (squares_on_device_.defined()) squares_on_device_.zero_();
+  tail_on_device_.reset();
   std::fill(tail().begin(), tail().end(), 0.0F);
   active_ = true;
 }
 
 std::span<float> GradientSync::tail() {
-  return on_device_ ? std::span(tail_) : shared_.subspan(plan_.tail_begin);
+  if (!on_device_) return shared_.subspan(plan_.tail_begin);
+  return {tail_.data_ptr<float>(), static_cast<std::size_t>(tail_.numel())};
 }
 
 void GradientSync::take(std::size_t parameter) {
@@ -207,7 +217,8 @@ void GradientSync::start_full_buckets() {
       auto gradients = part(bucket.begin, std::min(bucket.end, plan_.tail_begin));
       options_.before_sum(gradients);
     }
-    if (options_.norm_slot && norm_wanted_ && communicator_.size() > 1) add_squares(bucket);
+    const bool norm_needed = communicator_.size() > 1 || options_.overflow_slot;
+    if (options_.norm_slot && norm_wanted_ && norm_needed) add_squares(bucket);
     if (bucket.end == plan_.total) write_tail();
     if (options_.strategy != Strategy::kCentral) start_sum(bucket);
   }
@@ -219,7 +230,7 @@ void GradientSync::add_squares(const comm::BucketPlan::Bucket& bucket) {
   if (!on_device_) {
     squares_ += sum_of_squares(shared_.data() + bucket.begin, end - bucket.begin);
   } else {
-    squares_on_device_ += part(bucket.begin, end).square().sum();
+    squares_on_device_ += part(bucket.begin, end).norm().square_();
   }
 }
 
@@ -230,19 +241,22 @@ void GradientSync::write_tail() {
   const bool with_norm = options_.norm_slot && communicator_.size() > 1;
   if (!on_device_) {
     if (with_norm) tail()[*options_.norm_slot] = static_cast<float>(norm_weight_ * squares_);
+    if (options_.overflow_slot) tail()[*options_.overflow_slot] = std::isfinite(squares_) ? 0 : 1;
     return;
   }
   const auto on_device = part(plan_.tail_begin, plan_.total);
-  on_device.copy_(torch::from_blob(tail_.data(), {static_cast<std::int64_t>(tail_.size())}));
+  // Nobody writes the host's tail again before read_results(), which comes after this copy.
+  on_device.copy_(tail_, /*non_blocking=*/true);
+  if (tail_on_device_.defined()) {
+    on_device.narrow(0, 0, tail_on_device_.numel()).add_(tail_on_device_);
+  }
   if (with_norm) {
     on_device[static_cast<std::int64_t>(*options_.norm_slot)] = squares_on_device_ * norm_weight_;
   }
-}
-
-void GradientSync::read_tail() {
-  if (!on_device_ || options_.strategy == Strategy::kLocal) return;
-  torch::from_blob(tail_.data(), {static_cast<std::int64_t>(tail_.size())})
-      .copy_(part(plan_.tail_begin, plan_.total));
+  if (options_.overflow_slot) {
+    on_device[static_cast<std::int64_t>(*options_.overflow_slot)] =
+        squares_on_device_.isfinite().logical_not();
+  }
 }
 
 void GradientSync::start_sum(const comm::BucketPlan::Bucket& bucket) {
@@ -271,19 +285,48 @@ void GradientSync::hand_over_rest() {
 }
 
 void GradientSync::finish() {
+  queue_sums();
+  queue_results();
+  read_results();
+}
+
+void GradientSync::queue_sums() {
   if (active_) hand_over_rest();
-  if (options_.strategy == Strategy::kLocal || communicator_.size() == 1) {
-    read_tail();
+  if (options_.strategy == Strategy::kLocal) {
+    if (!on_device_) return;
+    if (options_.overflow_slot) squares_on_device_ += part(0, plan_.tail_begin).norm().square_();
+    write_tail();  // no bucket was handed over
     return;
   }
+  if (communicator_.size() == 1) return;
   if (options_.strategy == Strategy::kCentral) {
     if (apart_) shared_part(0, plan_.total).copy_(flat_);
     communicator_.sum_to_root(shared_, 0);
-  } else {
+  } else if (apart_ || !on_device_) {
     communicator_.finish();
+  } else {
+    communicator_.queue_finish();
   }
   if (apart_) flat_.copy_(shared_part(0, plan_.total));
-  read_tail();
+}
+
+void GradientSync::queue_results(bool sum_squares) {
+  const auto gradients = part(0, plan_.tail_begin);
+  if (!on_device_) {
+    if (sum_squares) sum_squares_ = sum_of_squares(shared_.data(), plan_.tail_begin);
+    return;
+  }
+  results_->queue(0, part(plan_.tail_begin, plan_.total));
+  if (sum_squares) results_->queue(plan_.total - plan_.tail_begin, gradients.norm().square_());
+  results_->close();
+}
+
+void GradientSync::read_results() {
+  if (!on_device_) return;
+  communicator_.confirm();
+  const std::span<const float> values = results_->wait();
+  std::copy_n(values.begin(), tail().size(), tail().begin());
+  sum_squares_ = static_cast<double>(values.back());
 }
 
 }  // namespace lockstep::train

@@ -13,6 +13,7 @@
 #include "lockstep/comm/communicator.h"
 #include "lockstep/comm/wire/bucket_plan.h"
 #include "lockstep/record/choices.h"
+#include "lockstep/train/sync/readback.h"
 #include "lockstep/train/sync/torch_version.h"
 
 namespace lockstep::train {
@@ -24,6 +25,8 @@ struct SyncOptions {
   record::Wire wire = record::Wire::kFloat;  ///< of gradients; the tail always travels as it is
   /// Index in the tail for the squared norm of the rank's own gradients; none = not wanted.
   std::optional<std::size_t> norm_slot{};
+  /// Index in the tail for 1 where these gradients are not all finite; needs norm_slot.
+  std::optional<std::size_t> overflow_slot{};
   /// Gather gradients as if the host could not reach into their device; for tests where there is
   /// no GPU.
   bool as_on_device = false;
@@ -55,11 +58,17 @@ struct SyncOptions {
 ///
 /// The flat buffer lies on the device of the parameters. On a GPU a communicator that sums there
 /// (NCCL) does so in place; for any other, buckets pass through the host. The tail is always the
-/// host's, and finish() leaves all sums ready to be used on the device's current stream.
+/// host's.
 ///
 ///   sync.begin_step();    // before the step's first backward; begin_step(A) for A micro-steps
 ///   loss.backward();
-///   sync.finish();        // blocks; flat() contains the sums
+///   sync.finish();        // blocks; flat() and tail() contain the sums
+///
+/// or, so that the host waits for a device once per step, and late:
+///
+///   sync.queue_sums();    // work queued on the device's current stream from here on finds the
+///   sums sync.queue_results(); // work that uses flat() may be queued now sync.read_results();  //
+///   blocks; tail() and sum_squares() are there
 class GradientSync {
  public:
   /// `parameters` as in FlatParameters, with the same plan. The tail of the plan rides along with
@@ -84,6 +93,10 @@ class GradientSync {
   /// Floats summed over ranks together with the gradients; zero at begin_step().
   std::span<float> tail();
 
+  /// Adds values that were computed on the device to the tail, which the host then need not wait
+  /// for; before the last bucket is handed over. As many as the tail has.
+  void add_to_tail(torch::Tensor values) { tail_on_device_ = std::move(values); }
+
   /// Whether a step has begun and not ended.
   bool active() const { return active_; }
 
@@ -100,6 +113,10 @@ class GradientSync {
   /// views of it keep their values. Between steps only.
   void relayout(comm::BucketPlan plan);
 
+  /// Cuts the flat buffer into other buckets: a plan of the same parameters in the same places.
+  /// Between steps only.
+  void rebucket(comm::BucketPlan plan);
+
   /// Whether the squared norm is computed; on unless switched off.
   void measure_norm(bool wanted) { norm_wanted_ = wanted; }
 
@@ -109,6 +126,15 @@ class GradientSync {
 
   /// Blocks until all sums are there.
   void finish();
+
+  /// The three parts of finish(). The first does not block on a device whose communicator sums
+  /// there; elsewhere it does.
+  void queue_sums();
+  /// Begins to read back the tail and, if wanted, the squared norm of the summed gradients.
+  void queue_results(bool sum_squares = false);
+  void read_results();
+  /// As asked for in queue_results().
+  double sum_squares() const { return sum_squares_; }
 
   /// The flat gradients, laid out by the plan, on the parameters' device; the sums after
   /// finish(). The tail's part of it is not for use.
@@ -129,7 +155,6 @@ class GradientSync {
   void start_full_buckets();
   void add_squares(const comm::BucketPlan::Bucket& bucket);
   void write_tail();
-  void read_tail();
   void start_sum(const comm::BucketPlan::Bucket& bucket);
   torch::Tensor part(std::size_t begin, std::size_t end) const;
   torch::Tensor shared_part(std::size_t begin, std::size_t end) const;
@@ -144,9 +169,13 @@ class GradientSync {
   torch::Tensor flat_;       ///< the same memory, unless buckets pass through the host
   bool on_device_ = false;   ///< the host cannot reach into flat_
   bool apart_ = false;       ///< flat_ is other memory than shared_
-  /// With on_device_: the host's tail, and the squares of the buckets handed over.
-  std::vector<float> tail_;
+  /// With on_device_: the host's tail, page-locked; what the device adds to it; the squares of the
+  /// buckets handed over; what comes back.
+  torch::Tensor tail_;
+  torch::Tensor tail_on_device_;
   torch::Tensor squares_on_device_;
+  std::optional<Readback> results_;
+  double sum_squares_ = 0;
 
   /// Autograd keeps only weak references to these; without ours the hooks would vanish.
   std::vector<GradientAccumulator> accumulators_;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <limits>
 #include <thread>
 
 #include "lockstep/base/error.h"
@@ -143,6 +144,77 @@ TEST(GradientSync, GivesZeroToParametersThatBackwardDoesNotReach) {
   EXPECT_TRUE(torch::equal(slot(sync, plan, used, 0), torch::full({3}, 2.0F)));
   EXPECT_TRUE(torch::equal(slot(sync, plan, unused, 1), torch::zeros({3})));
   EXPECT_EQ(sync.handed_over().size(), 2u);
+}
+
+TEST(GradientSync, TellsAllRanksOfAnInfinityInTheGradientsOfOne) {
+  constexpr int kRanks = 2;
+  for (const bool as_on_device : {false, true}) {
+    for (const float bad : {0.0F, std::numeric_limits<float>::infinity()}) {
+      const int fd = ::memfd_create("lockstep-test", MFD_CLOEXEC);
+      std::vector<std::thread> ranks;
+      for (int rank = 0; rank < kRanks; ++rank) {
+        ranks.emplace_back([&, rank] {
+          const auto communicator = comm::make_shared_memory(
+              {.rank = rank, .size = kRanks, .timeout = Seconds(30), .spin = Seconds(0)}, fd);
+          const SystemClock clock;
+          auto parameter = torch::ones({40}).requires_grad_();
+          const auto plan = plan_for({parameter}, 1);
+          const SyncOptions options{
+              .norm_slot = 1, .overflow_slot = 2, .as_on_device = as_on_device};
+          GradientSync sync({parameter}, plan, *communicator, options, clock);
+          sync.begin_step();
+          const float factor = 1 + (rank == 1 ? bad : 0);
+          (parameter * factor).sum().backward();
+          sync.finish();
+          EXPECT_EQ(sync.tail()[2], bad == 0 ? 0.0F : 1.0F);
+        });
+      }
+      for (auto& rank : ranks) rank.join();
+      ::close(fd);
+    }
+  }
+}
+
+TEST(GradientSync, AddsToTheTailWhatADeviceComputed) {
+  auto parameter = torch::ones({2}).requires_grad_();
+  const auto communicator = comm::make_single();
+  const SystemClock clock;
+  GradientSync sync({parameter}, plan_for({parameter}, 1), *communicator, {.as_on_device = true},
+                    clock);
+  for (int step = 0; step < 2; ++step) {
+    sync.begin_step();
+    sync.tail()[0] = 1;
+    if (step == 0) sync.add_to_tail(torch::tensor({2.0F, 5.0F}));
+    parameter.sum().backward();
+    sync.queue_sums();
+    sync.queue_results(true);
+    sync.read_results();
+    EXPECT_EQ(sync.tail()[0], step == 0 ? 3 : 1);
+    EXPECT_EQ(sync.tail()[1], step == 0 ? 5 : 0);
+    EXPECT_NEAR(sync.sum_squares(), 2, 1e-6);
+  }
+}
+
+TEST(GradientSync, OtherBucketsSumTheSameGradients) {
+  torch::manual_seed(1);
+  const auto input = torch::randn({5, 6});
+  const auto expected = expected_gradients(input);
+  auto network = small_network();
+  const auto communicator = comm::make_single();
+  const SystemClock clock;
+  const auto parameters = trainable_parameters(*network);
+  GradientSync sync(parameters, plan_for(parameters, 1), *communicator, {}, clock);
+  for (const std::size_t bucket : {1U, 1'000'000U, 100U}) {
+    const auto plan = plan_for(parameters, bucket);
+    sync.rebucket(plan);
+    sync.begin_step();
+    network->forward(input).sum().backward();
+    sync.finish();
+    EXPECT_EQ(sync.handed_over().size(), plan.buckets.size());
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      EXPECT_TRUE(torch::allclose(slot(sync, plan, parameters[i], i), expected[i]));
+    }
+  }
 }
 
 TEST(GradientSync, LeavesGradientsAloneOnceItIsDestroyed) {

@@ -11,9 +11,11 @@ namespace lockstep::train {
 /// and is summed with it, so it costs no extra message, and all ranks read the same.
 class StepStatus {
  public:
-  static constexpr std::size_t kFloats = 6;
+  static constexpr std::size_t kFloats = 7;
   /// Where GradientSync puts the squared norm of the rank's own gradient.
   static constexpr std::size_t kNormSlot = 5;
+  /// Where it puts whether that gradient has an infinity or is no number.
+  static constexpr std::size_t kOverflowSlot = 6;
 
   explicit StepStatus(std::span<float> tail) : tail_(tail) {}
 
@@ -42,6 +44,8 @@ class StepStatus {
   int ranks_without_finite_loss() const { return static_cast<int>(tail_[3]); }
   /// That rank, if it is the only one.
   int rank_without_finite_loss() const { return static_cast<int>(tail_[4]); }
+  /// On any rank.
+  bool overflowed() const { return !(tail_[kOverflowSlot] == 0); }
   double own_squares() const { return static_cast<double>(tail_[kNormSlot]); }
 
  private:

@@ -31,13 +31,13 @@ inline void wait_for(const c10::Event& event) {
 #endif
 }
 
-/// From here on, operations of GPUs for which 16 bits are enough run in bfloat16.
-inline void begin_autocast_bf16() {
+/// From here on, operations of GPUs for which 16 bits are enough run in that type.
+inline void begin_autocast(at::ScalarType type) {
 #if LOCKSTEP_TORCH_AT_LEAST(2, 4)
-  at::autocast::set_autocast_dtype(at::kCUDA, at::kBFloat16);
+  at::autocast::set_autocast_dtype(at::kCUDA, type);
   at::autocast::set_autocast_enabled(at::kCUDA, true);
 #else
-  at::autocast::set_autocast_gpu_dtype(at::kBFloat16);
+  at::autocast::set_autocast_gpu_dtype(type);
   at::autocast::set_enabled(true);
 #endif
 }

@@ -1,15 +1,17 @@
 #include "lockstep/train/trainer/learner.h"
 
 #include "lockstep/train/checkpoint/training_state.h"
-#include "lockstep/train/optim/sum_of_squares.h"
 #include "lockstep/train/trainer/settings.h"
 
 namespace lockstep::train {
 namespace {
 
-double squares_of(const torch::Tensor& flat) {
-  if (!flat.is_cpu()) return flat.square().sum().item<double>();
-  return sum_of_squares(flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel()));
+/// What StepStatus::publish() writes, of a loss and answers that are still being computed.
+torch::Tensor status_on_device(int rank, const torch::Tensor& loss, const torch::Tensor& correct) {
+  const auto bad = loss.isfinite().logical_not().to(torch::kFloat);
+  const auto zero = torch::zeros_like(bad);
+  return torch::stack(
+      {loss.nan_to_num(0, 0, 0), correct.defined() ? correct : zero, zero, bad, bad * rank, zero});
 }
 
 }  // namespace
@@ -22,14 +24,18 @@ Learner::Learner(torch::nn::Module& network, const record::RunSpec& spec,
       communicator_(communicator),
       strategy_(spec.strategy.value()),
       full_batch_(spec.global_batch()) {
+  if (spec.amp && spec.amp_type == record::AmpType::kHalf) scale_.emplace();
   const auto trainable = trainable_parameters(network);
-  plan_ =
-      comm::plan_buckets(element_counts(trainable), Bytes{spec.bucket_bytes}, StepStatus::kFloats);
+  sizes_ = element_counts(trainable);
+  plan_ = comm::plan_buckets(sizes_, Bytes{spec.bucket_bytes}, StepStatus::kFloats);
   parameters_.emplace(trainable, plan_);
-  sync_.emplace(
-      trainable, plan_, communicator,
-      SyncOptions{.strategy = strategy_, .wire = spec.wire, .norm_slot = StepStatus::kNormSlot},
-      clock);
+  sync_.emplace(trainable, plan_, communicator,
+                SyncOptions{.strategy = strategy_,
+                            .wire = spec.wire,
+                            .norm_slot = StepStatus::kNormSlot,
+                            .overflow_slot =
+                                scale_ ? std::optional(StepStatus::kOverflowSlot) : std::nullopt},
+                clock);
   const torch::Device device = common_device(trainable);
   optimizer_.emplace(optimizer_options(spec),
                      ParameterLayout{.groups = rate_groups(network, plan_, rate_of),
@@ -40,9 +46,19 @@ Learner::Learner(torch::nn::Module& network, const record::RunSpec& spec,
                    plan_.total - plan_.tail_begin);
 }
 
+void Learner::use_buckets(Bytes size) {
+  plan_ = comm::plan_buckets(sizes_, size, StepStatus::kFloats);
+  sync_->rebucket(plan_);
+}
+
 void Learner::publish(const StepShare& share) {
   share_ = share;
-  status().publish(communicator_.rank(), share.loss_sum, share.correct, share.stop);
+  status().publish(communicator_.rank(), share.loss_sum.on_host(), share.correct.on_host(),
+                   share.stop);
+  if (share.loss_sum.on_device().defined()) {
+    sync_->add_to_tail(status_on_device(communicator_.rank(), share.loss_sum.on_device(),
+                                        share.correct.on_device()));
+  }
   // Gradients are of the loss over the global batch; the norm wanted is that of the rank's own
   // mean.
   const double scale = share.examples > 0
@@ -56,13 +72,26 @@ double Learner::loss_factor(std::int64_t examples, std::int64_t global) const {
   return static_cast<double>(global) / static_cast<double>(examples);
 }
 
-void Learner::sum() {
-  sync_->finish();
-  // A smaller last step is split unevenly between ranks, for which the two equations are not valid.
+/// A smaller last step is split unevenly between ranks, for which the two equations are not valid.
+bool Learner::measures_noise() const {
   const bool even = share_.global == full_batch_ && communicator_.size() > 1;
-  if (strategy_ == Strategy::kLocal || !even || !sharing_->updates()) return;
+  return even && strategy_ != Strategy::kLocal && sharing_->updates();
+}
+
+void Learner::queue_results() {
+  sync_->queue_results(measures_noise());
+  results_read_ = false;
+}
+
+void Learner::read_results() {
+  if (results_read_) return;
+  results_read_ = true;
+  sync_->read_results();
+  if (!measures_noise() || (scale_ && status().overflowed())) return;
   const double ranks = communicator_.size(), batch = static_cast<double>(full_batch_);
-  noise_.add(status().own_squares() / ranks, batch / ranks, squares_of(gradients()), batch);
+  const double scale = loss_scale() * loss_scale();
+  noise_.add(status().own_squares() / ranks / scale, batch / ranks, sync_->sum_squares() / scale,
+             batch);
 }
 
 torch::Tensor Learner::gradients() const {
@@ -74,8 +103,18 @@ std::span<float> Learner::parameters() {
   return parameters_->values();
 }
 
-void Learner::update(double learning_rate) {
+void Learner::queue_update(double learning_rate) {
+  double divide_by = 1;
+  if (scale_) {
+    read_results();
+    const bool overflowed = status().overflowed();
+    divide_by = scale_->value();
+    // With kCentral only rank 0 has the status of all yet.
+    if (strategy_ != Strategy::kCentral) scale_->observe(overflowed);
+    if (overflowed) return;
+  }
   if (!sharing_->updates()) return;
+  if (divide_by != 1) gradients().mul_(1 / divide_by);
   optimizer_->step(parameters_->flat(), gradients(), learning_rate);
 }
 
@@ -83,6 +122,7 @@ bool Learner::share_parameters(bool last_of_epoch) {
   if (!sharing_->needed()) return true;
   const bool agreed = sharing_->after_step(parameters(), sync_->tail(), last_of_epoch);
   parameters_->to_device();
+  if (scale_ && strategy_ == Strategy::kCentral) scale_->observe(status().overflowed());
   return agreed;
 }
 
@@ -114,6 +154,9 @@ std::vector<NamedTensor> Learner::optimizer_tensors() {
 std::map<std::string, double> Learner::figures() const {
   std::map<std::string, double> figures;
   for (const auto& [name, value] : noise_.figures()) figures[prefixed(name)] = value;
+  if (scale_) {
+    for (const auto& [name, value] : scale_->figures()) figures[prefixed(name)] = value;
+  }
   figures[prefixed("optimizer_steps")] = static_cast<double>(optimizer_->steps());
   return figures;
 }
@@ -133,6 +176,7 @@ void Learner::restore(const Checkpoint& checkpoint) {
     if (name.starts_with(prefixed(""))) figures[name.substr(prefixed("").size())] = value;
   }
   noise_.restore(figures);
+  if (scale_) scale_->restore(figures);
   const auto steps = figures.find("optimizer_steps");
   optimizer_->set_steps(steps != figures.end() ? static_cast<std::int64_t>(steps->second)
                                                : checkpoint.position.total);

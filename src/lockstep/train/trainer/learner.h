@@ -11,17 +11,19 @@
 #include "lockstep/record/run_spec.h"
 #include "lockstep/train/checkpoint/checkpoint.h"
 #include "lockstep/train/optim/optimizer.h"
+#include "lockstep/train/recipes/tally.h"
 #include "lockstep/train/sync/flat_parameters.h"
 #include "lockstep/train/sync/gradient_sync.h"
 #include "lockstep/train/sync/parameter_sharing.h"
 #include "lockstep/train/sync/step_status.h"
+#include "lockstep/train/trainer/loss_scale.h"
 
 namespace lockstep::train {
 
 /// What one rank did in one step.
 struct StepShare {
-  double loss_sum = 0;  ///< over its examples
-  double correct = 0;
+  Tally loss_sum;  ///< over its examples
+  Tally correct;
   std::int64_t examples = 0;  ///< of this rank
   std::int64_t global = 0;    ///< of all ranks
   bool stop = false;          ///< this rank was asked to stop
@@ -32,7 +34,11 @@ struct StepShare {
 ///
 ///   begin_step(A);
 ///   for A micro-batches: loss; before the last backward publish(share); backward
-///   hand_over(); sum(); update(rate); if (share_parameters(last)) read status()
+///   hand_over(); queue_sum(); queue_results(); queue_update(rate);
+///   read_results(); if (share_parameters(last)) read status()
+///
+/// What is queued is done at once on a CPU. On a GPU the host waits in read_results() only; in fp16
+/// an update needs the results first.
 ///
 /// One thread. The network must outlive it.
 class Learner {
@@ -44,6 +50,10 @@ class Learner {
           const Clock& clock, const std::function<double(const std::string&)>& rate_of,
           std::string name = "");
 
+  /// Gradients travel in buckets of that size from now on. Between steps; the same on all ranks.
+  void use_buckets(Bytes size);
+  Bytes gradient_bytes() const { return {plan_.tail_begin * sizeof(float)}; }
+
   void begin_step(int micro_steps) { sync_->begin_step(micro_steps); }
   /// Sets what travels with the last bucket; before backward hands that over.
   void publish(const StepShare& share);
@@ -51,10 +61,20 @@ class Learner {
   /// for kLocal, where a rank's own examples are all there are.
   double loss_factor(std::int64_t examples, std::int64_t global) const;
 
+  /// What the loss must be multiplied by besides, so that 16-bit gradients do not vanish; the
+  /// update divides by it. 1 but for --amp in fp16.
+  double loss_scale() const { return scale_ ? scale_->value() : 1; }
+
   /// Does not block; from here on communication is exposed.
   void hand_over() { sync_->hand_over_rest(); }
-  void sum();
-  void update(double learning_rate);
+  void queue_sum() { sync_->queue_sums(); }
+  void queue_results();
+  void queue_update(double learning_rate);
+  /// Blocks until all ranks' status is here, not until the update is done. Again in the same step
+  /// it does nothing.
+  void read_results();
+  /// Whether share_parameters() does anything.
+  bool shares_parameters() const { return sharing_->needed(); }
   /// Whether all ranks have the same parameters now and the status is summed over all of them.
   bool share_parameters(bool last_of_epoch);
   StepStatus status() { return StepStatus(sync_->tail()); }
@@ -81,6 +101,7 @@ class Learner {
  private:
   std::string prefixed(const std::string& name) const;
   torch::Tensor gradients() const;
+  bool measures_noise() const;
 
   torch::nn::Module& network_;
   std::string name_;
@@ -88,11 +109,14 @@ class Learner {
   Strategy strategy_;
   std::int64_t full_batch_;
   comm::BucketPlan plan_;
+  std::vector<std::int64_t> sizes_;  ///< of the parameters
   std::optional<FlatParameters> parameters_;
   std::optional<GradientSync> sync_;
   std::optional<Optimizer> optimizer_;
   std::optional<ParameterSharing> sharing_;
   StepShare share_;  ///< as published last
+  std::optional<LossScale> scale_;
+  bool results_read_ = false;  ///< in this step
   measure::NoiseScale noise_;
 };
 

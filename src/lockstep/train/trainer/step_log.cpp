@@ -9,12 +9,14 @@ constexpr std::size_t kStepsAtATime = 1024;
 }  // namespace
 
 StepLog::StepLog(comm::Communicator& communicator, EventSink emit, bool keep_steps,
-                 const std::string& trace_path)
+                 const std::string& trace_path, bool queued)
     : communicator_(communicator),
       emit_(std::move(emit)),
       keep_steps_(keep_steps),
       tracing_(!trace_path.empty()) {
-  if (tracing_ && communicator.rank() == 0) trace_.emplace(trace_path, communicator.size());
+  if (tracing_ && communicator.rank() == 0) {
+    trace_.emplace(trace_path, communicator.size(), measure::TraceWriter::kMostBytes, queued);
+  }
 }
 
 void StepLog::add(const record::StepTimes& step, std::span<const Nanoseconds> handed_over) {

@@ -17,9 +17,10 @@ using EventSink = std::function<void(const record::Event&)>;
 /// which splits waiting from transfer, hands them on and writes the trace.
 class StepLog {
  public:
-  /// `trace_path` may be empty. Only rank 0 calls `emit` and opens the trace.
+  /// `trace_path` may be empty. Only rank 0 calls `emit` and opens the trace. `queued`: buckets are
+  /// queued for a device when they are handed over.
   StepLog(comm::Communicator& communicator, EventSink emit, bool keep_steps,
-          const std::string& trace_path);
+          const std::string& trace_path, bool queued);
 
   void add(const record::StepTimes& step, std::span<const Nanoseconds> handed_over);
 

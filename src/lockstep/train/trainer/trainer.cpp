@@ -3,19 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "lockstep/base/digest.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/log.h"
+#include "lockstep/train/sync/device_settings.h"
 #include "lockstep/train/trainer/settings.h"
 
 namespace lockstep::train {
-namespace {
-
-using record::Phase;
-
-}  // namespace
 
 Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
                  comm::Communicator& communicator, const Clock& clock, EventSink emit,
@@ -27,8 +22,10 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
       emit_(std::move(emit)),
       stop_(stop),
       device_(Device::open(request_.spec.device, gpu, request_.spec.amp)),
-      recorder_(clock, communicator.rank()) {
+      timer_(clock, communicator.rank(), device_, request_.phases) {
   auto& spec = request_.spec;
+  apply_device_settings(spec);
+  if (spec.amp) agree_on_amp_type();
   require_known_options(recipe_, spec.options);
   if (recipe_.complete_options) {
     const std::string chosen = recipe_.complete_options(spec.options);
@@ -48,9 +45,14 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
   transform_ = recipe_.make_transform(spec, data_, spec.augment);
   torch::manual_seed(static_cast<std::int64_t>(spec.seed));
   task_ = recipe_.make_task(spec, data_);
-  for (const Player& player : task_->players()) player.network->to(device_.torch());
+  // A module from outside may view activations in a way that another layout does not allow.
+  spec.channels_last = spec.channels_last && recipe_.name != "script";
+  for (const Player& player : task_->players()) {
+    player.network->to(device_.torch());
+    if (spec.channels_last) use_channels_last(*player.network);
+  }
   if (!device_.is_cpu()) {
-    gpu_ = measure::physical_gpu(gpu, std::getenv("CUDA_VISIBLE_DEVICES"));
+    gpu_ = measure::VisibleGpu{gpu, Device::pci_id_of(gpu)};
   }
   resolve_spec();
 
@@ -58,6 +60,13 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
     const auto rate_of = [this](const std::string& name) { return task_->rate_of(name); };
     learners_.push_back(std::make_unique<Learner>(*player.network, spec, communicator_, clock_,
                                                   rate_of, player.name));
+  }
+  if (spec.bucket_auto && communicator_.size() > 1) {
+    std::uint64_t largest = 0;
+    for (const auto& learner : learners_) {
+      largest = std::max(largest, learner->gradient_bytes().count);
+    }
+    tuner_.emplace(largest);
   }
   loss_sums_.resize(learners_.size() - 1);
   if (spec.sync_batch_norm && communicator_.size() > 1) moments_.emplace(communicator_);
@@ -67,9 +76,10 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
                                      .rank = communicator_.rank(),
                                      .world = communicator_.size(),
                                      .seed = spec.seed};
-  loader_.emplace(data_.train, transform_, sampler,
-                  data::LoaderOptions{.threads = request_.loader_threads, .seed = spec.seed});
-  steps_per_epoch_ = loader_->steps_per_epoch();
+  feed_.emplace(data_.train, transform_, sampler,
+                data::LoaderOptions{.threads = request_.loader_threads, .seed = spec.seed}, device_,
+                clock_, Seconds(request_.timeout_s));
+  steps_per_epoch_ = feed_->steps_per_epoch();
   total_steps_ = steps_per_epoch_ * spec.epochs;
   if (spec.max_steps > 0) total_steps_ = std::min(total_steps_, spec.max_steps);
   schedule_ = make_schedule(spec, recipe_, steps_per_epoch_, total_steps_);
@@ -77,19 +87,42 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
     plateau_.emplace(spec.lr_gamma, spec.patience);
   if (request_.validate && data_.validation) {
     validation_.emplace(data_.validation, recipe_.make_transform(spec, data_, false),
-                        spec.batch_per_worker, request_.loader_threads, communicator_);
+                        spec.batch_per_worker, request_.loader_threads, communicator_, clock_,
+                        device_);
   }
   if (plateau_ && !validation_) {
     throw Error(ErrorKind::kUsage, "--schedule plateau requires a validation set; none was loaded",
                 "choose another --schedule");
   }
-  log_.emplace(communicator_, emit_, request_.record_steps, request_.trace_path);
+  log_.emplace(communicator_, emit_, request_.record_steps, request_.trace_path, !device_.is_cpu());
   if (!request_.checkpoint_dir.empty()) checkpoints_.emplace(request_.checkpoint_dir);
   if (checkpoints_ && communicator_.rank() == 0) writer_.emplace(*checkpoints_);
   if (request_.resume) resume();
   agree_on_start();
   started_ = std::move(started);
   started_.spec = spec;
+}
+
+/// GPUs before compute capability 8.0 have no arithmetic in bfloat16 and emulate it slowly.
+void Trainer::agree_on_amp_type() {
+  constexpr int kFirstWithBrain = 80;
+  auto& spec = request_.spec;
+  const int capability = device_.compute_capability();
+  const bool slow = capability > 0 && capability < kFirstWithBrain;
+  if (slow && spec.amp_type == record::AmpType::kBrain) {
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("--amp-type bf16 would be slow on this GPU, whose compute capability is "
+                    "{}.{}; bf16 needs 8.0",
+                    capability / 10, capability % 10),
+        "use --amp-type fp16 or auto");
+  }
+  if (spec.amp_type == record::AmpType::kAuto) {
+    const auto all = communicator_.gather_all(slow ? 1 : 0);
+    const bool any_slow = std::find(all.begin(), all.end(), 1) != all.end();
+    spec.amp_type = any_slow ? record::AmpType::kHalf : record::AmpType::kBrain;
+  }
+  device_.use_amp_type(spec.amp_type == record::AmpType::kHalf ? torch::kHalf : torch::kBFloat16);
 }
 
 /// Completes the spec by what only the trainer can determine.
@@ -145,7 +178,7 @@ void Trainer::run() {
 
 /// False when the run was asked to stop.
 bool Trainer::train_epoch(int epoch) {
-  loader_->start_epoch(epoch, position_.step);
+  feed_->start_epoch(epoch, position_.step);
   // Of an epoch that is resumed in its middle, only the rest was timed here.
   const std::int64_t examples_before = position_.examples;
   const Nanoseconds began = clock_.monotonic();
@@ -155,6 +188,8 @@ bool Trainer::train_epoch(int epoch) {
     report_progress(epoch, position_.step);
     report_checkpoints();
     if (outcome == StepOutcome::kStop && position_.total < total_steps_) {
+      timer_.finish();
+      log_timed_steps();
       log_->flush();
       for (const auto& learner : learners_) learner->average_state();
       if (checkpoints_) save_checkpoint();
@@ -167,130 +202,6 @@ bool Trainer::train_epoch(int epoch) {
   }
   finish_epoch(epoch, began, examples_before);
   return true;
-}
-
-Trainer::StepOutcome Trainer::train_step(int epoch, std::int64_t step) {
-  recorder_.begin(epoch, position_.total);
-  learning_rate_ = request_.spec.scaled_learning_rate *
-                   schedule_.factor(position_.total, total_steps_) *
-                   (plateau_ ? plateau_->factor() : 1);
-  const bool last = position_.step + 1 == steps_per_epoch_ || position_.total + 1 == total_steps_;
-  StepShare share;
-  bool agreed = false;
-  std::vector<Minibatch> parts;
-  std::vector<Nanoseconds> handed_over;
-  for (std::size_t player = 0; player < learners_.size(); ++player) {
-    Learner& learner = *learners_[player];
-    share = compute_gradients(player, parts);
-    recorder_.end_phase(Phase::kBackward);
-    recorder_.ready();
-    learner.sum();
-    recorder_.end_phase(Phase::kTransfer);
-    learner.update(learning_rate_);
-    device_.wait();
-    recorder_.end_phase(Phase::kOptimizer);
-    agreed = learner.share_parameters(last);
-    recorder_.end_phase(Phase::kTransfer);
-    handed_over.insert(handed_over.end(), learner.handed_over().begin(),
-                       learner.handed_over().end());
-  }
-  ++position_.step;
-  ++position_.total;
-  unread_examples_ += share.global;
-  const StepOutcome outcome = agreed ? read_status(epoch, step) : StepOutcome::kGoOn;
-  log_->add(recorder_.end(share.examples), handed_over);
-  return outcome;
-}
-
-/// Forward and backward of one player over the micro-batches of a step. The first player takes them
-/// from the loader; of what is kept for the others, the loader has the tensors back.
-StepShare Trainer::compute_gradients(std::size_t player, std::vector<Minibatch>& parts) {
-  const int micro_steps = request_.spec.accumulate;
-  const int targets = data_.train->info().targets;
-  Learner& learner = *learners_[player];
-  learner.begin_step(micro_steps);
-  std::optional<nets::SyncBatchNormScope> sync_norms;
-  if (moments_) sync_norms.emplace(*moments_);
-  StepShare share;
-  for (int micro = 0; micro < micro_steps; ++micro) {
-    std::optional<data::Batch> batch;
-    if (player == 0) {
-      batch = loader_->next(Seconds(request_.timeout_s));
-      recorder_.end_phase(Phase::kInputWait);
-      if (!batch) throw Error(ErrorKind::kInternal, "the loader ended before the epoch");
-      parts.push_back(minibatch_of(*batch, *transform_, targets, position_.total, device_));
-      device_.wait();
-      recorder_.end_phase(Phase::kHostToDevice);
-    }
-    Minibatch& part = parts[static_cast<std::size_t>(micro)];
-    share.global = part.global_count;
-    share.examples = part.step_count;
-    if (moments_ && !everyone_has_examples(share.global)) share.global = share.examples = 0;
-    const auto loss =
-        part.count > 0 && share.global > 0 ? forward(player, part, share) : torch::Tensor();
-    recorder_.end_phase(Phase::kForward);
-    if (micro + 1 == micro_steps) {
-      share.stop = stop_.load();
-      learner.publish(share);
-    }
-    if (loss.defined()) loss.backward();
-    part.images = part.labels = part.targets = torch::Tensor();
-    device_.wait();
-    recorder_.end_phase(Phase::kBackward);
-  }
-  learner.hand_over();
-  return share;
-}
-
-/// Norms over the global batch need every rank in every pass: the examples of a last step that is
-/// too small for that are left out.
-bool Trainer::everyone_has_examples(std::int64_t global) const {
-  return global >= std::int64_t{communicator_.size()} * request_.spec.accumulate;
-}
-
-/// The batch's part of the mean loss over the global batch, ready for backward. Gradients are
-/// summed over ranks and micro-steps, so each batch is weighted by its share.
-torch::Tensor Trainer::forward(std::size_t player, const Minibatch& part, StepShare& share) {
-  const Device::MixedPrecision precision(device_);
-  const auto loss = task_->loss(player, part, share.correct);
-  const auto count = static_cast<double>(part.count);
-  const double weight = count / static_cast<double>(part.global_count) *
-                        learners_[player]->loss_factor(part.step_count, part.global_count);
-  share.loss_sum += loss.item<double>() * count;
-  return weight != 1 ? loss * weight : loss;
-}
-
-/// Reads what all ranks published about the steps since they last agreed.
-Trainer::StepOutcome Trainer::read_status(int epoch, std::int64_t step) {
-  check_loss(epoch, step);
-  const StepStatus status = learners_[0]->status();
-  progress_loss_.sum += status.loss_sum();
-  progress_loss_.examples += unread_examples_;
-  position_.loss_sum += status.loss_sum();
-  position_.correct += status.correct();
-  position_.examples += unread_examples_;
-  unread_examples_ = 0;
-  bool stop = status.stop_requested();
-  for (std::size_t player = 1; player < learners_.size(); ++player) {
-    loss_sums_[player - 1] += learners_[player]->status().loss_sum();
-    stop = stop || learners_[player]->status().stop_requested();
-  }
-  if (request_.check_ranks) check_ranks(epoch, step);
-  return stop ? StepOutcome::kStop : StepOutcome::kGoOn;
-}
-
-void Trainer::check_loss(int epoch, std::int64_t step) {
-  for (const auto& learner : learners_) {
-    const StepStatus status = learner->status();
-    const int bad = status.ranks_without_finite_loss();
-    if (bad == 0 || request_.keep_going) continue;
-    const std::string where = bad == 1 ? fmt::format("rank {}", status.rank_without_finite_loss())
-                                       : fmt::format("{} ranks", bad);
-    throw Error(ErrorKind::kData,
-                fmt::format("the loss is not a finite number at step {} of epoch {} on {}",
-                            step + 1, epoch, where),
-                "lower --lr, check the data, or ignore it with --keep-going");
-  }
 }
 
 void Trainer::check_ranks(int epoch, std::int64_t step) {

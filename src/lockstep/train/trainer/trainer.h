@@ -8,8 +8,6 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/comm/communicator.h"
-#include "lockstep/data/loader.h"
-#include "lockstep/measure/step_recorder.h"
 #include "lockstep/measure/utilisation.h"
 #include "lockstep/record/event.h"
 #include "lockstep/record/train_request.h"
@@ -20,9 +18,12 @@
 #include "lockstep/train/recipes/task.h"
 #include "lockstep/train/sync/device.h"
 #include "lockstep/train/sync/rank_moments.h"
+#include "lockstep/train/trainer/bucket_tuner.h"
 #include "lockstep/train/trainer/damage_report.h"
+#include "lockstep/train/trainer/input_feed.h"
 #include "lockstep/train/trainer/learner.h"
 #include "lockstep/train/trainer/step_log.h"
+#include "lockstep/train/trainer/step_timer.h"
 #include "lockstep/train/trainer/validation.h"
 
 namespace lockstep::train {
@@ -50,11 +51,15 @@ class Trainer {
   enum class StepOutcome { kGoOn, kStop };
 
   void resolve_spec();
+  void agree_on_amp_type();
   void agree_on_start();
   void resume();
   bool train_epoch(int epoch);
   StepOutcome train_step(int epoch, std::int64_t step);
   StepShare compute_gradients(std::size_t player, std::vector<Minibatch>& parts);
+  Minibatch next_part();
+  void log_timed_steps();
+  void try_bucket_sizes();
   bool everyone_has_examples(std::int64_t global) const;
   torch::Tensor forward(std::size_t player, const Minibatch& part, StepShare& share);
   StepOutcome read_status(int epoch, std::int64_t step);
@@ -80,7 +85,7 @@ class Trainer {
   const std::atomic<bool>& stop_;
 
   Device device_;
-  std::optional<int> gpu_;  ///< index among those of the host
+  std::optional<measure::VisibleGpu> gpu_;
   record::RunStarted started_;
   Schedule schedule_;
   std::optional<Plateau> plateau_;
@@ -89,14 +94,15 @@ class Trainer {
   std::unique_ptr<Task> task_;
   std::vector<std::unique_ptr<Learner>> learners_;  ///< one for each player of the task
   std::optional<RankMoments> moments_;              ///< with --sync-bn
-  std::optional<data::Loader> loader_;
+  std::optional<InputFeed> feed_;
   std::optional<Validation> validation_;
   std::optional<CheckpointFolder> checkpoints_;
   std::optional<CheckpointWriter> writer_;  ///< of rank 0
   std::optional<StepLog> log_;
   std::optional<DamageReport> damage_;
   std::optional<measure::UtilisationSampler> sampler_;
-  measure::StepRecorder recorder_;
+  StepTimer timer_;
+  std::optional<BucketTuner> tuner_;  ///< with --bucket auto
 
   std::int64_t steps_per_epoch_ = 0;
   std::int64_t total_steps_ = 0;

@@ -29,7 +29,9 @@ std::int64_t peak_memory_bytes() {
 void Trainer::finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_before) {
   record::EpochResult result;
   result.epoch = epoch;
+  timer_.finish();
   result.train_s = seconds(clock_.monotonic() - began);
+  log_timed_steps();
   log_->flush();
   result.examples = position_.examples;
   result.train_loss = position_.loss_sum / static_cast<double>(position_.examples);
@@ -51,7 +53,7 @@ void Trainer::finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_b
   share_buffers();
   if (validation_) {
     const Nanoseconds validation_began = clock_.monotonic();
-    const auto validated = validation_->run(*task_, device_);
+    const auto validated = validation_->run(*task_);
     result.val_loss = validated.loss;
     result.val_accuracy = validated.accuracy;
     result.val_s = seconds(clock_.monotonic() - validation_began);

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "lockstep/comm/communicator.h"
-#include "lockstep/data/loader.h"
 #include "lockstep/train/recipes/task.h"
 #include "lockstep/train/sync/device.h"
+#include "lockstep/train/trainer/input_feed.h"
 
 namespace lockstep::train {
 
@@ -18,17 +18,18 @@ struct ValidationResult {
 /// Evaluates a task on the validation set, each rank on its part.
 class Validation {
  public:
+  /// The device must outlive it.
   Validation(std::shared_ptr<const data::Dataset> dataset,
              std::shared_ptr<const data::Transform> transform, std::int64_t batch,
-             int loader_threads, comm::Communicator& communicator);
+             int loader_threads, comm::Communicator& communicator, const Clock& clock,
+             Device& device);
 
-  /// Collective; blocks. Leaves the networks in training mode.
-  ValidationResult run(Task& task, Device& device);
+  /// Collective; blocks. In the precision of training. Leaves the networks in training mode.
+  ValidationResult run(Task& task);
 
  private:
-  std::shared_ptr<const data::Transform> transform_;
-  int targets_;
-  data::Loader loader_;
+  Device& device_;
+  InputFeed feed_;
   comm::Communicator& communicator_;
 };
 

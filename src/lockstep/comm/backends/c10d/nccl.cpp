@@ -116,6 +116,23 @@ class Nccl final : public Communicator {
     });
   }
 
+  void queue_finish() override {
+    translate("all-reduce", [&] {
+      for (; !pending_.empty(); pending_.pop_front()) {
+        pending_.front()->wait();
+        unconfirmed_.push_back(pending_.front());
+      }
+    });
+  }
+
+  void confirm() override {
+    translate("all-reduce", [&] {
+      for (; !unconfirmed_.empty(); unconfirmed_.pop_front()) {
+        complete(*unconfirmed_.front(), "all-reduce");
+      }
+    });
+  }
+
   void sum_to_root(std::span<float> values, int root) override {
     translate("gather", [&] {
       std::vector<at::Tensor> tensors{on_device(values)};
@@ -204,9 +221,13 @@ class Nccl final : public Communicator {
   /// NCCL itself waits forever. Work that failed counts as completed: its exception is thrown. Its
   /// wait() only makes the current stream wait, which is what later work on the sums needs.
   void await(c10d::Work& work, const char* what) const {
+    complete(work, what);
+    work.wait();
+  }
+
+  void complete(c10d::Work& work, const char* what) const {
     wait_until([&] { return work.isCompleted(); }, what);
     if (const std::exception_ptr problem = work.exception()) std::rethrow_exception(problem);
-    work.wait();
   }
 
   template <class Done>
@@ -247,6 +268,7 @@ class Nccl final : public Communicator {
   c10::intrusive_ptr<c10d::ProcessGroupNCCL> group_;
   std::deque<at::Tensor> areas_;
   std::deque<c10::intrusive_ptr<c10d::Work>> pending_;
+  std::deque<c10::intrusive_ptr<c10d::Work>> unconfirmed_;  ///< the stream waits for them
 };
 
 }  // namespace

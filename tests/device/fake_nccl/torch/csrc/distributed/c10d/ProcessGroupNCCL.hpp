@@ -34,6 +34,8 @@ class ProcessGroupNCCL : public torch::CustomClassHolder {
       return std::make_exception_ptr(std::runtime_error("NCCL error: remote process exited"));
     }
     bool wait(std::chrono::milliseconds) override {
+      // NCCL's makes only the stream wait.
+      if (fake_nccl == FakeNccl::kFails || fake_nccl == FakeNccl::kNeverEnds) return true;
       std::unique_lock lock(mutex_);
       changed_.wait_for(lock, std::chrono::seconds(30), [&] { return done_.load(); });
       return true;

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include "lockstep/record/run_spec.h"
+
+namespace lockstep::train {
+
+/// What of the spec is set for the whole process, before the first operation of a GPU: TF32, the
+/// search for the fastest convolutions, deterministic algorithms. Settings of GPUs that do not
+/// apply are switched off in the spec, so that it records what was in effect.
+void apply_device_settings(record::RunSpec& spec);
+
+/// Lays out the weights of convolutions so that channels are next to each other in memory, which
+/// tensor cores want; all others stay.
+void use_channels_last(torch::nn::Module& network);
+
+}  // namespace lockstep::train

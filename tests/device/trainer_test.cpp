@@ -1,0 +1,148 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+#include <string>
+
+#include "lockstep/comm/backends/single.h"
+#include "lockstep/data/crop_flip.h"
+#include "lockstep/data/synthetic.h"
+#include "lockstep/train/trainer/input_feed.h"
+#include "lockstep/train/trainer/trainer.h"
+#include "ordering.h"
+
+namespace lockstep::train {
+namespace {
+
+using device_double::Ordering;
+
+struct Trained {
+  std::int64_t waits = 0;  ///< of the host for the device
+  std::vector<record::StepTimes> steps;
+  std::vector<double> losses;
+};
+
+/// Trains on generated data, in this process.
+Trained trained(const std::string& device, std::int64_t steps, record::PhaseTiming phases = {},
+                const std::string& recipe = "fashion", std::int64_t batch = 16) {
+  const SystemClock clock;
+  const std::atomic<bool> stop = false;
+  const auto communicator = comm::make_single();
+  record::TrainRequest request;
+  request.spec.recipe = recipe;
+  request.spec.device = device;
+  request.spec.data.path = "synthetic";
+  request.spec.data.synthetic = true;
+  request.spec.batch_per_worker = batch;
+  request.spec.max_steps = steps;
+  request.validate = false;
+  request.phases = phases;
+  Trained result;
+  const auto keep = [&](const record::Event& event) {
+    if (const auto* block = std::get_if<record::StepBlock>(&event)) {
+      result.steps.insert(result.steps.end(), block->steps.begin(), block->steps.end());
+    } else if (const auto* epoch = std::get_if<record::EpochResult>(&event)) {
+      result.losses.push_back(epoch->train_loss);
+    }
+  };
+  const std::int64_t before = Ordering::instance().waits();
+  Trainer(request, {}, *communicator, clock, keep, stop).run();
+  result.waits = Ordering::instance().waits() - before;
+  return result;
+}
+
+double sum_of_phases(const record::StepTimes& step) {
+  return std::accumulate(step.phase_s.begin(), step.phase_s.end(), 0.0);
+}
+
+TEST(DeviceTrainer, WaitsForTheDeviceOncePerStep) {
+  const auto few = trained("cuda", 5), many = trained("cuda", 25);
+  EXPECT_EQ(many.waits - few.waits, 20);
+}
+
+TEST(DeviceTrainer, WaitsForTheDeviceOncePerStepAndNetwork) {
+  const auto few = trained("cuda", 1, {}, "gan", 2), many = trained("cuda", 3, {}, "gan", 2);
+  EXPECT_LE(many.waits - few.waits, 4) << "each network has results of its own";
+}
+
+TEST(DeviceTrainer, LossesAreThoseOfACpu) {
+  const auto cpu = trained("cpu", 8), device = trained("cuda", 8);
+  ASSERT_EQ(cpu.losses.size(), 1U);
+  ASSERT_EQ(device.losses.size(), 1U);
+  // The network's own kernels for CPUs add in another order, and eight steps follow from it.
+  EXPECT_NEAR(device.losses[0], cpu.losses[0], 1e-4 * cpu.losses[0]);
+}
+
+TEST(DeviceTrainer, PhasesReadAStepLateAddUpAndFollowEachOther) {
+  const auto run = trained("cuda", 12);
+  ASSERT_EQ(run.steps.size(), 12U);
+  for (std::size_t i = 0; i < run.steps.size(); ++i) {
+    const auto& step = run.steps[i];
+    EXPECT_EQ(step.step, static_cast<std::int64_t>(i));
+    EXPECT_EQ(step.examples, 16);
+    EXPECT_NEAR(sum_of_phases(step), step.total_s, 1e-9);
+    for (const double phase : step.phase_s) EXPECT_GE(phase, 0);
+    EXPECT_GT(step[record::Phase::kForward], 0);
+    EXPECT_GT(step[record::Phase::kBackward], 0);
+    EXPECT_GT(step[record::Phase::kOptimizer], 0);
+    EXPECT_GE(step.ready_ns, step.start_ns);
+    EXPECT_LE(step.ready_ns, step.start_ns + static_cast<std::int64_t>(step.total_s * 1e9) + 1);
+  }
+  // A step begins where the one before ended, on the clock of the host to within what it takes to
+  // notice that results have arrived.
+  const double span = static_cast<double>(run.steps.back().start_ns - run.steps[1].start_ns) * 1e-9;
+  double total = 0;
+  for (std::size_t i = 1; i + 1 < run.steps.size(); ++i) total += run.steps[i].total_s;
+  EXPECT_NEAR(span, total, 0.5 * total);
+}
+
+TEST(DeviceTrainer, SampledPhasesHaveTheDurationOfTheirOwnStep) {
+  const auto run = trained("cuda", 40, record::PhaseTiming::kSampled);
+  ASSERT_EQ(run.steps.size(), 40U);
+  const auto share = [](const record::StepTimes& step) {
+    return step[record::Phase::kForward] / step.total_s;
+  };
+  for (const auto& step : run.steps) EXPECT_NEAR(sum_of_phases(step), step.total_s, 1e-9);
+  for (std::size_t i = 20; i < 32; ++i) {
+    EXPECT_NEAR(share(run.steps[i]), share(run.steps[17]), 1e-9);
+  }
+}
+
+std::vector<torch::Tensor> images_of_epoch(const std::string& name, bool prefetch) {
+  const SystemClock clock;
+  Device device = Device::open(name, 0, false);
+  const auto data = data::make_synthetic({.shape = {3, 8, 8}, .classes = 7, .train_examples = 103});
+  const std::shared_ptr<const data::Transform> transform =
+      data::make_crop_flip({.input = {3, 8, 8},
+                            .padding = 2,
+                            .flip_probability = 0.5,
+                            .normalisation = {{0, 0, 0}, {1, 1, 1}}});
+  InputFeed feed(data.train, transform, {.examples = 103, .batch = 8}, {.threads = 2, .ahead = 3},
+                 device, clock, Seconds(60));
+  std::vector<torch::Tensor> images;
+  feed.start_epoch(1);
+  while (const auto part = feed.next(0)) {
+    images.push_back(part->images * 2);  // what a network does with it, before it is given back
+    feed.release();
+    if (prefetch) feed.prefetch();
+  }
+  for (auto& batch : images) batch = batch.cpu();
+  return images;
+}
+
+TEST(InputFeed, ABufferOfTheLoaderIsNotReusedBeforeItsCopyIsDone) {
+  const std::int64_t reports = Ordering::instance().reports();
+  const auto expected = images_of_epoch("cpu", false);
+  ASSERT_EQ(expected.size(), 13U);
+  for (const bool prefetch : {false, true}) {
+    const auto images = images_of_epoch("cuda", prefetch);
+    ASSERT_EQ(images.size(), expected.size());
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      EXPECT_TRUE(torch::equal(images[i], expected[i])) << "batch " << i;
+    }
+  }
+  EXPECT_EQ(Ordering::instance().reports(), reports);
+}
+
+}  // namespace
+}  // namespace lockstep::train
