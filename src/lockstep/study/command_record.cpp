@@ -102,6 +102,7 @@ void CommandRecord::begin(std::int64_t started_wall_ns, record::Launcher launche
 
 void CommandRecord::follow() {
   output_.latest();
+  if (logs_epochs_) return;
   const auto& file = output_.latest_file();
   const import::ImportedRun* run = file ? best_run(*file) : nullptr;
   if (run == nullptr) return;
@@ -121,6 +122,10 @@ const std::string& CommandRecord::follow_steps(watch::LiveSteps& steps) {
   if (const auto progress = steps.poll()) {
     sink_.write(*progress);
     steps_text_ = watch::progress_text(*progress, steps.rate_unit());
+  }
+  for (const record::EpochResult& epoch : steps.logged_epochs()) {
+    sink_.write(epoch);
+    logs_epochs_ = true;
   }
   return steps_text_;
 }

@@ -60,8 +60,8 @@ class CommandRecord {
   /// Writes epochs that the output has completed since the last call. Cheap: the output is read
   /// again at most for a twentieth of the time.
   void follow();
-  /// Writes how far a watched run is, at most twice per second. Returns that in words; empty while
-  /// it is not known.
+  /// Writes how far a watched run is and the figures it has logged, at most twice per second.
+  /// Returns that in words; empty while it is not known.
   const std::string& follow_steps(watch::LiveSteps& steps);
 
   /// Writes all that the output has, and the end of the run.
@@ -87,6 +87,7 @@ class CommandRecord {
   store::StoreSink sink_;
   record::RunStarted started_;
   int epochs_written_ = 0;
+  bool logs_epochs_ = false;  ///< the program logs its figures; those of its output are not needed
   Nanoseconds look_at_steps_at_ = 0;
   std::string steps_text_;
   bool has_figures_ = false;

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 namespace lockstep::watch {
 namespace {
@@ -55,6 +56,27 @@ void LiveSteps::take(const WatchedStep& step) {
   examples_ += step.times.examples;
   examples_known_ = examples_known_ && step.examples_known;
   seconds_ += step.times.total_s;
+  record::EpochResult& epoch = epochs_[step.times.epoch];
+  epoch.epoch = step.times.epoch;
+  epoch.examples += step.times.examples * record_->world;
+  epoch.train_s += step.times.total_s;
+  if (epoch.train_s > 0) epoch.examples_per_s = static_cast<double>(epoch.examples) / epoch.train_s;
+}
+
+void LiveSteps::take(const LoggedFigure& figure) {
+  record::EpochResult& epoch = epochs_[figure.epoch];
+  epoch.epoch = figure.epoch;
+  take_figure(figure, epoch);
+  logged_.insert(figure.epoch);
+  if (figure.name != "train_loss") return;
+  losses_ += figure.value;
+  ++loss_count_;
+}
+
+std::vector<record::EpochResult> LiveSteps::logged_epochs() {
+  std::vector<record::EpochResult> epochs;
+  for (const int epoch : std::exchange(logged_, {})) epochs.push_back(epochs_[epoch]);
+  return epochs;
 }
 
 std::optional<record::Progress> LiveSteps::poll() {
@@ -77,11 +99,16 @@ std::optional<record::Progress> LiveSteps::poll() {
     for (const WatchedStep& step : record_->steps) take(step);
     news = news || !record_->steps.empty();
     record_->steps.clear();
+    for (const LoggedFigure& figure : record_->figures) take(figure);
+    record_->figures.clear();
   }
   if (!news) return std::nullopt;
   const bool known = examples_known_ && examples_ > 0 && seconds_ > 0;
   now_.examples_per_s =
       known ? static_cast<double>(examples_) * record_->world / seconds_ : record::kUnknown;
+  now_.loss = loss_count_ > 0 ? losses_ / static_cast<double>(loss_count_) : record::kUnknown;
+  losses_ = 0;
+  loss_count_ = 0;
   examples_ = 0;
   seconds_ = 0;
   examples_known_ = true;

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "lockstep/record/event.h"
 #include "lockstep/watch/rank_record.h"
@@ -22,12 +24,17 @@ class LiveSteps {
   /// is no news.
   std::optional<record::Progress> poll();
 
+  /// The epochs for which the program has logged figures since the last call, with what is known of
+  /// them by now. After poll().
+  std::vector<record::EpochResult> logged_epochs();
+
   /// What the examples are called: "images/s"; "examples/s" until it is known.
   std::string rate_unit() const;
 
  private:
   void find_file();
   void take(const WatchedStep& step);
+  void take(const LoggedFigure& figure);
 
   std::filesystem::path folder_;
   std::filesystem::path file_;  ///< of the lowest rank
@@ -41,6 +48,10 @@ class LiveSteps {
   std::int64_t examples_ = 0;       ///< of this rank since the last look
   double seconds_ = 0;              ///< that they took
   bool examples_known_ = true;
+  std::map<int, record::EpochResult> epochs_;
+  std::set<int> logged_;  ///< epochs with figures that logged_epochs() has not given out
+  double losses_ = 0;     ///< sum of the training losses logged since the last look
+  std::int64_t loss_count_ = 0;
 };
 
 /// "epoch 2, step 57/469, 1,234 images/s".

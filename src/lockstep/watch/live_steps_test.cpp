@@ -73,6 +73,30 @@ TEST_F(LiveStepsOfARun, CountFromTheStartOfEachEpoch) {
   EXPECT_EQ(now->steps_per_epoch, 3) << "as many as the epoch that is complete";
 }
 
+TEST_F(LiveStepsOfARun, GiveOutEpochsWithTheFiguresThatTheProgramLogged) {
+  const auto figure = [](int epoch, const std::string& name, const std::string& value) {
+    return R"({"type":"figure","epoch":)" + std::to_string(epoch) + R"(,"name":")" + name +
+           R"(","value":)" + value + "}\n";
+  };
+  LiveSteps live(folder_);
+  append(0, start(0) + step(0, 1) + figure(1, "train_loss", "2") + step(1, 1) +
+                figure(1, "train_loss", "1") + figure(1, "val_accuracy", "0.5") +
+                figure(1, "rouge", "7") + step(2, 2));
+  const auto now = live.poll();
+  ASSERT_TRUE(now);
+  EXPECT_DOUBLE_EQ(now->loss, 1.5) << "the mean since the last look";
+  const auto epochs = live.logged_epochs();
+  ASSERT_EQ(epochs.size(), 1U) << "nothing was logged for the second";
+  EXPECT_EQ(epochs[0].epoch, 1);
+  EXPECT_EQ(epochs[0].train_loss, 1);
+  EXPECT_EQ(epochs[0].val_accuracy, 0.5);
+  EXPECT_EQ(epochs[0].metrics.at("rouge"), 7);
+  EXPECT_EQ(epochs[0].examples, 64) << "2 steps x 2 workers x 16";
+  EXPECT_TRUE(live.logged_epochs().empty());
+  append(0, step(3, 2));
+  EXPECT_TRUE(std::isnan(live.poll()->loss));
+}
+
 TEST_F(LiveStepsOfARun, FollowTheLowestRank) {
   LiveSteps live(folder_);
   append(1, start(1) + step(0, 1));

@@ -179,17 +179,6 @@ class NoiseOfRun {
   measure::NoiseScale noise_;
 };
 
-/// A figure that the program logged for the epoch; the last of a name counts.
-void take_figure(const LoggedFigure& figure, record::EpochResult& epoch) {
-  double* const known = figure.name == "train_loss"       ? &epoch.train_loss
-                        : figure.name == "train_accuracy" ? &epoch.train_accuracy
-                        : figure.name == "val_loss"       ? &epoch.val_loss
-                        : figure.name == "val_accuracy"   ? &epoch.val_accuracy
-                        : figure.name == "learning_rate"  ? &epoch.learning_rate
-                                                          : nullptr;
-  (known != nullptr ? *known : epoch.metrics[figure.name]) = figure.value;
-}
-
 void join_epochs(const std::vector<RankRecord>& ranks, WatchedRun& run) {
   std::map<int, record::EpochResult> epochs;
   std::map<int, std::int64_t> last_step;

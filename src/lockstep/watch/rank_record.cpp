@@ -120,6 +120,16 @@ void read_line(const json& line, RankRecord& rank) {
 
 }  // namespace
 
+void take_figure(const LoggedFigure& figure, record::EpochResult& epoch) {
+  double* const known = figure.name == "train_loss"       ? &epoch.train_loss
+                        : figure.name == "train_accuracy" ? &epoch.train_accuracy
+                        : figure.name == "val_loss"       ? &epoch.val_loss
+                        : figure.name == "val_accuracy"   ? &epoch.val_accuracy
+                        : figure.name == "learning_rate"  ? &epoch.learning_rate
+                                                          : nullptr;
+  (known != nullptr ? *known : epoch.metrics[figure.name]) = figure.value;
+}
+
 void read_record_line(const std::string& text, std::optional<RankRecord>& rank) {
   // What a killed process was writing has no end and is no JSON.
   const json line = json::parse(text, nullptr, false);

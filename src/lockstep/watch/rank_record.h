@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/record/event.h"
 #include "lockstep/record/step_times.h"
 
 namespace lockstep::watch {
@@ -40,6 +41,9 @@ struct LoggedFigure {
   std::string name;
   double value = 0;
 };
+
+/// Puts the figure into its epoch; the last of a name counts.
+void take_figure(const LoggedFigure& figure, record::EpochResult& epoch);
 
 /// Processor time and memory over one stretch of time.
 struct UsageSample {
