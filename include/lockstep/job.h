@@ -23,7 +23,7 @@ struct JoinOptions {
   /// end. LOCKSTEP_TIMEOUT, in seconds, replaces it.
   std::chrono::duration<double> timeout{300};
   /// "auto": NCCL on GPUs, shared memory within a host, Gloo between hosts. Or one of "shm",
-  /// "gloo", "hierarchical", "nccl", "mpi".
+  /// "gloo", "hierarchical", "nccl".
   std::string backend = "auto";
   /// Has the allocator keep freed memory. A step frees and allocates the same large tensors again
   /// and again, and by default each comes as fresh pages from the kernel.
@@ -81,9 +81,15 @@ class Job {
   void print(const std::string& line) const;
 
   /// Records a figure of the current epoch, for example "train_loss" or "val_accuracy". `lockstep
-  /// run` and `lockstep study` keep it with the run; without them it goes nowhere. The value of
-  /// rank 0 counts: average it first. Not collective.
+  /// run` and `lockstep study` keep it with the run, and `lockstep serve` draws it while the run
+  /// goes on; without them it goes nowhere. The last value of a name counts for the epoch; losses
+  /// that are logged more often also make a curve within it. The value of rank 0 counts: average
+  /// it first. Not collective.
   void log(const std::string& name, double value);
+
+  /// The epoch of what follows, counted from 1, for the record: in programs without batches(), and
+  /// where training goes on from a checkpoint. Not collective.
+  void set_epoch(int epoch);
 
   /// Times the passes over a data loader: waiting for a batch becomes the input phase of a step,
   /// and each pass counts as one epoch. `for (auto& batch : job.batches(*loader))`

@@ -75,4 +75,14 @@ done
 for text in 'input wait' forward backward optimizer 'comm: wait'; do
   grep -q "$text" "$work/shown" || { echo "no $text in:"; cat "$work/shown"; exit 1; }
 done
+
+# A study fills in the batch and sets the number of ranks.
+"$lockstep" study --name rings --store study.db --workers 1,2 --batch 24,48 -- "$app" {batch} > "$work/study" 2>&1 ||
+  { echo "study failed:"; cat "$work/study"; exit 1; }
+"$lockstep" runs --store study.db > "$work/runs"
+[ "$(grep -c done "$work/runs")" = 4 ] || { echo "not four runs:"; cat "$work/runs" "$work/study"; exit 1; }
+"$lockstep" runs show 4 --store study.db > "$work/last"
+for text in '480 to train' 'train loss' 'comm: wait'; do
+  grep -q "$text" "$work/last" || { echo "no $text in:"; cat "$work/last"; exit 1; }
+done
 echo done

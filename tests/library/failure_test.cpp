@@ -6,8 +6,11 @@ namespace {
 /// One clear error on every rank, within the timeout.
 class FailureTest : public ProgramRuns {
  protected:
-  static launch::CapturedOutput fail(const std::string& how, int ranks = 3) {
-    return run(ranks, {"wrong=" + how}, {"LOCKSTEP_TIMEOUT=4"});
+  static launch::CapturedOutput fail(const std::string& how, int ranks = 3,
+                                     const std::string& more = "everywhere=0") {
+    // Only a rank that hangs is noticed by the timeout, which ranks must not need to start.
+    const std::string timeout = how == "hang" ? "4" : "30";
+    return run(ranks, {"wrong=" + how, more}, {"LOCKSTEP_TIMEOUT=" + timeout});
   }
 
   static void expect_error(const launch::CapturedOutput& captured, int code,
@@ -28,9 +31,20 @@ TEST_F(FailureTest, GivesAllRanksTheExceptionOfOne) {
   expect_error(fail("throw"), 5, "the data of rank 1 is bad", 3);
 }
 
+TEST_F(FailureTest, LeavesOutTheBackTraceOfLibTorchsErrors) {
+  const auto captured = fail("torch");
+  expect_error(captured, 5, "the shapes of rank 1 do not fit", 3);
+  EXPECT_EQ(captured.errors.find("frame #"), std::string::npos) << captured.errors;
+}
+
 TEST_F(FailureTest, NamesARankThatHangs) {
   const auto captured = fail("hang");
   expect_error(captured, 5, "rank 1 did not reach", 3);
+}
+
+TEST_F(FailureTest, NamesTheRankBetweenHostsToo) {
+  expect_error(fail("die", 3, "backend=gloo"), 5, "rank 1 on ", 2);
+  expect_error(fail("throw", 3, "backend=gloo"), 5, "the data of rank 1 is bad", 3);
 }
 
 TEST_F(FailureTest, NamesARankThatLeftBeforeTheOthers) {
@@ -47,20 +61,35 @@ TEST_F(FailureTest, NamesTheParameterThatDiffersBetweenRanks) {
       3);
 }
 
+TEST_F(FailureTest, NamesTheParameterThatOnlyOneRankHas) {
+  expect_error(fail("count"), 2, "differs between ranks: rank 1 has another.weight [1, 1] Float",
+               3);
+}
+
 TEST_F(FailureTest, DetectsABackwardThatOneRankLeftOut) {
   expect_error(fail("forward-only"), 2, "ranks are at different steps", 3);
 }
 
+TEST_F(FailureTest, AllowsAForwardThatAllRanksLeaveWithoutBackward) {
+  EXPECT_TRUE(fail("forward-only", 2, "everywhere=1").status.clean());
+}
+
 TEST_F(FailureTest, RefusesASecondBackward) {
-  expect_error(fail("twice"), 2, "a second time", 3);
+  for (const char* where : {"everywhere=0", "everywhere=1"}) {
+    expect_error(fail("twice", 3, where), 2, "a second time", 3);
+  }
+  expect_error(fail("twice", 1, "everywhere=1"), 2, "a second time", 1);
 }
 
 TEST_F(FailureTest, RefusesReplacedParameters) {
-  expect_error(fail("replaced"), 2, "was replaced after it was wrapped", 3);
+  for (const char* where : {"everywhere=0", "everywhere=1"}) {
+    expect_error(fail("replaced", 3, where), 2, "was replaced after it was wrapped", 3);
+  }
+  expect_error(fail("replaced", 1, "everywhere=1"), 2, "was replaced after it was wrapped", 1);
 }
 
 TEST_F(FailureTest, StartsAllRanksAgain) {
-  const auto captured = run(2, {"wrong=die"}, {"LOCKSTEP_TIMEOUT=4", "LOCKSTEP_RESTARTS=1"});
+  const auto captured = run(2, {"wrong=die"}, {"LOCKSTEP_TIMEOUT=30", "LOCKSTEP_RESTARTS=1"});
   EXPECT_EQ(captured.status.code, 5);
   EXPECT_EQ(count(captured.errors, "starting all 2 ranks again (1 of 1)"), 1U) << captured.errors;
 }

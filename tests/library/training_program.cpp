@@ -129,6 +129,7 @@ void misbehave(const std::string& how, lockstep::Job& job, std::int64_t step) {
   if (job.rank() != 1 || step != 3) return;
   if (how == "die") std::raise(SIGKILL);
   if (how == "throw") throw std::runtime_error("the data of rank 1 is bad");
+  if (how == "torch") TORCH_CHECK(false, "the shapes of rank 1 do not fit");
   if (how == "hang") std::this_thread::sleep_for(std::chrono::minutes(5));
   if (how == "exit") std::exit(0);
 }
@@ -140,6 +141,7 @@ void train(const Options& options, lockstep::Job& job, Ddp& ddp, Net& net,
   const int accumulate = options.number("accumulate", 1);
   const std::int64_t mine = global / job.size() / accumulate;
   const std::string wrong = options.text("wrong", "");
+  const bool wrong_here = job.rank() == 1 || options.number("everywhere", 0) != 0;
   for (std::int64_t step = options.number("from", 0); step < options.number("steps", 50); ++step) {
     misbehave(wrong, job, step);
     zero();
@@ -154,9 +156,9 @@ void train(const Options& options, lockstep::Job& job, Ddp& ddp, Net& net,
           y = (x.sum(1) > 0).to(torch::kLong);
         }
         auto loss = torch::cross_entropy_loss(ddp(x, use_extra), y) / accumulate;
-        if (wrong == "forward-only" && job.rank() == 1 && step == 3) return;
+        if (wrong == "forward-only" && wrong_here && step == 3) return;
         loss.backward({}, wrong == "twice");
-        if (wrong == "twice" && step == 3) loss.backward();
+        if (wrong == "twice" && wrong_here && step == 3) loss.backward();
         total += loss.template item<double>();
       };
       if (micro + 1 < accumulate) {
@@ -166,7 +168,7 @@ void train(const Options& options, lockstep::Job& job, Ddp& ddp, Net& net,
         run();
       }
     }
-    if (wrong == "replaced" && step == 3)
+    if (wrong == "replaced" && wrong_here && step == 3)
       net.three = net.replace_module("three", torch::nn::Linear(16, 3));
     update();
     char text[64];
@@ -195,6 +197,9 @@ void run_training(const Options& options, lockstep::Job& job) {
   }
   if (options.text("wrong", "") == "shapes" && job.rank() == 1) {
     net->three = net->replace_module("three", torch::nn::Linear(16, 4));
+  }
+  if (options.text("wrong", "") == "count" && job.rank() == 1) {
+    net->register_module("another", torch::nn::Linear(1, 1));
   }
   lockstep::DataParallel ddp(net, job, parallel_options(options));
   lockstep::Checkpoint checkpoint(job);

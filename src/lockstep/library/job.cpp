@@ -35,6 +35,13 @@ std::string rank_prefix() {
   return fmt::format("[rank {}/{}] ", job->place().rank, job->place().size);
 }
 
+/// LibTorch's errors have a back trace, which Python too shows only on request.
+std::string text_of(const std::exception& error) {
+  const auto* torch = dynamic_cast<const c10::Error*>(&error);
+  if (torch == nullptr || std::getenv("TORCH_SHOW_CPP_STACKTRACES") != nullptr) return error.what();
+  return torch->what_without_backtrace();
+}
+
 /// Prints the exception that nobody caught as one error, reports it to the other ranks and ends the
 /// process.
 [[noreturn]] void end_by_exception() {
@@ -48,8 +55,7 @@ std::string rank_prefix() {
       std::fputs((rank_prefix() + format_error(error)).c_str(), stderr);
       if (job) job->report(error);
     } catch (const std::exception& error) {
-      // LibTorch's errors have a back trace behind the first line.
-      const std::string text = error.what();
+      const std::string text = text_of(error);
       const std::string first = text.substr(0, text.find('\n'));
       std::fputs(fmt::format("{}error: {}\n", rank_prefix(), text).c_str(), stderr);
       if (job) {
@@ -241,6 +247,10 @@ void Job::print(const std::string& line) const {
 
 void Job::log(const std::string& name, double value) {
   state_->watch().log(name, value);
+}
+
+void Job::set_epoch(int epoch) {
+  state_->watch().set_epoch(epoch);
 }
 
 void Job::begin_epoch() {

@@ -115,6 +115,13 @@ void StepWatch::begin_epoch() {
   step_.epoch = ++epochs_;
 }
 
+void StepWatch::set_epoch(int epoch) {
+  if (!on_) return;
+  if (synchronised_) boundary();
+  epochs_ = epoch - 1;
+  step_.epoch = epoch;
+}
+
 void StepWatch::before_fetch() {
   if (on_) boundary();
 }

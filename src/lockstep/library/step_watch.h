@@ -27,6 +27,8 @@ class StepWatch {
   void describe(std::int64_t parameters, const std::string& device);
 
   void begin_epoch();
+  /// What follows belongs to `epoch`; begin_epoch() next begins that one.
+  void set_epoch(int epoch);
   void before_fetch();
   /// `examples` 0 = unknown, -1 = there was no batch left.
   void after_fetch(std::int64_t examples);
