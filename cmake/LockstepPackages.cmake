@@ -1,6 +1,7 @@
 # What is installed, by component, and the .deb that CPack makes of it (`make package`):
 #   programs  lockstep, its manual pages and completions
 #   worker    lockstep-worker and the MPI module, for the LibTorch that they were built against
+#   library   lockstep::lockstep for programs of your own (src/lockstep/library)
 include(GNUInstallDirs)
 install(TARGETS lockstep RUNTIME COMPONENT programs)
 install(FILES LICENSE NOTICE CHANGELOG.md README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)

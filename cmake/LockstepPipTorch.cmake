@@ -1,11 +1,12 @@
 # The LibTorch of a pip install, in LOCKSTEP_TORCH_ROOT: sets LOCKSTEP_TORCH_LIBRARIES, TORCH_INCLUDE_DIRS,
-# TORCH_CXX_FLAGS and LOCKSTEP_HAS_CUDA.
+# TORCH_CXX_FLAGS, Torch_VERSION and LOCKSTEP_HAS_CUDA.
 include(LockstepCuda)
 set(lib ${LOCKSTEP_TORCH_ROOT}/lib)
 set(TORCH_INCLUDE_DIRS ${LOCKSTEP_TORCH_ROOT}/include ${LOCKSTEP_TORCH_ROOT}/include/torch/csrc/api/include)
 set(TORCH_CXX_FLAGS "-DUSE_DISTRIBUTED -DUSE_C10D_GLOO")
 file(STRINGS ${LOCKSTEP_TORCH_ROOT}/version.py version REGEX "__version__ = ")
 string(REGEX REPLACE ".*'([^']+)'.*" "\\1" version "${version}")
+string(REGEX REPLACE "\\+.*" "" Torch_VERSION "${version}")
 message(STATUS "LibTorch ${version} of a pip install: ${LOCKSTEP_TORCH_ROOT}")
 
 # Wheels up to 2.5 have strings of the C++ ABI before GCC 5; every other library here has the new one, and

@@ -10,6 +10,7 @@ find_file(LOCKSTEP_TORCH_CONFIG TorchConfig.cmake HINTS ${Torch_DIR} PATHS ${CMA
 get_filename_component(LOCKSTEP_TORCH_ROOT "${LOCKSTEP_TORCH_CONFIG}/../../../.." ABSOLUTE)
 if(LOCKSTEP_TORCH_CONFIG AND EXISTS ${LOCKSTEP_TORCH_ROOT}/version.py)
   include(LockstepPipTorch)
+  set(LOCKSTEP_PIP_TORCH ${LOCKSTEP_TORCH_ROOT})
 else()
   find_package(Torch QUIET)
   if(NOT Torch_FOUND)
