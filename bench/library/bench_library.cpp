@@ -1,15 +1,14 @@
 // Steps of the library against other ways to train the same network, in alternation in one process
-// per rank: bench_library lenet|resnet18 [rounds] [batch per rank]. Start it with
-// LOCKSTEP_WORKERS=N.
+// per rank: bench_library lenet|resnet18 [rounds] [batch per rank] [way]. With the name of one way
+// it makes no other, and prints the peak memory of a rank. Start it with LOCKSTEP_WORKERS=N.
 //   plain     forward, backward, torch::optim::SGD; nothing is exchanged (one rank only)
-//   blocking  the same, then one all-reduce of Gloo per parameter and a division, as the C++
-//   example of
-//             the PyTorch project does it
+//   blocking  the same, then one all-reduce of Gloo per parameter and a division
 //   engine    GradientSync and the fused optimizer, as lockstep train uses them
 //   sharded   DataParallel with a sharded Adam, beside DataParallel with torch::optim::Adam
 #include <fcntl.h>
 #include <lockstep/lockstep.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -151,7 +150,8 @@ Way engine(const MakeNet& make, Job& job) {
   parts->sync.emplace(parameters, plan, *parts->communicator, train::SyncOptions{}, parts->clock);
   parts->optimizer.emplace(
       train::OptimizerOptions{.momentum = 0.9},
-      train::ParameterLayout{.groups = {{0, plan.tail_begin}}, .count = plan.tail_begin},
+      train::ParameterLayout{
+          .groups = {{0, plan.tail_begin}}, .tensors = {}, .count = plan.tail_begin},
       torch::kCPU);
   const int ranks = job.size();
   const auto count = static_cast<std::int64_t>(plan.tail_begin);
@@ -195,17 +195,22 @@ int main(int argc, char** argv) {
   const Batch batch{resnet ? torch::randn({size, 3, 32, 32}) : torch::randn({size, 1, 28, 28}),
                     torch::randint(10, {size})};
   const std::string file = job.broadcast("/tmp/bench-library-" + std::to_string(::getpid()));
-  std::vector<Way> ways{with_library(make, job), engine(make, job), adam(make, job, false),
-                        adam(make, job, true)};
-  if (job.size() > 1) ways.push_back(blocking(make, job, file));
-  if (job.size() == 1) ways.push_back(plain(make));
+  const std::string only = argc > 4 ? argv[4] : "";
+  const auto wanted = [&](const char* name) { return only.empty() || only == name; };
+  std::vector<Way> ways;
+  if (wanted("library")) ways.push_back(with_library(make, job));
+  if (wanted("engine")) ways.push_back(engine(make, job));
+  if (wanted("adam")) ways.push_back(adam(make, job, false));
+  if (wanted("sharded")) ways.push_back(adam(make, job, true));
+  if (wanted("blocking") && job.size() > 1) ways.push_back(blocking(make, job, file));
+  if (wanted("plain") && job.size() == 1) ways.push_back(plain(make));
   for (Way& way : ways) timed(job, way, batch, 2);
   for (int round = 0; round < rounds; ++round) {
     for (Way& way : ways) way.seconds.push_back(timed(job, way, batch, steps));
   }
   job.print(what + ", " + std::to_string(job.size()) + " ranks, batch " + std::to_string(size) +
-            " per rank, " + std::to_string(rounds) +
-            " rounds; ratio of times to library in the same round: median (min..max)");
+            " per rank, " + std::to_string(rounds) + " rounds; ratio of times to " + ways[0].name +
+            " in the same round: median (min..max)");
   for (const Way& way : ways) {
     std::vector<double> ratios;
     for (int r = 0; r < rounds; ++r) ratios.push_back(way.seconds[r] / ways[0].seconds[r]);
@@ -215,6 +220,13 @@ int main(int argc, char** argv) {
                   *std::min_element(ratios.begin(), ratios.end()),
                   *std::max_element(ratios.begin(), ratios.end()));
     job.print(line);
+  }
+  if (!only.empty()) {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    const auto peaks = job.gather(static_cast<double>(usage.ru_maxrss) / 1024);
+    job.print("peak memory of a rank: " +
+              std::to_string(*std::max_element(peaks.begin(), peaks.end())) + " MB");
   }
   if (job.is_main()) ::unlink(file.c_str());
 }
