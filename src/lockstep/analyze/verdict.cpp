@@ -131,6 +131,7 @@ std::string figure_text(const SpeedupPoint& point, TimeBasis basis) {
 }
 
 std::string batch_text(const SpeedupPoint& point, const SpeedupGroup& group) {
+  if (group.scaling == Scaling::kMixed) return "mixed batches";
   const Configuration& c = point.configuration;
   const bool strong = group.scaling == Scaling::kStrong;
   const std::optional<double> batch = fixed_batch(c, strong ? Scaling::kStrong : Scaling::kWeak);
