@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <any>
 #include <array>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "lockstep/base/error.h"
+#include "lockstep/data/inflated_cache.h"
 #include "lockstep/data/inflating_file.h"
 #include "lockstep/data/memory_dataset.h"
 
@@ -58,9 +62,23 @@ std::vector<std::uint8_t> read_rest(InflatingFile& file, std::uint64_t size, con
 struct Images {
   std::string path;
   ImageShape shape;
-  std::vector<std::uint8_t> pixels;
+  std::span<const std::uint8_t> pixels;
+  std::any storage;  ///< of the pixels
   std::size_t count() const { return pixels.size() / shape.values(); }
 };
+
+/// The pixels of all images, read from the file or mapped from a copy that an earlier run kept.
+Images read_pixels(InflatingFile& file, const ImageShape& shape, std::uint64_t size) {
+  if (file.is_compressed()) {
+    if (auto copy = find_inflated(file.path(), size)) {
+      const auto kept = std::make_shared<MappedFile>(std::move(*copy));
+      return {file.path(), shape, kept->bytes(), kept};
+    }
+  }
+  const auto read = std::make_shared<std::vector<std::uint8_t>>(read_rest(file, size, "pixels"));
+  if (file.is_compressed()) keep_inflated(file.path(), *read);
+  return {file.path(), shape, *read, read};
+}
 
 Images read_images(const std::string& path) {
   InflatingFile file(path, kIdxHint);
@@ -73,7 +91,7 @@ Images read_images(const std::string& path) {
     fail_idx(path, fmt::format("the image size at byte 8 is {} x {}", height, width));
   }
   const ImageShape shape{1, static_cast<int>(height), static_cast<int>(width)};
-  return {path, shape, read_rest(file, std::uint64_t{count} * shape.values(), "pixels")};
+  return read_pixels(file, shape, std::uint64_t{count} * shape.values());
 }
 
 std::vector<std::uint8_t> read_labels(const std::string& path, int classes) {
@@ -110,13 +128,12 @@ std::shared_ptr<const Dataset> read_part(const std::string& folder, const std::s
                                       labels.size(), images.path, images.count()));
   }
   info.shape = images.shape;
-  const auto pixels = std::make_shared<std::vector<std::uint8_t>>(std::move(images.pixels));
   std::vector<const std::uint8_t*> pointers(labels.size());
   for (std::size_t i = 0; i < pointers.size(); ++i) {
-    pointers[i] = pixels->data() + i * info.shape.values();
+    pointers[i] = images.pixels.data() + i * info.shape.values();
   }
   return std::make_shared<MemoryDataset>(std::move(info), std::move(pointers), std::move(labels),
-                                         pixels);
+                                         std::move(images.storage));
 }
 
 }  // namespace

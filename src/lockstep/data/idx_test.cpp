@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+
 #include "lockstep/base/rng.h"
 #include "lockstep/base/test_folder.h"
 #include "lockstep/data/test_error.h"
@@ -96,6 +100,26 @@ TEST_F(IdxDataset, ReadsGzipForAnyName) {
   std::filesystem::remove(folder_.file("train-labels-idx1-ubyte"));
   folder_.write("train-labels-idx1-ubyte.gz", gzip(labels_file(12)));
   expect_tiny(load_idx_dataset(folder_.path(), "tiny"));
+}
+
+TEST_F(IdxDataset, MapsTheCopyThatAnEarlierRunKept) {
+  const char* before = std::getenv("XDG_CACHE_HOME");
+  const std::string restore = before == nullptr ? "" : before;
+  ::setenv("XDG_CACHE_HOME", (std::filesystem::path(folder_.path()) / "cache").c_str(), 1);
+  std::filesystem::remove(std::filesystem::path(folder_.path()) / "train-images-idx3-ubyte");
+  folder_.write("train-images-idx3-ubyte.gz", gzip(images_file(12, 300, 400)));
+  folder_.write("t10k-images-idx3-ubyte", images_file(6, 300, 400));
+  std::vector<ByteList> read;
+  for (int run = 0; run < 2; ++run) {
+    const auto split = load_idx_dataset(folder_.path(), "tiny");
+    FetchScratch scratch;
+    const std::uint8_t* pixels = split.train->fetch(11, scratch).image.pixels;
+    read.emplace_back(pixels, pixels + 300 * 400);
+  }
+  EXPECT_EQ(read[0], read[1]);
+  const auto copies = std::filesystem::path(folder_.path()) / "cache" / "lockstep" / "data";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(copies), {}), 1);
+  before == nullptr ? ::unsetenv("XDG_CACHE_HOME") : ::setenv("XDG_CACHE_HOME", restore.c_str(), 1);
 }
 
 TEST_F(IdxDataset, ReadsConcatenatedGzipMembers) {

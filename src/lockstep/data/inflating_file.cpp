@@ -126,6 +126,9 @@ void InflatingFile::expect_end() {
 const std::string& InflatingFile::path() const {
   return state_->file.path();
 }
+bool InflatingFile::is_compressed() const {
+  return state_->gzip;
+}
 std::uint64_t InflatingFile::offset() const {
   return state_->offset;
 }

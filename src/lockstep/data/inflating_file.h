@@ -21,6 +21,8 @@ class InflatingFile {
   void expect_end();
 
   const std::string& path() const;
+  /// Whether it is inflated.
+  bool is_compressed() const;
   /// Bytes read so far.
   std::uint64_t offset() const;
   /// The content cannot be longer than this (gzip shrinks to a 1032nd at best). Ask before trusting
