@@ -11,6 +11,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/version.h"
+#include "lockstep/study/command_template.h"
 #include "version_text.h"
 
 namespace lockstep::cli {
@@ -63,6 +64,14 @@ std::vector<std::string> command_names(const CLI::App& command) {
   return names;
 }
 
+/// Whether the words that nothing took are a program of the user, without the "--" before it.
+bool forgot_dashes(const CLI::App& command, std::vector<std::string> words) {
+  const bool studies = command.get_name() == "study";
+  if (!studies && command.get_name() != "run") return false;
+  if (studies) words.push_back(command.get_option("what")->as<std::string>());
+  return std::any_of(words.begin(), words.end(), study::names_a_program);
+}
+
 /// The error for the first unexpected argument: a mistyped option or command, or one too
 /// many.
 Error unexpected_argument(const CLI::App& app) {
@@ -80,7 +89,11 @@ Error unexpected_argument(const CLI::App& app) {
   const std::vector<std::string> commands = command_names(command);
   const std::string meant = nearest(word, option ? option_names(app, command) : commands);
   std::string hint = fmt::format("see {} --help", path);
-  if (!meant.empty()) hint = fmt::format("did you mean {}? {}", meant, hint);
+  if (forgot_dashes(command, left)) {
+    hint = fmt::format("write your command after --: {} -- python train.py", path);
+  } else if (!meant.empty()) {
+    hint = fmt::format("did you mean {}? {}", meant, hint);
+  }
   if (option) {
     return Error(ErrorKind::kUsage, fmt::format("{}: unknown option {}", path, word), hint);
   }

@@ -29,6 +29,7 @@ struct RunRequest {
   std::string study;
   std::string pattern;
   double time_limit_s = 0;
+  std::int64_t steps = 0;  ///< 0 = until the command ends
   bool watch = true;
 };
 
@@ -48,6 +49,10 @@ void check_run(const RunRequest& request, const std::vector<std::string>& words)
                 fmt::format("the command contains {{{}}}, but its value was not given", place),
                 fmt::format("add {}", option));
   }
+  if (request.steps > 0 && !request.watch) {
+    throw Error(ErrorKind::kUsage, "--steps needs watching, which counts the steps",
+                "omit --no-watch, or limit the command by an option of its own");
+  }
   study::check_command(words, {}, request.values);
 }
 
@@ -59,6 +64,7 @@ study::ForeignCommand command_of(const RunRequest& request, const std::vector<st
   command.pattern = request.pattern;
   command.wall_time = true;
   command.watch = request.watch;
+  command.max_steps = request.steps;
   if (request.time_limit_s > 0) command.time_limit = Seconds(request.time_limit_s);
   return command;
 }
@@ -86,6 +92,7 @@ std::string status_text(const study::CommandOutcome& outcome) {
 int exit_code_of(const study::CommandOutcome& outcome) {
   if (outcome.executed.end == study::RunEnd::kInterrupted) return 130;
   if (outcome.timed_out) return exit_code(ErrorKind::kWorker);
+  if (outcome.end.enough_steps) return 0;
   return outcome.status.signal != 0 ? 128 + outcome.status.signal : outcome.status.code;
 }
 
@@ -126,6 +133,7 @@ void print_run_text(Console& console, const std::string& store_path,
     text +=
         fmt::format(", largest process {}", format_bytes(Bytes{static_cast<std::uint64_t>(bytes)}));
   }
+  if (outcome.end.enough_steps) text += ", ended by --steps";
   if (!outcome.executed.problem.empty()) text += "; " + outcome.executed.problem;
   console.err(text + "; output in " + outcome.output);
   const bool done = outcome.executed.end == study::RunEnd::kDone;
@@ -209,6 +217,9 @@ void add_run_command(CLI::App& app, const GlobalOptions& global) {
           },
           "Stop the command after this time, for example 30min")
       ->type_name("TIME");
+  add("--steps", request->steps, "N",
+      "End the command after N steps (default: when it ends by itself); needs watching")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   command.add_flag_callback(
       "--no-watch", [request] { request->watch = false; },
       "Do not measure PyTorch processes from inside");

@@ -126,6 +126,21 @@ TEST_F(Run, ShowsTheStepsOfAWatchedScriptWhileItGoesOn) {
   EXPECT_GT(store::Store(store().string()).load(1).steps, 1) << "steps of an interrupted run";
 }
 
+TEST_F(Run, EndsAWatchedScriptAfterTheStepsThatWereAskedFor) {
+  if (!has_torch()) GTEST_SKIP() << "no PyTorch for /usr/bin/python3";
+  const auto captured = run(script({"--steps", "4"}, "cd " + folder_.string() + "\n" +
+                                                         torch_script("time.sleep(600)") +
+                                                         "exec /usr/bin/python3 train.py 0.3"));
+  EXPECT_EQ(captured.status.code, 0) << captured.errors;
+  EXPECT_NE(captured.errors.find("ended by --steps"), std::string::npos) << captured.errors;
+  ASSERT_EQ(runs().size(), 1u);
+  EXPECT_EQ(runs().front().state, store::RunState::kDone);
+  const auto stored = store::Store(store().string()).load(1);
+  EXPECT_EQ(stored.steps, 4);
+  EXPECT_EQ(stored.started.spec.max_steps, 4);
+  EXPECT_EQ(stored.started.spec.data.train_examples, 192) << "of an epoch, as the loader has it";
+}
+
 TEST_F(Run, RefusesAPlaceholderWithoutAValue) {
   const auto captured = run(command({"run", "--", "echo", "{workers}"}));
   EXPECT_EQ(captured.status.code, 2);

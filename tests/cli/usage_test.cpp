@@ -53,6 +53,11 @@ TEST_F(Usage, RefusesWhatMakesNoSenseBeforeAnyWorkerStarts) {
   expect_refused({"train", "--backend", "carrier-pigeon"}, "--backend 'carrier-pigeon' is unknown");
   expect_refused({"train", "--resume"}, "--resume needs a checkpoint folder");
   expect_refused({"train", "fashion", "more"}, "unexpected argument 'more'");
+  expect_refused({"run", "python", "train.py"},
+                 "unexpected argument 'python'\nhint: write your command after --");
+  expect_refused({"study", "torchrun", "--nproc-per-node", "2", "train.py"},
+                 "unknown option --nproc-per-node\nhint: write your command after --");
+  expect_refused({"study", "train.py"}, "train.py is not a recipe\nhint: to study a program");
 }
 
 TEST_F(Usage, ReportsWhereTheWorkerWasLookedFor) {

@@ -84,7 +84,7 @@ class Ending {
   void update(const ChildProcess& process, int requests, Nanoseconds now) {
     if (requests > 0) requests_ += requests;
     if (deadline_ && now > *deadline_ && !kill_at_) timed_out_ = true;
-    if ((requests_ > 0 || timed_out_) && !asked_) {
+    if ((requests_ > 0 || timed_out_ || enough_) && !asked_) {
       asked_ = true;
       process.signal(SIGINT);
       kill_at_ = after(now, limits_.patience);
@@ -95,7 +95,11 @@ class Ending {
     if (!kill_at_) kill_at_ = after(now, limits_.patience);
   }
 
+  /// The program did what it was started for.
+  void enough() { enough_ = enough_ || !kill_at_; }
+
   bool stop_requested() const { return requests_ > 0; }
+  bool has_enough() const { return enough_; }
   bool timed_out() const { return timed_out_; }
 
  private:
@@ -105,6 +109,7 @@ class Ending {
   int requests_ = 0;
   bool asked_ = false;
   bool timed_out_ = false;
+  bool enough_ = false;
 };
 
 }  // namespace
@@ -133,7 +138,7 @@ StreamedOutcome run_streamed(const ProcessSpec& spec, const LineTakers& takers,
     ending.update(process, signals.take_stop_requests(), clock.monotonic());
     read_some(process.output(), 16, lines, sink);
     read_some(process.errors(), 16, error_lines, error_sink);
-    if (takers.tick) takers.tick();
+    if (takers.tick && takers.tick()) ending.enough();
     const auto status = process.poll();
     if (!status) continue;
     // A pipe has a bounded size; what others still write into it is not waited for.
@@ -141,7 +146,7 @@ StreamedOutcome run_streamed(const ProcessSpec& spec, const LineTakers& takers,
     read_some(process.errors(), 64, error_lines, error_sink);
     lines.finish(sink);
     error_lines.finish(error_sink);
-    return {*status, ending.stop_requested(), ending.timed_out()};
+    return {*status, ending.stop_requested(), ending.timed_out(), ending.has_enough()};
   }
 }
 

@@ -69,6 +69,22 @@ TEST(StreamedProcess, EndsAProgramAtItsDeadline) {
   EXPECT_EQ(outcome.status.code, 9);
 }
 
+TEST(StreamedProcess, EndsAProgramThatHasDoneEnough) {
+  SignalInbox signals;
+  int lines = 0;
+  const auto count = [&](std::string_view) {
+    ++lines;
+    return AfterLine::kGoOn;
+  };
+  const auto outcome =
+      run_streamed(shell("trap 'exit 9' INT; while :; do echo step; sleep 0.01; done"),
+                   LineTakers{count, count, [&] { return lines >= 3; }}, signals, SystemClock());
+  EXPECT_TRUE(outcome.enough);
+  EXPECT_FALSE(outcome.stop_requested);
+  EXPECT_FALSE(outcome.timed_out);
+  EXPECT_EQ(outcome.status.code, 9);
+}
+
 TEST(StreamedProcess, KillsAProgramThatStaysAfterItWasGivenUp) {
   SignalInbox signals;
   const auto outcome = run_streamed(shell("echo lost; while :; do sleep 0.01; done"),

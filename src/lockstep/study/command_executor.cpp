@@ -87,11 +87,13 @@ CommandOutcome run_command(const ForeignCommand& command, const PlannedRun& plan
   std::optional<watch::LiveSteps> steps;
   if (watching) steps.emplace(watching->records());
   const auto look_at_steps = [&] {
-    if (!steps) return;
+    if (!steps) return false;
     const std::string& text = record.follow_steps(*steps);
-    if (text == steps_text) return;
-    steps_text = text;
-    context.console.set_status(progress + text);
+    if (text != steps_text) {
+      steps_text = text;
+      context.console.set_status(progress + text);
+    }
+    return command.max_steps > 0 && steps->steps() >= command.max_steps;
   };
   launch::StreamLimits limits;
   limits.run = command.time_limit;
@@ -113,7 +115,8 @@ CommandOutcome run_command(const ForeignCommand& command, const PlannedRun& plan
   outcome.output = output_path;
   CommandEnd& end = outcome.end;
   end.seconds = static_cast<double>(context.clock.monotonic() - began) * 1e-9;
-  end.clean = streamed.status.clean() && !streamed.timed_out;
+  end.enough_steps = streamed.enough && !streamed.stop_requested;
+  end.clean = (streamed.status.clean() || end.enough_steps) && !streamed.timed_out;
   end.interrupted = streamed.stop_requested;
   end.problem = streamed.timed_out ? fmt::format("the command was stopped after {} (--time-limit)",
                                                  format_seconds(*command.time_limit))

@@ -41,7 +41,7 @@ class CommandExecutor final : public Executor {
   CommandExecutor(ForeignCommand command, ExecutorContext context);
 
   std::string title() const override;
-  RunLength length() const override { return {command_.values.epochs, 0}; }
+  RunLength length() const override { return {command_.values.epochs, command_.max_steps}; }
   bool resembles(const store::RunSummary& run) const override;
   /// Throws kEnvironment when the command cannot be started.
   ExecutedRun run(const PlannedRun& planned, const store::RunLabel& label,

@@ -199,18 +199,32 @@ void CommandRecord::complete(const CommandEnd& end, const import::ImportedFile& 
 
 /// Times come from the watcher, as of Lockstep's own trainer; the output adds what it states of
 /// model and data, losses and accuracies.
-void CommandRecord::complete_watched(const watch::WatchedRun& watched,
+void CommandRecord::complete_watched(const CommandEnd& end, const watch::WatchedRun& watched,
                                      const import::ImportedRun& read) {
   record::RunStarted facts = started_;
+  if (end.enough_steps) facts.spec.max_steps = command_.max_steps;
   if (read.model && read.model.from <= import::Provenance::kLog) facts.spec.recipe = *read.model;
   if (read.dataset) facts.spec.data.name = *read.dataset;
   watch::describe(watched, facts);
+  // On GPUs idle threads of the host do no harm.
+  const bool here = facts.spec.launcher == record::Launcher::kLocal && watched.device == "cpu";
+  const int cores = started_.machine.cores;
+  if (here && cores > 0 && watched.threads_per_worker * watched.workers > cores) {
+    facts.spec.oversubscribed = true;
+  }
   const int planned = planned_.cell.workers;
   if (planned > 0 && watched.workers != planned) {
     context_.console.err(fmt::format(
         "warning: the command trained with {} workers, not with the {} of the plan; the run is "
         "recorded with {}",
         watched.workers, planned, watched.workers));
+  }
+  const std::int64_t batch = planned_.cell.batch_per_worker;
+  if (batch > 0 && facts.spec.batch_per_worker != batch) {
+    context_.console.err(fmt::format(
+        "warning: the command trained with batches of {} per worker, not with the {} of the plan; "
+        "the run is recorded with {}",
+        facts.spec.batch_per_worker, batch, facts.spec.batch_per_worker));
   }
   started_.spec.device = facts.spec.device;
   store::update_facts(context_.store_path, sink_.run_id(), facts);
@@ -264,8 +278,13 @@ watch::WatchedRun CommandRecord::read_watched(const CommandEnd& end) const {
   watch::RunRecords records = watch::read_run_records(end.records);
   // Of a program without PyTorch and Keras nothing was to be expected.
   if (!records.framework_imported) return {};
+  if (command_.max_steps > 0) watch::keep_first_steps(records, command_.max_steps);
   watch::WatchedRun watched = watch::merge_ranks(std::move(records));
-  for (const std::string& note : watched.notes) context_.console.err("note: " + note);
+  // A run that failed before its first step has a better reason than any of these.
+  const bool say = end.clean || !watched.steps.empty();
+  for (const std::string& note : watched.notes) {
+    if (say) context_.console.err("note: " + note);
+  }
   add_energy(end, watched);
   return watched;
 }
@@ -274,7 +293,7 @@ ExecutedRun CommandRecord::finish(const CommandEnd& end) {
   const watch::WatchedRun watched = read_watched(end);
   const import::ImportedFile file = read_output();
   // What was measured before a run broke off often shows why.
-  if (!end.clean && !watched.steps.empty()) complete_watched(watched, file.runs.front());
+  if (!end.clean && !watched.steps.empty()) complete_watched(end, watched, file.runs.front());
   if (end.interrupted) {
     sink_.write(ended(end, record::RunStatus::kInterrupted));
     return {RunEnd::kInterrupted, ""};
@@ -291,7 +310,7 @@ ExecutedRun CommandRecord::finish(const CommandEnd& end) {
   if (watched.steps.empty()) {
     complete(end, file);
   } else {
-    complete_watched(watched, file.runs.front());
+    complete_watched(end, watched, file.runs.front());
   }
   record::RunEnded last = ended(end, record::RunStatus::kDone);
   last.peak_memory_bytes = std::max(last.peak_memory_bytes, watched.peak_memory_bytes);

@@ -26,6 +26,7 @@ struct ForeignCommand {
   bool wall_time = false;    ///< record the duration of the command beside the figures it prints
   bool watch = true;         ///< measure PyTorch processes from inside
   std::optional<Seconds> time_limit;
+  std::int64_t max_steps = 0;      ///< end a watched run after that many steps; 0 = its own end
   std::uint64_t memory_bytes = 0;  ///< of all workers together; 0 = no limit
 
   /// The command as it was given, placeholders included, as one line.
@@ -39,6 +40,7 @@ struct CommandEnd {
   double seconds = 0;  ///< from its start to its end
   bool clean = false;  ///< exit code 0
   bool interrupted = false;
+  bool enough_steps = false;           ///< it was ended because it had ForeignCommand::max_steps
   std::string problem;                 ///< one sentence when it is not clean
   std::int64_t peak_memory_bytes = 0;  ///< largest resident set of any process; 0 = unknown
   std::string records{};  ///< folder with what watched ranks wrote; empty = not watched
@@ -77,7 +79,8 @@ class CommandRecord {
   auto read_output() const -> import::ImportedFile;
   auto read_watched(const CommandEnd& end) const -> watch::WatchedRun;
   void complete(const CommandEnd& end, const import::ImportedFile& file);
-  void complete_watched(const watch::WatchedRun& watched, const import::ImportedRun& read);
+  void complete_watched(const CommandEnd& end, const watch::WatchedRun& watched,
+                        const import::ImportedRun& read);
   void add_energy(const CommandEnd& end, watch::WatchedRun& watched) const;
 
   const ForeignCommand& command_;

@@ -52,6 +52,14 @@ bool is_script(const std::filesystem::path& path) {
 
 }  // namespace
 
+bool names_a_program(const std::string& word) {
+  const std::string name = std::filesystem::path(word).filename().string();
+  constexpr std::array kPrograms{"torchrun", "accelerate", "deepspeed", "mpirun",
+                                 "srun",     "horovodrun", "bash",      "sh"};
+  return is_script(word) || name.starts_with("python") || word.starts_with("./") ||
+         std::find(kPrograms.begin(), kPrograms.end(), name) != kPrograms.end();
+}
+
 std::string command_title(const std::vector<std::string>& command) {
   for (std::size_t i = 0; i < command.size(); ++i) {
     if (is_script(command[i])) return std::filesystem::path(command[i]).filename().string();

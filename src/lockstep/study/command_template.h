@@ -26,6 +26,9 @@ std::string command_title(const std::vector<std::string>& command);
 /// The title without the suffix of a script ("train"): what runs of the command are called.
 std::string script_name(const std::vector<std::string>& command);
 
+/// Whether a word of a command line is a script or a program that starts one, so not a recipe.
+bool names_a_program(const std::string& word);
+
 /// Whether `{name}` is anywhere in the command.
 bool has_placeholder(const std::vector<std::string>& command, const std::string& name);
 

@@ -10,7 +10,10 @@ namespace lockstep::study {
 namespace {
 
 double distance(const Cell& cell, const store::RunSummary& run) {
-  const auto apart = [](double a, double b) { return std::abs(std::log(a / b)); };
+  // A batch that is not known is 0.
+  const auto apart = [](double a, double b) {
+    return a > 0 && b > 0 ? std::abs(std::log(a / b)) : 0.0;
+  };
   // The worker count changes the time per example more than the batch does.
   return 2 * apart(cell.workers, run.spec.workers) +
          apart(static_cast<double>(cell.batch_per_worker),
@@ -19,8 +22,7 @@ double distance(const Cell& cell, const store::RunSummary& run) {
 }
 
 bool tells(const store::RunSummary& run) {
-  return run.state == store::RunState::kDone && run.total_s > 0 && run.spec.workers > 0 &&
-         run.spec.batch_per_worker > 0;
+  return run.state == store::RunState::kDone && run.total_s > 0 && run.spec.workers > 0;
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ std::string fixed_text(const StudyRequest& request) {
     return fmt::format("command\n{}\nepochs={} seed={} device={} memory={}",
                        joined(request.command), spec.epochs, spec.seed, spec.device,
                        request.is_ladder() ? request.train.memory_bytes : 0) +
+           (spec.max_steps > 0 ? fmt::format(" steps={}", spec.max_steps) : "") +
            cluster_text(request.launcher);
   }
   record::TrainRequest common = request.train;
@@ -99,9 +100,9 @@ void complete_foreign(StudyRequest& request) {
     throw Error(ErrorKind::kUsage, "--strategy applies to lockstep's own trainer, not to a command",
                 "write your program's option into the command");
   }
-  if (request.train.spec.max_steps > 0) {
-    throw Error(ErrorKind::kUsage, "--steps applies to lockstep's own trainer, not to a command",
-                "write your program's option into the command");
+  if (request.train.spec.max_steps > 0 && (!request.launcher.local() || !request.watch)) {
+    throw Error(ErrorKind::kUsage, "--steps ends commands that are watched on this machine",
+                "without watching and in Slurm jobs, write your program's option into the command");
   }
   if (request.train.spec.epochs == 0) request.train.spec.epochs = 1;
 }
@@ -140,6 +141,11 @@ std::uint64_t free_memory() {
 
 void complete_training(StudyRequest& request) {
   record::RunSpec& spec = request.train.spec;
+  if (names_a_program(request.what)) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} is not a recipe", request.what),
+                fmt::format("to study a program, write it after --: lockstep study -- {}{}",
+                            request.what.ends_with(".py") ? "python " : "", request.what));
+  }
   spec.recipe = request.what.empty() ? spec.recipe : request.what;
   strategies_of(request);
   refuse_command_options(request);
@@ -206,7 +212,9 @@ void complete_study_request(StudyRequest& request) {
   if (request.workers.empty()) {
     request.workers = default_workers(static_cast<int>(measure::usable_cores().size()));
   }
-  if (request.batch.empty() && request.global_batch.empty()) request.batch = "128";
+  const bool takes_batch = !request.is_foreign() || has_placeholder(request.command, "batch") ||
+                           has_placeholder(request.command, "global_batch");
+  if (request.batch.empty() && request.global_batch.empty() && takes_batch) request.batch = "128";
   if (request.is_foreign()) {
     complete_foreign(request);
   } else {
@@ -233,6 +241,8 @@ Sweep sweep_of(const StudyRequest& request) {
     sweep.global_batches =
         parse_counts(request.global_batch, "--global-batch", kLargestBatch * kMostStudyWorkers);
   }
+  // Of a command that takes no batch it is not known before it runs.
+  if (request.batch.empty() && request.global_batch.empty()) sweep.batches = {0};
   sweep.strategies = strategies_of(request);
   sweep.repeats = request.repeat;
   sweep.order_seed = request.order_seed;

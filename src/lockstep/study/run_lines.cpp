@@ -21,6 +21,15 @@ std::optional<double> median_of(const std::vector<record::Measurement>& rows, co
   return median(values);
 }
 
+/// 0 = not known.
+std::string batch_text(std::int64_t batch) {
+  return batch > 0 ? std::to_string(batch) : "-";
+}
+
+report::Cell batch_cell(std::int64_t batch) {
+  return batch > 0 ? report::count(batch) : report::Cell();
+}
+
 std::string rate_text(const RunFigures& figures) {
   return figures.examples_per_s ? format_count(std::llround(*figures.examples_per_s)) : "-";
 }
@@ -57,9 +66,10 @@ std::string run_line(std::size_t at, std::size_t of, const PlannedRun& planned,
                      const RunFigures& figures, const std::string& status) {
   const Cell& cell = planned.cell;
   return fmt::format("{:>9} {:>3} {:>6} {:>7}  {:<9} {:>6} {:>11} {:>9}  {}",
-                     fmt::format("{}/{}", at, of), cell.workers, cell.batch_per_worker,
-                     cell.global_batch(), cell.strategy ? record::name_of(cell.strategy) : "-",
-                     planned.repeat, rate_text(figures), epoch_text(figures), status);
+                     fmt::format("{}/{}", at, of), cell.workers, batch_text(cell.batch_per_worker),
+                     batch_text(cell.global_batch()),
+                     cell.strategy ? record::name_of(cell.strategy) : "-", planned.repeat,
+                     rate_text(figures), epoch_text(figures), status);
 }
 
 std::vector<std::string> ladder_sentences(std::span<const PlannedRun> plan,
@@ -127,8 +137,8 @@ report::Table plan_table(const std::vector<PlanRow>& rows) {
   table.label_columns = 5;
   for (const PlanRow& row : rows) {
     table.rows.push_back(
-        {row.title, report::count(row.cell.workers), report::count(row.cell.batch_per_worker),
-         report::count(row.cell.global_batch()), std::string(record::name_of(row.cell.strategy)),
+        {row.title, report::count(row.cell.workers), batch_cell(row.cell.batch_per_worker),
+         batch_cell(row.cell.global_batch()), std::string(record::name_of(row.cell.strategy)),
          report::count(row.runs), report::count(row.done), report::count(row.failed),
          report::count(row.out_of_memory),
          row.each ? report::significant(row.each->count()) : report::Cell()});

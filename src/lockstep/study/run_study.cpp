@@ -65,6 +65,7 @@ std::unique_ptr<Executor> command_executor(const StudyRequest& request,
   command.show_output = request.show_output;
   command.wall_time = request.wall_time;
   if (request.time_limit_s > 0) command.time_limit = Seconds(request.time_limit_s);
+  command.max_steps = spec.max_steps;
   command.memory_bytes = memory_budget(request);
   command.watch = request.watch;
   const bool slurm = request.launcher.launcher == record::Launcher::kSlurm;

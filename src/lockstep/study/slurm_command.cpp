@@ -110,9 +110,10 @@ bool SlurmCommand::resembles(const store::RunSummary& run) const {
 std::string SlurmCommand::script(const PlannedRun& planned, const launch::JobFiles& files) const {
   launch::CommandJob job;
   job.name = "lockstep-" + launch::file_name_of(command_.network);
-  job.about = fmt::format("One run of a lockstep study: {}, {} worker(s), batch {}, repeat {}.",
-                          command_.network, planned.cell.workers, planned.cell.batch_per_worker,
-                          planned.repeat);
+  const std::int64_t batch = planned.cell.batch_per_worker;
+  job.about = fmt::format("One run of a lockstep study: {}, {} worker(s){}, repeat {}.",
+                          command_.network, planned.cell.workers,
+                          batch > 0 ? fmt::format(", batch {}", batch) : "", planned.repeat);
   job.shape = cluster_.shape(planned.cell.workers);
   job.task_per_node = starts_workers_itself(command_.words);
   job.environment = job_environment(command_.watch ? watch_folder(files) : "");

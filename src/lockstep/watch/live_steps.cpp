@@ -49,6 +49,7 @@ void LiveSteps::take(const WatchedStep& step) {
     now_.epoch = step.times.epoch;
     epoch_began_ = step.times.step;
   }
+  steps_ = step.times.step + 1;
   now_.step = step.times.step - epoch_began_ + 1;
   now_.steps_per_epoch =
       longest_epoch_ > 0 ? longest_epoch_ : steps_per_epoch(record_->loader, step.times.examples);

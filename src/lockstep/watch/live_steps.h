@@ -28,6 +28,9 @@ class LiveSteps {
   /// them by now. After poll().
   std::vector<record::EpochResult> logged_epochs();
 
+  /// Steps that are recorded so far.
+  std::int64_t steps() const { return steps_; }
+
   /// What the examples are called: "images/s"; "examples/s" until it is known.
   std::string rate_unit() const;
 
@@ -43,6 +46,7 @@ class LiveSteps {
   std::string rest_;            ///< of a line that is not complete yet
   std::optional<RankRecord> record_;
   record::Progress now_;
+  std::int64_t steps_ = 0;
   std::int64_t epoch_began_ = 0;    ///< step number
   std::int64_t longest_epoch_ = 0;  ///< steps of the longest epoch that is complete
   std::int64_t examples_ = 0;       ///< of this rank since the last look

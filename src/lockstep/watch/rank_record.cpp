@@ -179,4 +179,11 @@ RunRecords read_run_records(const fs::path& folder) {
   return records;
 }
 
+void keep_first_steps(RunRecords& records, std::int64_t count) {
+  for (RankRecord& rank : records.ranks) {
+    std::erase_if(rank.steps, [&](const WatchedStep& step) { return step.times.step >= count; });
+  }
+  std::erase_if(records.ranks, [](const RankRecord& rank) { return rank.steps.empty(); });
+}
+
 }  // namespace lockstep::watch

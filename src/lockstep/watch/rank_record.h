@@ -99,6 +99,9 @@ struct RunRecords {
 
 RunRecords read_run_records(const std::filesystem::path& folder);
 
+/// Leaves out all but the first `count` steps of each rank.
+void keep_first_steps(RunRecords& records, std::int64_t count);
+
 /// Adds one line of a watcher's file to `rank`, which is empty before the first. Lines that were
 /// cut off, and kinds of lines that a newer watcher adds, are left out. Throws nlohmann's errors
 /// for a known line without its fields.

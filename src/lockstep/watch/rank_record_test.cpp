@@ -48,6 +48,16 @@ TEST_F(RankRecordTest, ReadsStepsWithTheirPhasesAndCollectives) {
   EXPECT_DOUBLE_EQ(rank->evaluation_s.at(1), 3.0);
 }
 
+TEST_F(RankRecordTest, KeepsTheFirstStepsOfEachRank) {
+  write("rank-1.jsonl", std::string(kStarted) + "\n" + kSteps + "\n");
+  RunRecords records = read_run_records(folder_.path());
+  keep_first_steps(records, 1);
+  ASSERT_EQ(records.ranks.size(), 1u);
+  EXPECT_EQ(records.ranks[0].steps.size(), 1u);
+  keep_first_steps(records, 0);
+  EXPECT_TRUE(records.ranks.empty());
+}
+
 TEST_F(RankRecordTest, KeepsUnknownExamplesAndCollectivesUnknown) {
   const auto rank =
       read_rank_record(write("rank-1.jsonl", std::string(kStarted) + "\n" + kSteps + "\n"));
