@@ -68,7 +68,9 @@ std::vector<std::string> command_names(const CLI::App& command) {
 bool forgot_dashes(const CLI::App& command, std::vector<std::string> words) {
   const bool studies = command.get_name() == "study";
   if (!studies && command.get_name() != "run") return false;
-  if (studies) words.push_back(command.get_option("what")->as<std::string>());
+  if (studies) {
+    for (const std::string& what : command.get_option("what")->results()) words.push_back(what);
+  }
   return std::any_of(words.begin(), words.end(), study::names_a_program);
 }
 
