@@ -108,7 +108,7 @@ constexpr const char* kExportMaster =
     "]*\\).*/\\1/p')\n"
     "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))\n";
 
-/// Since Slurm 22.05 srun gives its tasks one core unless it is told again what the job has.
+/// Since Slurm 22.05 srun does not take this from the job by itself.
 constexpr const char* kExportCores = "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\n";
 
 /// One word for a shell, in which the two variables are replaced and nothing else is.
