@@ -67,10 +67,16 @@ std::string field_of(const std::string& text, const std::string& name) {
 constexpr const char* kMasterAddress = "${MASTER_ADDR}";
 constexpr const char* kMasterPort = "${MASTER_PORT}";
 
+/// Shell lines around the user's setup, which may change what was set `before` it.
+struct Exports {
+  std::string before;
+  std::string after;
+};
+
 /// What a script begins with after its own directives, up to the command: more directives, the note
 /// of its start, and the user's setup, which does not count as time of the command.
 std::string common_part(const ClusterOptions& options, const JobShape& shape, const JobFiles& files,
-                        const std::string& exports = "") {
+                        const Exports& exports = {}) {
   const auto filled = [&](const std::string& text) { return fill_shape(text, shape); };
   std::string text;
   text += directive("partition", filled(options.partition));
@@ -80,11 +86,11 @@ std::string common_part(const ClusterOptions& options, const JobShape& shape, co
   text += directive("output", files.log());
   text += "#SBATCH --no-requeue\n\n";
   text += fmt::format("run={}  # prefix of the names of its files\n", shell_quoted(files.stem));
-  text += "date +%s%N > \"$run.started\"\n\n";
+  text += "date +%s%N > \"$run.started\"\n\n" + exports.before;
   if (!options.setup.empty()) {
     text += fmt::format(". {}\n", shell_quoted(fs::absolute(options.setup).string()));
   }
-  return text + exports + "began=$(date +%s%N)\n";
+  return text + exports.after + "began=$(date +%s%N)\n";
 }
 
 /// Its end: the exit code of the command, when it began and when it ended.
@@ -94,12 +100,16 @@ constexpr const char* kNoteEnd =
     "\"$run.ended\"\n"
     "exit $code\n";
 
-bool uses_master(const std::vector<std::string>& words) {
-  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
-    return word.find(kMasterAddress) != std::string::npos ||
-           word.find(kMasterPort) != std::string::npos;
-  });
-}
+/// Where rank 0 can listen. The name of a node need not be one that a resolver knows.
+constexpr const char* kExportMaster =
+    "export MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n"
+    "getent hosts \"$MASTER_ADDR\" > /dev/null ||\n"
+    "  MASTER_ADDR=$(scontrol show node \"$MASTER_ADDR\" | sed -n 's/.*NodeAddr=\\([^ "
+    "]*\\).*/\\1/p')\n"
+    "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))\n";
+
+/// Since Slurm 22.05 srun does not take this from the job by itself.
+constexpr const char* kExportCores = "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\n";
 
 /// One word for a shell, in which the two variables are replaced and nothing else is.
 std::string script_word(const std::string& word) {
@@ -165,22 +175,17 @@ std::string command_script(const CommandJob& job, const ClusterOptions& options,
   if (job.task_per_node) {
     text += directive("cpus-per-task", std::to_string(shape.workers_per_node));
   }
-  std::string exports;
-  if (uses_master(job.words)) {
-    exports =
-        "export MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n"
-        "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))\n";
-  }
+  Exports exports{kExportMaster, job.task_per_node ? kExportCores : ""};
   for (const std::string& assignment : job.environment) {
     const std::size_t sign = assignment.find('=');
-    exports += fmt::format("export {}={}\n", assignment.substr(0, sign),
-                           shell_quoted(assignment.substr(sign + 1)));
+    exports.after += fmt::format("export {}={}\n", assignment.substr(0, sign),
+                                 shell_quoted(assignment.substr(sign + 1)));
   }
   if (!job.python_path.empty()) {
-    exports += fmt::format("export PYTHONPATH={}${{PYTHONPATH:+:$PYTHONPATH}}\n",
-                           shell_quoted(job.python_path));
+    exports.after += fmt::format("export PYTHONPATH={}${{PYTHONPATH:+:$PYTHONPATH}}\n",
+                                 shell_quoted(job.python_path));
   }
-  if (job.data_limit > 0) exports += fmt::format("ulimit -d {}\n", job.data_limit / 1024);
+  if (job.data_limit > 0) exports.after += fmt::format("ulimit -d {}\n", job.data_limit / 1024);
   text += common_part(options, shape, files, exports);
   text += script_words(job.words);
   return text + kNoteEnd;

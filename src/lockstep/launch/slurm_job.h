@@ -38,7 +38,7 @@ struct CommandJob {
   std::vector<std::string> environment;  ///< "NAME=value"
   std::string python_path{};             ///< put in front of PYTHONPATH, after the setup
   std::uint64_t data_limit = 0;  ///< most that each process may allocate, bytes; 0 = no limit
-  /// ${MASTER_ADDR} and ${MASTER_PORT} in it are set by the script.
+  /// ${MASTER_ADDR} and ${MASTER_PORT} in it are set by the script, before the setup.
   std::vector<std::string> words;
 };
 

@@ -252,6 +252,8 @@ void join_facts(const std::vector<RankRecord>& ranks, WatchedRun& run) {
   run.flops_per_example = first.flops_per_example;
   run.unit = first.unit;
   run.loader_workers = first.loader.workers;
+  run.loader_batch = first.loader.batch;
+  run.loader_examples = first.loader.batches * first.loader.batch * run.workers;
   run.batch_per_worker = most_common_batch(run.steps);
   for (const RankRecord& rank : ranks) {
     if (std::find(run.hosts.begin(), run.hosts.end(), rank.host) == run.hosts.end()) {
@@ -266,6 +268,21 @@ void join_facts(const std::vector<RankRecord>& ranks, WatchedRun& run) {
   if (!run.steps.empty()) {
     run.first_step_wall_ns = run.steps.front().start_ns + first.wall_minus_monotonic_ns;
   }
+}
+
+/// Ranks that train side by side without ever meeting are no data-parallel training.
+void note_lonely_ranks(const std::vector<RankRecord>& ranks, WatchedRun& run) {
+  if (ranks.size() < 2 || run.torch.empty()) return;
+  for (const RankRecord& rank : ranks) {
+    for (const WatchedStep& step : rank.steps) {
+      const bool met = !step.collectives || !step.collectives->empty();
+      if (met || step.times.exposed_s() > 0) return;
+    }
+  }
+  run.notes.push_back(fmt::format(
+      "the {} ranks were not seen to communicate: each trains a network of its own unless the "
+      "script averages gradients in a way that cannot be watched",
+      ranks.size()));
 }
 
 void explain_nothing(const RunRecords& records, WatchedRun& run) {
@@ -300,6 +317,7 @@ WatchedRun merge_ranks(RunRecords records) {
   join_facts(ranks, run);
   join_epochs(ranks, run);
   join_usage(ranks, run);
+  note_lonely_ranks(ranks, run);
   return run;
 }
 

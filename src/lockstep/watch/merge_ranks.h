@@ -29,6 +29,8 @@ struct WatchedRun {
   std::string unit;                   ///< of the examples
   int loader_workers = -1;            ///< -1 = unknown
   std::int64_t batch_per_worker = 0;  ///< examples per step and rank, the most common number
+  std::int64_t loader_batch = 0;      ///< examples per batch of the loader
+  std::int64_t loader_examples = 0;   ///< per epoch and over all ranks, as the loader states it
   std::int64_t first_step_wall_ns = 0;
   std::vector<std::string> notes;  ///< what could not be measured, one sentence each
 };

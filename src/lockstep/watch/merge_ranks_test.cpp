@@ -58,6 +58,21 @@ double sum_of_phases(const record::StepTimes& step) {
   return sum;
 }
 
+TEST(MergeRanks, NotesRanksThatNeverCommunicate) {
+  const auto lonely = [](int rank) {
+    RankRecord record = rank_with(rank, 90);  // nothing exposed
+    record.torch = "2.15";
+    for (WatchedStep& step : record.steps) step.collectives->clear();
+    return record;
+  };
+  const WatchedRun apart = merge_ranks(records_of({lonely(0), lonely(1)}));
+  ASSERT_EQ(apart.notes.size(), 1U);
+  EXPECT_NE(apart.notes[0].find("the 2 ranks were not seen to communicate"), std::string::npos);
+
+  RankRecord meets = rank_with(1, 80);
+  EXPECT_TRUE(merge_ranks(records_of({lonely(0), meets})).notes.empty());
+}
+
 TEST(MergeRanks, TakesFiguresThatRankZeroLogged) {
   RankRecord first = rank_with(0, 40);
   first.figures = {{1, "val_accuracy", 0.5},

@@ -47,13 +47,23 @@ void describe(const WatchedRun& run, record::RunStarted& started) {
   spec.data.unit = run.unit == "examples" ? "" : run.unit;
   spec.data.loader_workers = run.loader_workers;
   if (run.batch_per_worker > 0) {
-    // Examples per optimizer step: several batches where gradients are accumulated.
-    const std::int64_t stated = spec.batch_per_worker;
-    const bool whole = stated > 0 && run.batch_per_worker % stated == 0;
-    spec.accumulate = whole ? static_cast<int>(run.batch_per_worker / stated) : 1;
-    if (!whole) spec.batch_per_worker = run.batch_per_worker;
+    // Examples per optimizer step: several batches where gradients are accumulated. The loader
+    // knows better than the plan, whose batch the script may ignore.
+    const std::int64_t batch = run.loader_batch > 0 ? run.loader_batch : spec.batch_per_worker;
+    const bool whole = batch > 0 && run.batch_per_worker % batch == 0;
+    spec.accumulate = whole ? static_cast<int>(run.batch_per_worker / batch) : 1;
+    spec.batch_per_worker = whole ? batch : run.batch_per_worker;
   }
   if (spec.epochs == 0) spec.epochs = static_cast<int>(run.epochs.size());
+  if (spec.max_steps > 0) {
+    // What was seen is a part of an epoch; the loader knows the whole.
+    spec.data.train_examples = run.loader_examples;
+    if (spec.global_batch() > 0) {
+      started.steps_per_epoch =
+          (run.loader_examples + spec.global_batch() - 1) / spec.global_batch();
+    }
+    return;
+  }
   for (const record::EpochResult& epoch : run.epochs) {
     spec.data.train_examples = std::max(spec.data.train_examples, epoch.examples);
     std::int64_t steps = 0;

@@ -70,6 +70,27 @@ TEST(WatchedEvents, DescribeTheRunByWhatWasSeen) {
   EXPECT_EQ(started.steps_per_epoch, 5);
 }
 
+TEST(WatchedEvents, TakeTheBatchOfTheLoaderWhereTheScriptIgnoresThatOfThePlan) {
+  record::RunStarted started;
+  started.spec.batch_per_worker = 32;
+  WatchedRun run = run_of(10, 128);
+  run.loader_batch = 64;
+  describe(run, started);
+  EXPECT_EQ(started.spec.batch_per_worker, 64);
+  EXPECT_EQ(started.spec.accumulate, 2);
+}
+
+TEST(WatchedEvents, TakeTheDataFromTheLoaderWhereTheRunWasCutShort) {
+  record::RunStarted started;
+  started.spec.batch_per_worker = 32;
+  started.spec.max_steps = 10;
+  WatchedRun run = run_of(10, 32);
+  run.loader_examples = 6400;
+  describe(run, started);
+  EXPECT_EQ(started.spec.data.train_examples, 6400);
+  EXPECT_EQ(started.steps_per_epoch, 200);
+}
+
 TEST(WatchedEvents, TakeExamplesBeyondTheStatedBatchForAccumulation) {
   record::RunStarted started;
   started.spec.batch_per_worker = 32;

@@ -211,6 +211,14 @@ class Scripts(unittest.TestCase):
             self.assertEqual({len(step["collectives_ns"]) for step in rank.steps}, {6})
         self.assertGreaterEqual(self.late_entries(records, 1), 11)
 
+    def test_waiting_in_the_optimizer_of_horovod_is_exposed_communication(self):
+        for rank in self.run_ranks("like_horovod"):
+            self.check_phases(rank)
+            self.assertEqual({len(step["collectives_ns"]) for step in rank.steps}, {1})
+            for step in rank.steps:
+                self.assertGreater(step["phases_ns"][COMM], 1e6)
+                self.assertGreater(step["phases_ns"][OPTIMIZER], 0)
+
 
 if __name__ == "__main__":
     if PYTHON is None:

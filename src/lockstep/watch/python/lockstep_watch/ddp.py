@@ -43,7 +43,7 @@ def wrap_ddp(torch: Any, watcher: Watcher) -> None:
     ddp_class.__init__ = __init__
     # Buffers (batch norm) come from rank 0 before each forward: ranks wait for it there.
     if hasattr(ddp_class, "_sync_buffers"):
-        ddp_class._sync_buffers = _timed(ddp_class._sync_buffers, watcher)
+        ddp_class._sync_buffers = timed(ddp_class._sync_buffers, watcher)
 
 
 def _adopt(torch: Any, watcher: Watcher, ddp: Any) -> None:
@@ -150,16 +150,16 @@ def wrap_collectives(torch: Any, watcher: Watcher) -> None:
         original = getattr(module, name, None)
         if original is None:
             continue
-        wrapped = _timed(original, watcher)
+        wrapped = timed(original, watcher)
         setattr(module, name, wrapped)
         if getattr(torch.distributed, name, None) is original:
             setattr(torch.distributed, name, wrapped)
     work = getattr(torch._C._distributed_c10d, "Work", None)
     if work is not None:
-        work.wait = _timed(work.wait, watcher)
+        work.wait = timed(work.wait, watcher)
 
 
-def _timed(original: Callable[..., Any], watcher: Watcher) -> Callable[..., Any]:
+def timed(original: Callable[..., Any], watcher: Watcher) -> Callable[..., Any]:
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
         if not watcher.enter("communication"):

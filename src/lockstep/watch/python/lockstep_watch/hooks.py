@@ -7,6 +7,7 @@ import os
 import weakref
 from typing import Any, Callable, Dict, List, Optional
 
+from .ddp import timed
 from .switch import show_tracebacks_without_us, switch
 from .watcher import Watcher
 
@@ -196,8 +197,14 @@ def _grad_scalers(torch: Any) -> List[Any]:
 
 
 def _wrap_step(optimizer_class: type, watcher: Watcher) -> None:
-    """Wraps `step` where it is defined, once: schedulers and subclasses go through it."""
+    """Wraps `step` where it is defined, once: schedulers and subclasses go through it. The optimizer
+    that Horovod makes waits in `synchronize` for the averages that backward asked for."""
     for owner in optimizer_class.__mro__:
+        wait = vars(owner).get("synchronize")
+        if callable(wait) and not getattr(wait, "_lockstep_wrapped", False):
+            wait = timed(wait, watcher)
+            wait._lockstep_wrapped = True  # type: ignore[attr-defined]
+            setattr(owner, "synchronize", wait)
         step = vars(owner).get("step")
         if step is None or not callable(step):
             continue
