@@ -47,7 +47,7 @@ struct RunSpec {
   AmpType amp_type = AmpType::kAuto;  ///< of amp; resolved by the ranks together
   bool deterministic = false;         ///< the same bits in every run on the same devices
   bool tf32 = true;                   ///< matrix products of GPUs with 10 bits of precision
-  bool channels_last = true;          ///< layout of convolutions on GPUs
+  bool channels_last = true;          ///< layout of convolutions with amp
   bool cudnn_benchmark = true;        ///< cuDNN tries algorithms and keeps the fastest
 
   std::optional<Optimizer> optimizer;     ///< none = the recipe's own

@@ -9,7 +9,7 @@ namespace lockstep::train {
 void apply_device_settings(record::RunSpec& spec) {
   const bool gpu = spec.device == "cuda";
   spec.tf32 = spec.tf32 && gpu;
-  spec.channels_last = spec.channels_last && gpu;
+  spec.channels_last = spec.channels_last && gpu && spec.amp;  // for tensor cores
   spec.cudnn_benchmark = spec.cudnn_benchmark && gpu && !spec.deterministic;
   at::Context& context = at::globalContext();
   if (gpu) {
