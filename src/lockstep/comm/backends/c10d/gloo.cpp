@@ -1,12 +1,14 @@
 #include "lockstep/comm/backends/c10d/gloo.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <torch/torch.h>
 #include <unistd.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include <chrono>
 #include <climits>
+#include <csignal>
 #include <cstring>
 #include <deque>
 #include <optional>
@@ -186,6 +188,10 @@ class Gloo final : public Communicator {
 }  // namespace
 
 std::unique_ptr<Communicator> make_gloo(const Context& context) {
+  // Gloo's writes raise SIGPIPE after a peer's death, which would end this process without a word.
+  struct sigaction present {};
+  ::sigaction(SIGPIPE, nullptr, &present);
+  if (present.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
   return std::make_unique<Gloo>(context);
 }
 

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <deque>
 #include <filesystem>
@@ -175,15 +176,20 @@ TEST(Gloo, UnauthenticatedPeersMayBlockAStartButNeverJoinASum) {
 
 TEST(Gloo, NamesTheRankThatWasKilled) {
   const std::string job = fresh_job();
+  std::array<int, 2> connected{};
+  ASSERT_EQ(::pipe(connected.data()), 0);
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     Session session(test_session(1, 2, job));
     const auto comm = make_gloo(session.context());
+    char both = 0;
+    (void)!::read(connected[0], &both, 1);
     ::raise(SIGKILL);
   }
   Session session(test_session(0, 2, job));
   const auto comm = make_gloo(session.context());
+  ASSERT_EQ(::write(connected[1], "", 1), 1);
   const auto memory = comm->allocate(100'000);
   try {
     comm->start_sum(memory);
@@ -197,6 +203,34 @@ TEST(Gloo, NamesTheRankThatWasKilled) {
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
+  for (const int end : connected) ::close(end);
+}
+
+TEST(Gloo, SurvivesASumAfterItsPeerIsGone) {
+  const std::string job = fresh_job();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    Session session(test_session(1, 2, job));
+    const auto comm = make_gloo(session.context());
+    comm->barrier();
+    ::_exit(0);
+  }
+  Session session(test_session(0, 2, job));
+  const auto comm = make_gloo(session.context());
+  comm->barrier();
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  // The first write after the peer's end resets the connection, the next one raises SIGPIPE.
+  for (int sum = 0; sum < 3; ++sum) {
+    EXPECT_THROW(
+        {
+          const auto memory = comm->allocate(100'000);
+          comm->start_sum(memory);
+          comm->finish();
+        },
+        Error);
+  }
 }
 
 }  // namespace
