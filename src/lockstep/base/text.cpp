@@ -53,4 +53,27 @@ std::string printable(std::string_view text, std::size_t longest) {
   return safe;
 }
 
+std::string html_escaped(std::string_view text) {
+  std::string out;
+  for (const char letter : text) {
+    switch (letter) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += letter;
+    }
+  }
+  return out;
+}
+
 }  // namespace lockstep

@@ -25,4 +25,7 @@ CodePoint decode_utf8(std::string_view text, std::size_t at);
 /// terminal or break JSON.
 std::string printable(std::string_view text, std::size_t longest = std::string_view::npos);
 
+/// `text` as the content of an HTML element or of a quoted attribute.
+std::string html_escaped(std::string_view text);
+
 }  // namespace lockstep

@@ -34,5 +34,9 @@ TEST(Printable, StopsAtTheLongestLengthWithoutCuttingACharacter) {
             "ab\xC3\xA9");
 }
 
+TEST(Text, EscapesWhatHtmlWouldReadAsMarkup) {
+  EXPECT_EQ(html_escaped("a<b> & \"c\""), "a&lt;b&gt; &amp; &quot;c&quot;");
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "lockstep/base/text.h"
+
 namespace lockstep::import {
 namespace {
 
@@ -29,46 +31,23 @@ td:nth-child(3) { width: 45%; }
 )";
 constexpr std::size_t kRunColours = 6;
 
-std::string html_text(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string explained_page(const std::vector<FileOutcome>& outcomes) {
   std::string page = kExplainedHead;
   for (const FileOutcome& outcome : outcomes) {
     const ImportedFile& file = outcome.file;
-    page += fmt::format("<h2>{}</h2>\n", html_text(file.path));
+    page += fmt::format("<h2>{}</h2>\n", html_escaped(file.path));
     if (!outcome.error.empty()) {
-      page += fmt::format("<p>{}</p>\n", html_text(outcome.error));
+      page += fmt::format("<p>{}</p>\n", html_escaped(outcome.error));
       continue;
     }
-    page += fmt::format("<pre>{}</pre>\n", html_text(summary_text(outcome)));
+    page += fmt::format("<pre>{}</pre>\n", html_escaped(summary_text(outcome)));
     if (file.explained.empty()) continue;
     page += "<table><thead><tr><th>line</th><th>meaning</th><th>text</th></tr></thead><tbody>\n";
     for (const ExplainedLine& line : file.explained) {
       page += fmt::format("<tr><td>{}</td><td class=\"r{}\">{}</td><td>{}</td></tr>\n", line.number,
-                          line.part % kRunColours, html_text(line.words), html_text(line.text));
+                          line.part % kRunColours, html_escaped(line.words), html_escaped(line.text));
     }
     page += "</tbody></table>\n";
   }

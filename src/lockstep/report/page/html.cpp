@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/text.h"
 #include "lockstep/report/page/assets.h"
 
 namespace lockstep::report {
@@ -41,29 +42,6 @@ std::string inside_script(const nlohmann::json& json) {
   return out;
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char letter : text) {
-    switch (letter) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += letter;
-    }
-  }
-  return out;
-}
-
 std::string html(const PageAssets& assets, std::string_view title, std::string_view policy_meta,
                  std::string_view data) {
   std::string out = fmt::format(
@@ -71,7 +49,7 @@ std::string html(const PageAssets& assets, std::string_view title, std::string_v
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "{}<meta name=\"referrer\" content=\"no-referrer\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n<style>",
-      policy_meta, escaped(title));
+      policy_meta, html_escaped(title));
   out += assets.style;
   out +=
       "</style>\n</head>\n<body>\n<div id=\"app\"><noscript>This page draws its charts with "
