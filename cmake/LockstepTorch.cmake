@@ -51,26 +51,18 @@ target_compile_options(lockstep_torch INTERFACE ${LOCKSTEP_TORCH_FLAGS})
 # A pip install of torch has headers of its own fmt in its include folder, and no library to go with
 # them; header-only, either fmt works.
 target_compile_definitions(lockstep_torch INTERFACE FMT_HEADER_ONLY=1)
+# Some of these sources are in the shared library too. Compiling all of them for it makes one precompiled header do.
+target_compile_options(lockstep_torch INTERFACE -fPIC -fno-semantic-interposition)
 
 # Every torch source includes torch/torch.h: 15-29 s each without this, once with it.
 file(WRITE ${CMAKE_BINARY_DIR}/torch_pch.cpp.in "\n")
 configure_file(${CMAKE_BINARY_DIR}/torch_pch.cpp.in ${CMAKE_BINARY_DIR}/torch_pch.cpp COPYONLY)
-# One for programs, and one for what the shared library has too (PIC).
-foreach(header IN ITEMS lockstep_torch_pch lockstep_torch_pch_pic)
-  add_library(${header} STATIC ${CMAKE_BINARY_DIR}/torch_pch.cpp)
-  target_include_directories(${header} PUBLIC ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${header} PUBLIC lockstep_torch)
-  target_precompile_headers(${header} PRIVATE <torch/torch.h>)
-endforeach()
-set_target_properties(lockstep_torch_pch_pic PROPERTIES POSITION_INDEPENDENT_CODE ON)
+add_library(lockstep_torch_pch STATIC ${CMAKE_BINARY_DIR}/torch_pch.cpp)
+target_include_directories(lockstep_torch_pch PUBLIC ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(lockstep_torch_pch PUBLIC lockstep_torch)
+target_precompile_headers(lockstep_torch_pch PRIVATE <torch/torch.h>)
 
-# lockstep_use_torch(TARGET [PIC]): PIC is TRUE for what the shared library has.
 function(lockstep_use_torch target)
   target_link_libraries(${target} PUBLIC lockstep_torch)
-  # Without the count, ARGV1 would be that of the caller.
-  if(ARGC GREATER 1 AND ARGV1)
-    target_precompile_headers(${target} REUSE_FROM lockstep_torch_pch_pic)
-  else()
-    target_precompile_headers(${target} REUSE_FROM lockstep_torch_pch)
-  endif()
+  target_precompile_headers(${target} REUSE_FROM lockstep_torch_pch)
 endfunction()
