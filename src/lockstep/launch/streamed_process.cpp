@@ -30,10 +30,10 @@ std::set<pid_t> children() {
 
 /// Adopts what the program leaves behind, and ends it. A launcher may put its workers into sessions
 /// of their own, out of reach of its process group; if it is killed, they keep running.
-class Orphanage {
+class OrphanReaper {
  public:
-  Orphanage() : before_(children()) { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
-  ~Orphanage() {
+  OrphanReaper() : before_(children()) { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+  ~OrphanReaper() {
     // Each one's children come here in turn. Bounded, should one of them breed faster.
     for (int round = 0; round < 100; ++round) {
       bool any = false;
@@ -47,8 +47,8 @@ class Orphanage {
     }
     ::prctl(PR_SET_CHILD_SUBREAPER, 0);
   }
-  Orphanage(const Orphanage&) = delete;
-  Orphanage& operator=(const Orphanage&) = delete;
+  OrphanReaper(const OrphanReaper&) = delete;
+  OrphanReaper& operator=(const OrphanReaper&) = delete;
 
  private:
   std::set<pid_t> before_;
@@ -116,7 +116,7 @@ class Ending {
 
 StreamedOutcome run_streamed(const ProcessSpec& spec, const LineTakers& takers,
                              SignalInbox& signals, const Clock& clock, const StreamLimits& limits) {
-  const Orphanage orphanage;
+  const OrphanReaper reaper;
   ProcessSpec kept = spec;
   kept.keep_descendants = true;
   ChildProcess process = ChildProcess::start(kept);

@@ -73,7 +73,7 @@ std::string run_line(std::size_t at, std::size_t of, const PlannedRun& planned,
 }
 
 std::vector<std::string> ladder_sentences(std::span<const PlannedRun> plan,
-                                          std::span<const RunStanding> standings) {
+                                          std::span<const StoredState> states) {
   struct Reach {
     std::int64_t fits = 0;
     std::int64_t too_large = 0;
@@ -87,17 +87,17 @@ std::vector<std::string> ladder_sentences(std::span<const PlannedRun> plan,
     const auto least = [&](std::int64_t& value) {
       if (value == 0 || cell.batch_per_worker < value) value = cell.batch_per_worker;
     };
-    switch (standings[i].standing) {
-      case Standing::kDone:
+    switch (states[i].state) {
+      case PlannedState::kDone:
         reach.fits = std::max(reach.fits, cell.batch_per_worker);
         break;
-      case Standing::kOutOfMemory:
+      case PlannedState::kOutOfMemory:
         least(reach.too_large);
         break;
-      case Standing::kFailed:
+      case PlannedState::kFailed:
         least(reach.failed);
         break;
-      case Standing::kOpen:
+      case PlannedState::kOpen:
         break;
     }
   }

@@ -8,7 +8,7 @@
 #include "lockstep/base/units.h"
 #include "lockstep/record/measurement.h"
 #include "lockstep/report/table.h"
-#include "lockstep/study/standing.h"
+#include "lockstep/study/planned_state.h"
 
 namespace lockstep::study {
 
@@ -43,7 +43,7 @@ struct PlanRow {
 /// 512 (B = 1,024); b = 2,048 ran out of memory". One sentence for each worker count, and strategy,
 /// over all repeats; none without ladders.
 std::vector<std::string> ladder_sentences(std::span<const PlannedRun> plan,
-                                          std::span<const RunStanding> standings);
+                                          std::span<const StoredState> states);
 
 report::Table plan_table(const std::vector<PlanRow>& rows);
 

@@ -38,13 +38,13 @@ void Runner::load() {
   for (const store::RunSummary& run : stored_) {
     if (run.label.study == options_.name) ours.push_back(run);
   }
-  standings_ = standings(plan_, ours);
+  states_ = planned_states(plan_, ours);
 }
 
 bool Runner::is_due(std::size_t at) const {
-  const Standing standing = standings_[at].standing;
-  if (standing == Standing::kFailed) return options_.retry_failed;
-  return standing == Standing::kOpen && !is_beyond_reach(plan_, standings_, at);
+  const PlannedState state = states_[at].state;
+  if (state == PlannedState::kFailed) return options_.retry_failed;
+  return state == PlannedState::kOpen && !is_beyond_reach(plan_, states_, at);
 }
 
 void Runner::say(const std::string& text) {
@@ -109,7 +109,7 @@ void Runner::tell_outlook(std::size_t at) const {
 }
 
 bool Runner::is_untried_rung(std::size_t at) const {
-  return standings_[at].standing == Standing::kOpen &&
+  return states_[at].state == PlannedState::kOpen &&
          std::any_of(plan_.begin(), plan_.end(),
                      [&](const PlannedRun& other) { return is_rung_below(other, plan_[at]); });
 }
@@ -126,9 +126,9 @@ void Runner::show_plan() {
     }
     PlanRow& row = rows[place->second];
     ++row.runs;
-    row.done += standings_[i].standing == Standing::kDone;
-    row.failed += standings_[i].standing == Standing::kFailed;
-    row.out_of_memory += standings_[i].standing == Standing::kOutOfMemory;
+    row.done += states_[i].state == PlannedState::kDone;
+    row.failed += states_[i].state == PlannedState::kFailed;
+    row.out_of_memory += states_[i].state == PlannedState::kOutOfMemory;
   }
   report::Table table = plan_table(rows);
   const Counts now = counts();
@@ -155,18 +155,18 @@ void Runner::show_plan() {
 
 Runner::Counts Runner::counts() const {
   Counts counts;
-  for (const RunStanding& one : standings_) {
-    counts.done += one.standing == Standing::kDone;
-    counts.failed += one.standing == Standing::kFailed;
-    counts.out_of_memory += one.standing == Standing::kOutOfMemory;
+  for (const StoredState& one : states_) {
+    counts.done += one.state == PlannedState::kDone;
+    counts.failed += one.state == PlannedState::kFailed;
+    counts.out_of_memory += one.state == PlannedState::kOutOfMemory;
   }
   return counts;
 }
 
 std::string Runner::line(std::size_t at, const std::string& status) {
   RunFigures figures;
-  if (standings_[at].standing == Standing::kDone) {
-    figures = run_figures(results_.measurements(standings_[at].run));
+  if (states_[at].state == PlannedState::kDone) {
+    figures = run_figures(results_.measurements(states_[at].run));
   }
   return run_line(at + 1, runs_.size(), plan_[at], figures, status);
 }
@@ -252,7 +252,7 @@ void Runner::show_preview() {
 }
 
 void Runner::show_ladders() {
-  for (const std::string& sentence : ladder_sentences(plan_, standings_)) say(sentence);
+  for (const std::string& sentence : ladder_sentences(plan_, states_)) say(sentence);
 }
 
 void Runner::run() {

@@ -11,7 +11,7 @@
 #include "lockstep/record/measurement.h"
 #include "lockstep/store/store.h"
 #include "lockstep/study/executor.h"
-#include "lockstep/study/standing.h"
+#include "lockstep/study/planned_state.h"
 
 namespace lockstep::study {
 
@@ -88,7 +88,7 @@ class Runner {
   launch::SignalInbox& signals_;
   std::vector<PlannedRun> plan_;
   std::vector<store::RunSummary> stored_;  ///< all of the store, for estimates
-  std::vector<RunStanding> standings_;
+  std::vector<StoredState> states_;
 };
 
 }  // namespace lockstep::study

@@ -11,25 +11,25 @@
 namespace lockstep::study {
 
 /// The state of a planned run in the store.
-enum class Standing {
+enum class PlannedState {
   kOpen,         ///< not begun, or interrupted or killed before its end
   kDone,         ///< a finished run of it is kept
   kFailed,       ///< it was tried and failed
   kOutOfMemory,  ///< it does not fit: a result
 };
 
-struct RunStanding {
-  Standing standing = Standing::kOpen;
+struct StoredState {
+  PlannedState state = PlannedState::kOpen;
   std::int64_t run = 0;  ///< its id in the store; 0 when open
 };
 
 /// The state of each run of the plan, given the runs of the study in the store, oldest first. A run
 /// that is done once stays done, even if it was tried again.
-std::vector<RunStanding> standings(std::span<const PlannedRun> plan,
-                                   std::span<const store::RunSummary> runs);
+std::vector<StoredState> planned_states(std::span<const PlannedRun> plan,
+                                        std::span<const store::RunSummary> runs);
 
 /// Whether the run at `at` need not be tried: a smaller batch of its ladder did not fit, or failed.
-bool is_beyond_reach(std::span<const PlannedRun> plan, std::span<const RunStanding> standings,
+bool is_beyond_reach(std::span<const PlannedRun> plan, std::span<const StoredState> states,
                      std::size_t at);
 
 /// Finished runs of the study that are none of the plan's: another grid under the same name.

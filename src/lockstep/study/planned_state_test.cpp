@@ -1,4 +1,4 @@
-#include "lockstep/study/standing.h"
+#include "lockstep/study/planned_state.h"
 
 #include <gtest/gtest.h>
 
@@ -23,30 +23,30 @@ store::RunSummary stored(std::int64_t id, const PlannedRun& planned, store::RunS
   return run;
 }
 
-TEST(Standing, OnlyFinishedAndFailedRunsAreClosed) {
+TEST(PlannedState, OnlyFinishedAndFailedRunsAreClosed) {
   using store::RunState;
   const auto plan = small_plan();
   const std::vector<store::RunSummary> runs{
       stored(1, plan[0], RunState::kDone), stored(2, plan[1], RunState::kKilled),
       stored(3, plan[2], RunState::kInterrupted), stored(4, plan[3], RunState::kFailed)};
-  const auto standing = standings(plan, runs);
-  EXPECT_EQ(standing[0].standing, Standing::kDone);
-  EXPECT_EQ(standing[0].run, 1);
-  EXPECT_EQ(standing[1].standing, Standing::kOpen);
-  EXPECT_EQ(standing[2].standing, Standing::kOpen);
-  EXPECT_EQ(standing[3].standing, Standing::kFailed);
+  const auto state = planned_states(plan, runs);
+  EXPECT_EQ(state[0].state, PlannedState::kDone);
+  EXPECT_EQ(state[0].run, 1);
+  EXPECT_EQ(state[1].state, PlannedState::kOpen);
+  EXPECT_EQ(state[2].state, PlannedState::kOpen);
+  EXPECT_EQ(state[3].state, PlannedState::kFailed);
 }
 
-TEST(Standing, ARunThatIsDoneStaysDone) {
+TEST(PlannedState, ARunThatIsDoneStaysDone) {
   const auto plan = small_plan();
   const std::vector<store::RunSummary> runs{stored(1, plan[0], store::RunState::kFailed),
                                             stored(2, plan[0], store::RunState::kDone),
                                             stored(3, plan[0], store::RunState::kFailed)};
-  EXPECT_EQ(standings(plan, runs)[0].standing, Standing::kDone);
-  EXPECT_EQ(standings(plan, runs)[0].run, 2);
+  EXPECT_EQ(planned_states(plan, runs)[0].state, PlannedState::kDone);
+  EXPECT_EQ(planned_states(plan, runs)[0].run, 2);
 }
 
-TEST(Standing, OutOfMemoryIsAResultAndEndsItsLadder) {
+TEST(PlannedState, OutOfMemoryIsAResultAndEndsItsLadder) {
   Sweep sweep;
   sweep.workers = {1, 2};
   sweep.strategies = {record::Strategy::kOverlap};
@@ -58,16 +58,16 @@ TEST(Standing, OutOfMemoryIsAResultAndEndsItsLadder) {
     runs.push_back(stored(1, planned, store::RunState::kFailed));
     runs.back().error_kind = "memory";
   }
-  const auto standing = standings(plan, runs);
+  const auto state = planned_states(plan, runs);
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const bool above = plan[i].cell.workers == 2 && plan[i].cell.batch_per_worker > 128;
-    EXPECT_EQ(is_beyond_reach(plan, standing, i), above);
+    EXPECT_EQ(is_beyond_reach(plan, state, i), above);
     const bool failed = plan[i].cell.workers == 2 && plan[i].cell.batch_per_worker == 128;
-    EXPECT_EQ(standing[i].standing, failed ? Standing::kOutOfMemory : Standing::kOpen);
+    EXPECT_EQ(state[i].state, failed ? PlannedState::kOutOfMemory : PlannedState::kOpen);
   }
 }
 
-TEST(Standing, CountsFinishedRunsOfAnotherGrid) {
+TEST(PlannedState, CountsFinishedRunsOfAnotherGrid) {
   const auto plan = small_plan();
   PlannedRun other = plan[0];
   other.repeat = 7;
@@ -77,7 +77,7 @@ TEST(Standing, CountsFinishedRunsOfAnotherGrid) {
   EXPECT_EQ(unplanned_runs(plan, runs), 1);
 }
 
-TEST(Standing, LocksStudiesApartAndAboveRuns) {
+TEST(PlannedState, LocksStudiesApartAndAboveRuns) {
   EXPECT_NE(lock_position("a"), lock_position("b"));
   EXPECT_GT(lock_position("a"), std::int64_t{1} << 59);
 }

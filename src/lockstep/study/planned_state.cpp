@@ -1,4 +1,4 @@
-#include "lockstep/study/standing.h"
+#include "lockstep/study/planned_state.h"
 
 #include <map>
 #include <set>
@@ -13,29 +13,30 @@ using Key = std::pair<std::string, int>;
 
 }  // namespace
 
-std::vector<RunStanding> standings(std::span<const PlannedRun> plan,
-                                   std::span<const store::RunSummary> runs) {
-  std::map<Key, RunStanding> known;
+std::vector<StoredState> planned_states(std::span<const PlannedRun> plan,
+                                        std::span<const store::RunSummary> runs) {
+  std::map<Key, StoredState> known;
   for (const store::RunSummary& run : runs) {
-    RunStanding& entry = known[{run.label.cell, run.label.repeat}];
-    if (entry.standing == Standing::kDone) continue;
-    if (run.state == store::RunState::kDone) entry = {Standing::kDone, run.id};
+    StoredState& entry = known[{run.label.cell, run.label.repeat}];
+    if (entry.state == PlannedState::kDone) continue;
+    if (run.state == store::RunState::kDone) entry = {PlannedState::kDone, run.id};
     if (run.state != store::RunState::kFailed) continue;
-    entry = {store::ran_out_of_memory(run) ? Standing::kOutOfMemory : Standing::kFailed, run.id};
+    entry = {store::ran_out_of_memory(run) ? PlannedState::kOutOfMemory : PlannedState::kFailed,
+             run.id};
   }
-  std::vector<RunStanding> result;
+  std::vector<StoredState> result;
   for (const PlannedRun& planned : plan) {
     const auto found = known.find({planned.cell.name(), planned.repeat});
-    result.push_back(found == known.end() ? RunStanding{} : found->second);
+    result.push_back(found == known.end() ? StoredState{} : found->second);
   }
   return result;
 }
 
-bool is_beyond_reach(std::span<const PlannedRun> plan, std::span<const RunStanding> standings,
+bool is_beyond_reach(std::span<const PlannedRun> plan, std::span<const StoredState> states,
                      std::size_t at) {
   for (std::size_t i = 0; i < plan.size(); ++i) {
-    const Standing below = standings[i].standing;
-    if ((below == Standing::kOutOfMemory || below == Standing::kFailed) &&
+    const PlannedState below = states[i].state;
+    if ((below == PlannedState::kOutOfMemory || below == PlannedState::kFailed) &&
         is_rung_below(plan[i], plan[at])) {
       return true;
     }
