@@ -71,11 +71,13 @@ std::vector<std::string> split(const std::string& text) {
 /// Adds each option to a parser.
 class Binder {
  public:
-  explicit Binder(CLI::App& command) : command_(command) {}
+  Binder(CLI::App& command, std::span<const std::string_view> without)
+      : command_(command), without_(without) {}
 
   void group(const std::string& title) { group_ = title; }
 
   void recipe(std::string& field) {
+    if (is_left_out("RECIPE")) return;
     command_
         .add_option("RECIPE", field,
                     "What to train, for example fashion or cifar-resnet18; an unknown name lists "
@@ -177,6 +179,7 @@ class Binder {
 
   void flag(const std::string& names, bool& field, bool when_given,
             const std::string& description) {
+    if (is_left_out(long_name(names))) return;
     command_
         .add_flag_callback(
             names, [&field, when_given] { field = when_given; }, description)
@@ -211,19 +214,26 @@ class Binder {
 
   void add(const std::string& names, const std::string& type, const std::string& description,
            const std::string& shown_default, const std::function<void(const std::string&)>& take) {
+    if (is_left_out(long_name(names))) return;
     CLI::Option* option = command_.add_option_function<std::string>(names, take, description);
     option->type_name(type)->group(group_);
     if (!shown_default.empty()) option->default_str(shown_default);
   }
 
+  bool is_left_out(std::string_view name) const {
+    return std::find(without_.begin(), without_.end(), name) != without_.end();
+  }
+
   CLI::App& command_;
+  std::span<const std::string_view> without_;
   std::string group_ = "Options";
 };
 
 }  // namespace
 
-void add_train_options(CLI::App& command, record::TrainRequest& request) {
-  Binder binder(command);
+void add_train_options(CLI::App& command, record::TrainRequest& request,
+                       std::span<const std::string_view> without) {
+  Binder binder(command, without);
   record::visit_options(binder, request);
 }
 

@@ -129,7 +129,7 @@ void run(const GlobalOptions& global, AdviseOptions& options) {
 void add_advise_command(CLI::App& app, const GlobalOptions& global) {
   CLI::App& command = add_command(
       app, "advise",
-      "Recommends a configuration, with reasons, alternatives and what would change the choice",
+      "Recommends a configuration, with reasons, alternatives and what would change the choice.",
       {"lockstep advise --epochs 20 --deadline 2h --price v100=2.48/h",
        "lockstep advise --target val_accuracy=0.9 --max-workers 16",
        "lockstep advise --from table.csv --budget 20 --price t4=0.35/h --next",

@@ -68,8 +68,8 @@ void add_audit_command(CLI::App& app, const GlobalOptions& global) {
   const auto options = std::make_shared<AuditCommandOptions>();
   CLI::App& audit =
       add_command(app, "audit",
-                  "Recomputes every reported_* figure of a measurements table or of the store's "
-                  "runs, and lists those that do not follow.",
+                  "Checks whether reported figures follow from the measurements. Recomputes every "
+                  "reported_* figure of a measurements table or of the stored runs.",
                   {"lockstep audit examples/studies/e-data-parallel-sweep.csv",
                    "lockstep import paper.csv --study paper && lockstep audit --study paper",
                    "lockstep audit table.csv --parameters 11173962 --json"});

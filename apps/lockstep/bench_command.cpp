@@ -175,8 +175,7 @@ void add_bench_command(CLI::App& app, const GlobalOptions& global) {
   const auto options = std::make_shared<BenchOptions>();
   CLI::App& bench = add_command(
       app, "bench",
-      "Measures links and devices of this machine and stores the results for reports and "
-      "predictions.",
+      "Measures links and devices of this machine. Reports and predictions use the results.",
       {"lockstep bench collectives", "lockstep bench collectives --workers 2,4 --backend gloo",
        "lockstep bench collectives --workers 4 --launcher ssh-hostfile --hostfile hosts",
        "lockstep bench device", "lockstep bench list"});

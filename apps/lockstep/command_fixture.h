@@ -39,7 +39,8 @@ class CommandTest : public ::testing::Test {
     ::testing::internal::CaptureStdout();
     ::testing::internal::CaptureStderr();
     CommandOutcome outcome;
-    outcome.code = run_command_line(static_cast<int>(arguments.size()), argv.data(), commands);
+    outcome.code =
+        run_command_line(static_cast<int>(arguments.size()), argv.data(), {{"Commands", commands}});
     outcome.out = ::testing::internal::GetCapturedStdout();
     outcome.err = ::testing::internal::GetCapturedStderr();
     return outcome;

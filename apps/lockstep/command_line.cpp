@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <exception>
 
+#include "command_text.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/terminal.h"
 #include "lockstep/base/version.h"
 #include "lockstep/study/command_template.h"
 #include "version_text.h"
@@ -135,11 +137,26 @@ void require_command(const CLI::App& app) {
 int take_command(int argc, char** argv, std::vector<std::string>& command) {
   const auto end = argv + argc;
   const auto dashes = std::find(argv, end, std::string_view("--"));
-  const bool takes_one = std::any_of(
-      argv, dashes, [](std::string_view word) { return word == "study" || word == "run"; });
+  const bool takes_one = std::any_of(argv, dashes, takes_command);
   if (dashes == end || !takes_one) return argc;
   command.assign(dashes + 1, end);
   return static_cast<int>(dashes - argv);
+}
+
+/// The path of a command as a user writes it: "lockstep bench device".
+std::string called_as(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return parent == nullptr ? "lockstep" : called_as(*parent) + " " + command.get_name();
+}
+
+void add_group(CLI::App& app, const CommandGroup& group, const GlobalOptions& options) {
+  const auto present = [&] { return app.get_subcommands([](const CLI::App*) { return true; }); };
+  const std::size_t before = present().size();
+  for (const AddCommand add : group.commands) add(app, options);
+  const auto commands = present();
+  for (std::size_t i = before; i < commands.size(); ++i) {
+    if (!commands[i]->get_group().empty()) commands[i]->group(group.title);
+  }
 }
 
 int parse_and_run(CLI::App& app, int argc, char** argv) {
@@ -158,6 +175,10 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
 
 }  // namespace
 
+bool takes_command(std::string_view name) {
+  return name == "study" || name == "run";
+}
+
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
@@ -171,13 +192,18 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
-int run_command_line(int argc, char** argv, const std::vector<AddCommand>& commands) {
+int run_command_line(int argc, char** argv, const std::vector<CommandGroup>& groups) {
   try {
     GlobalOptions options;
     CLI::App app{
-        "Trains networks on many workers, measures where the time goes, and recommends a "
-        "configuration.",
+        "Measures data-parallel training (your script, your logs or its own trainer), shows where "
+        "the time goes, and recommends how many workers to use.",
         "lockstep"};
+    // Inherited by the commands, which are added below.
+    app.formatter_fn([](const CLI::App* command, const std::string&, CLI::AppFormatMode) {
+      const std::size_t columns = terminal_width();
+      return help_text(command_text(*command), called_as(*command), columns == 0 ? 100 : columns);
+    });
     app.fallthrough();
     app.require_subcommand(0, 1);
     app.set_version_flag("--version", kVersion, "Print the version and exit");
@@ -185,8 +211,13 @@ int run_command_line(int argc, char** argv, const std::vector<AddCommand>& comma
         ->type_name("FILE")
         ->capture_default_str();
     app.add_flag("--json", options.json, "Print results as JSON on stdout");
-    for (const AddCommand add : commands) add(app, options);
-    app.footer("Example:\n  lockstep train fashion -n 2 --batch 128 --epochs 3\n");
+    for (const CommandGroup& group : groups) add_group(app, group, options);
+    app.footer(
+        "Examples:\n"
+        "  lockstep demo\n"
+        "  lockstep study --workers 1,2,4 --batch 32,128 -- torchrun --nproc-per-node {workers} "
+        "train.py -b {batch}\n"
+        "  lockstep import logs/*.log\n");
     app.final_callback([&app] { require_command(app); });
     const int ours = take_command(argc, argv, options.after_dashes);
     return parse_and_run(app, ours, argv);

@@ -7,6 +7,8 @@
 #include <array>
 #include <sstream>
 
+#include "command_line.h"
+
 namespace lockstep::cli {
 namespace {
 
@@ -36,6 +38,7 @@ OptionText option_text(const CLI::Option& option) {
   text.fallback = option.get_default_str();
   text.choices = choices_in(text.value);
   text.help = option.get_description();
+  text.group = text.argument ? "Arguments" : option.get_group();
   return text;
 }
 
@@ -53,6 +56,8 @@ CommandText command_text(const CLI::App& app) {
   text.name = app.get_name();
   text.summary = app.get_description();
   text.footer = app.get_footer();
+  text.group = app.get_group();
+  text.takes_command = takes_command(text.name);
   for (const CLI::Option* option : app.get_options()) {
     if (!option->get_group().empty()) text.options.push_back(option_text(*option));
   }

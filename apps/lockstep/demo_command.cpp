@@ -129,7 +129,7 @@ void add_demo_command(CLI::App& app, const GlobalOptions& global) {
   const auto options = std::make_shared<DemoOptions>();
   CLI::App& command = add_command(
       app, "demo",
-      "Shows what lockstep makes of five published studies, as text and as a page with charts. "
+      "Shows what lockstep makes of five published studies. Writes text and a page with charts. "
       "Needs no data and no worker.",
       {"lockstep demo", "lockstep demo --serve", "lockstep demo /tmp/demo --serve --port 0"});
   command.add_option("folder", options->folder, "Folder for the page and the store")

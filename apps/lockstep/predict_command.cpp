@@ -183,7 +183,8 @@ void run(const GlobalOptions& global, PredictOptions& options) {
 
 void add_predict_command(CLI::App& app, const GlobalOptions& global) {
   CLI::App& command = add_command(
-      app, "predict", "Predicts worker counts, batches and devices that were not measured",
+      app, "predict",
+      "Predicts worker counts, batches and devices that were not measured, with intervals.",
       {"lockstep predict --workers 4,8,16 --epochs 20",
        "lockstep predict --from table.csv --workers 16 --batch 128 --json",
        "lockstep predict --from table.csv --series-column series --hold-out largest",

@@ -149,8 +149,9 @@ void add_report_command(CLI::App& app, const GlobalOptions& global) {
   const auto options = std::make_shared<ReportOptions>();
   CLI::App& report = add_command(
       app, "report",
-      "Prints tables and a verdict for the runs of the store, one of its studies, or a "
-      "measurements table.",
+      "Prints tables and a verdict, or writes a page with charts. Reports on the runs of the "
+      "store, "
+      "one of its studies, or a measurements table.",
       {"lockstep report", "lockstep report --from examples/studies/e-data-parallel-sweep.csv",
        "lockstep report my-study --format markdown -o study.md",
        "lockstep report my-study --html study.html", "lockstep report --csv > table.csv"});

@@ -186,8 +186,8 @@ void add_run_command(CLI::App& app, const GlobalOptions& global) {
   const auto request = std::make_shared<RunRequest>();
   CLI::App& command = add_command(
       app, "run",
-      "Runs any training command once and stores the run: its output and the figures in it, time, "
-      "memory, machine and exit code. Exits with the exit code of the command.",
+      "Runs any training command once and measures it. Stores its output and the figures in it, "
+      "time, memory, machine and exit code. Exits with the exit code of the command.",
       {"lockstep run -n 4 -- torchrun --nproc-per-node {workers} train.py --lr 0.1",
        "lockstep run -n 2 -b 64 --study mnist -- mpirun -np {workers} ./train --batch {batch}",
        "lockstep run -- python train.py"});

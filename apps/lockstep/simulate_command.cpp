@@ -137,8 +137,8 @@ void add_failure_options(CLI::App& command, simulate::FailureSettings& failures)
 void add_simulate_command(CLI::App& app, const GlobalOptions& global) {
   CLI::App& command = add_command(
       app, "simulate",
-      "Simulate a measured or stated step on clusters of any size: topology, algorithm, jitter, "
-      "failures",
+      "Simulates a measured or stated step on clusters of any size: topology, algorithm, jitter, "
+      "failures.",
       {"lockstep simulate --run 12 --workers 8..4096 --per-host 8 --inside 300GB/s,2us --link "
        "200Gbit,2us --topology fat-tree:2",
        "lockstep simulate --compute 120ms --gradients 100MB --workers 1..1024 --jitter 3%",

@@ -79,8 +79,8 @@ void add_study_command(CLI::App& app, const GlobalOptions& global) {
   const auto request = std::make_shared<study::StudyRequest>();
   CLI::App& command = add_command(
       app, "study",
-      "Sweeps worker counts and batches, stores every run, and ends with tables and a verdict. Run "
-      "the same command again to continue an interrupted study.",
+      "Sweeps worker counts and batches of your command or of a recipe, and ends with a verdict. "
+      "Stores every run. Run the same command again to continue an interrupted study.",
       {"lockstep study fashion --workers 1,2 --batch 32,128,512 --repeat 3",
        "lockstep study fashion --workers 1,2 --global-batch 256 --steps 200 --dry-run",
        "lockstep study --workers 1,2,4 --batch 32,128 -- torchrun --nproc-per-node {workers} "

@@ -16,18 +16,15 @@ namespace lockstep::cli {
 namespace {
 
 /// What a study decides for each run itself, or what would be overwritten by the next.
-constexpr const char* kNotForStudies[] = {
+constexpr std::string_view kNotForStudies[] = {
     "RECIPE",   "--batch", "--workers", "--strategy", "--checkpoint", "--checkpoint-every",
     "--resume", "--trace", "--samples", "--save",     "--device"};
 
 }  // namespace
 
 void add_study_options(CLI::App& command, study::StudyRequest& request) {
-  add_train_options(command, request.train);
-  for (const char* name : kNotForStudies) command.remove_option(command.get_option(name));
   command.add_option("what", request.what, "Recipe to train (default fashion), or a plan file")
       ->type_name("RECIPE|PLAN.toml");
-  add_launcher_options(command, request.launcher);
   const std::string group = "Study";
   const auto add = [&](const char* names, auto& field, const char* type, const std::string& text) {
     return command.add_option(names, field, text)->type_name(type)->group(group);
@@ -78,6 +75,8 @@ void add_study_options(CLI::App& command, study::StudyRequest& request) {
   command.add_flag("--dry-run", request.dry_run, "Show the plan without running it")->group(group);
   command.add_flag("--retry-failed", request.retry_failed, "Retry runs that failed before")
       ->group(group);
+  add_launcher_options(command, request.launcher);
+  add_train_options(command, request.train, kNotForStudies);
 }
 
 }  // namespace lockstep::cli

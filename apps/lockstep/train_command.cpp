@@ -92,8 +92,9 @@ void train(TrainCommand command, const GlobalOptions& options) {
 void add_train_command(CLI::App& app, const GlobalOptions& options) {
   CLI::App& command = add_command(
       app, "train",
-      "Trains a recipe with one process per worker, on this machine or, with --launcher, on the "
-      "hosts of a cluster.",
+      "Trains a recipe with Lockstep's own trainer, one process per worker. Runs on this machine "
+      "or, "
+      "with --launcher, on the hosts of a cluster.",
       {"lockstep train fashion -n 2 --batch 128 --epochs 3",
        "lockstep train fashion -n 8 --launcher slurm --nodes 2 --partition cpu",
        "lockstep train cifar-resnet18 --data synthetic --steps 100 --trace trace.json",
