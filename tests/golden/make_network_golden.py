@@ -13,12 +13,11 @@ import math
 import os
 import sys
 
-import numpy as np
 import torch
 import torch.nn as nn
 import torchvision
 
-from make_resnet_golden import ResNet18, uniform
+from make_resnet_golden import ResNet18, fill, uniform
 
 INPUT_STREAM, LOSS_STREAM, GRADIENT_STREAM = 1000, 2000, 3000
 
@@ -74,20 +73,6 @@ NETWORKS = {
     "vgg16": (lambda: torchvision.models.vgg16(num_classes=10), (2, 3, 32, 32)),
     "mobilenet_v2": (lambda: torchvision.models.mobilenet_v2(num_classes=10), (4, 3, 64, 64)),
 }
-
-
-def fill(net):
-    """Weights of variance 2 / fan-in, norms around 1, biases around 0."""
-    for stream, (name, parameter) in enumerate(net.named_parameters()):
-        values = uniform(stream + 1, parameter.numel())
-        if parameter.dim() > 1:
-            fan_in = parameter.numel() // parameter.shape[0]
-            values = values * np.float32(math.sqrt(6.0 / fan_in))
-        elif name.endswith("weight"):
-            values = np.float32(1) + np.float32(0.25) * values
-        else:
-            values = np.float32(0.25) * values
-        parameter.data = torch.from_numpy(values.reshape(parameter.shape)).double()
 
 
 def hashed(stream, shape):
