@@ -14,18 +14,26 @@ function(lockstep_join target count)
                                              UNITY_BUILD_BATCH_SIZE ${count})
 endfunction()
 
+# lockstep_brief(TARGET): code that runs for milliseconds. -O1 compiles it a quarter faster than -O2, and nobody
+# notices the difference.
+function(lockstep_brief target)
+  if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT LOCKSTEP_SANITIZE)
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+endfunction()
+
 # The tests of all modules, without those of whole programs: `ninja module_tests`, `ctest -L module`.
 add_custom_target(module_tests)
 
 # lockstep_module(NAME SOURCES ... [TESTS ...] [DEPENDS modules ...] [LINK third-party targets ...]
-#                 [PUBLIC_LINK third-party targets ...] [TORCH] [PIC])
+#                 [PUBLIC_LINK third-party targets ...] [TORCH] [PIC] [BRIEF])
 #
 # Declares one folder of src/lockstep as the library lockstep::NAME, and its *_test.cpp files as the
 # program NAME_test. DEPENDS are the modules below it, which its files may include. A third-party library
 # is in PUBLIC_LINK if its headers are included by headers of the module, else in LINK. PIC modules are part
-# of the shared library too.
+# of the shared library too; BRIEF ones have no code that runs for long.
 function(lockstep_module name)
-  cmake_parse_arguments(ARG "TORCH;PIC" "" "SOURCES;TESTS;DEPENDS;LINK;PUBLIC_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH;PIC;BRIEF" "" "SOURCES;TESTS;DEPENDS;LINK;PUBLIC_LINK" ${ARGN})
   set(target lockstep_${name})
   add_library(${target} STATIC ${ARG_SOURCES})
   add_library(lockstep::${name} ALIAS ${target})
@@ -38,7 +46,10 @@ function(lockstep_module name)
     lockstep_use_torch(${target})
     lockstep_join(${target} 18)
   else()
-    lockstep_join(${target} 12)
+    lockstep_join(${target} 24)
+  endif()
+  if(ARG_BRIEF)
+    lockstep_brief(${target})
   endif()
   if(ARG_PIC)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
@@ -59,7 +70,7 @@ function(lockstep_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
-  lockstep_join(${name} 8)
+  lockstep_join(${name} 16)
   if(ARG_TORCH)
     lockstep_use_torch(${name})
   else()
