@@ -69,7 +69,7 @@ std::vector<std::string> command_names(const CLI::App& command) {
 /// Whether the words that nothing took are a program of the user, without the "--" before it.
 bool forgot_dashes(const CLI::App& command, std::vector<std::string> words) {
   const bool studies = command.get_name() == "study";
-  if (!studies && command.get_name() != "run") return false;
+  if (!takes_command(command.get_name())) return false;
   if (studies) {
     for (const std::string& what : command.get_option("what")->results()) words.push_back(what);
   }

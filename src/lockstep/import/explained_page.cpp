@@ -46,8 +46,9 @@ std::string explained_page(const std::vector<FileOutcome>& outcomes) {
     if (file.explained.empty()) continue;
     page += "<table><thead><tr><th>line</th><th>meaning</th><th>text</th></tr></thead><tbody>\n";
     for (const ExplainedLine& line : file.explained) {
-      page += fmt::format("<tr><td>{}</td><td class=\"r{}\">{}</td><td>{}</td></tr>\n", line.number,
-                          line.part % kRunColours, html_escaped(line.words), html_escaped(line.text));
+      page +=
+          fmt::format("<tr><td>{}</td><td class=\"r{}\">{}</td><td>{}</td></tr>\n", line.number,
+                      line.part % kRunColours, html_escaped(line.words), html_escaped(line.text));
     }
     page += "</tbody></table>\n";
   }
