@@ -215,7 +215,7 @@ int run_command_line(int argc, char** argv, const std::vector<CommandGroup>& gro
     app.footer(
         "Examples:\n"
         "  lockstep demo\n"
-        "  lockstep study --workers 1,2,4 --batch 32,128 -- torchrun --nproc-per-node {workers} "
+        "  lockstep study --workers 1,2,4 --batch 32,128 -- torchrun --nproc_per_node {workers} "
         "train.py -b {batch}\n"
         "  lockstep import logs/*.log\n");
     app.final_callback([&app] { require_command(app); });

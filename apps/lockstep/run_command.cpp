@@ -36,7 +36,7 @@ struct RunRequest {
 void check_run(const RunRequest& request, const std::vector<std::string>& words) {
   if (words.empty()) {
     throw Error(ErrorKind::kUsage, "lockstep run needs a command",
-                "write it after --: lockstep run -n 2 -- torchrun --nproc-per-node {workers} "
+                "write it after --: lockstep run -n 2 -- torchrun --nproc_per_node {workers} "
                 "train.py");
   }
   for (const auto& [place, given, option] :
@@ -188,7 +188,7 @@ void add_run_command(CLI::App& app, const GlobalOptions& global) {
       app, "run",
       "Runs any training command once and measures it. Stores its output and the figures in it, "
       "time, memory, machine and exit code. Exits with the exit code of the command.",
-      {"lockstep run -n 4 -- torchrun --nproc-per-node {workers} train.py --lr 0.1",
+      {"lockstep run -n 4 -- torchrun --nproc_per_node {workers} train.py --lr 0.1",
        "lockstep run -n 2 -b 64 --study mnist -- mpirun -np {workers} ./train --batch {batch}",
        "lockstep run -- python train.py"});
   const auto add = [&](const char* names, auto& field, const char* type, const char* text) {

@@ -83,7 +83,7 @@ void add_study_command(CLI::App& app, const GlobalOptions& global) {
       "Stores every run. Run the same command again to continue an interrupted study.",
       {"lockstep study fashion --workers 1,2 --batch 32,128,512 --repeat 3",
        "lockstep study fashion --workers 1,2 --global-batch 256 --steps 200 --dry-run",
-       "lockstep study --workers 1,2,4 --batch 32,128 -- torchrun --nproc-per-node {workers} "
+       "lockstep study --workers 1,2,4 --batch 32,128 -- torchrun --nproc_per_node {workers} "
        "train.py --batch-size {batch}",
        "lockstep study plan.toml --dry-run",
        "lockstep study fashion --workers 1,2,4 --launcher slurm --partition cpu --time 10"});

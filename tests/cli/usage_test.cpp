@@ -55,8 +55,8 @@ TEST_F(Usage, RefusesWhatMakesNoSenseBeforeAnyWorkerStarts) {
   expect_refused({"train", "fashion", "more"}, "unexpected argument 'more'");
   expect_refused({"run", "python", "train.py"},
                  "unexpected argument 'python'\nhint: write your command after --");
-  expect_refused({"study", "torchrun", "--nproc-per-node", "2", "train.py"},
-                 "unknown option --nproc-per-node\nhint: write your command after --");
+  expect_refused({"study", "torchrun", "--nproc_per_node", "2", "train.py"},
+                 "unknown option --nproc_per_node\nhint: write your command after --");
   expect_refused({"study", "train.py"}, "train.py is not a recipe\nhint: to study a program");
 }
 
