@@ -15,7 +15,7 @@ namespace lockstep::predict {
 namespace {
 
 constexpr int kFolds = 10;
-constexpr std::size_t kFewestSources = 3;
+constexpr std::size_t kFewestFoldSources = 3;
 constexpr std::size_t kFewestRows = 20;
 /// Strong: what makes residuals large differs from source to source, so that a scale that follows
 /// them closely is wrong on sources it has not seen.
@@ -55,7 +55,7 @@ double weighted_quantile(std::vector<std::pair<double, double>> values, double f
 std::vector<int> folds_of(const std::vector<LearningRow>& rows) {
   std::set<std::string> sources;
   for (const LearningRow& row : rows) sources.insert(row.source);
-  const bool by_source = sources.size() >= kFewestSources;
+  const bool by_source = sources.size() >= kFewestFoldSources;
   std::vector<std::string> together;
   for (const LearningRow& row : rows) together.push_back(by_source ? row.source : row.group);
   return group_folds(together, by_source ? static_cast<int>(sources.size()) : kFolds);

@@ -10,10 +10,6 @@
 namespace lockstep::report {
 namespace {
 
-Cell duration(double seconds) {
-  return {format_seconds(Seconds(seconds)), seconds};
-}
-
 double cost(const simulate::JobForecast& row, const simulate::JobOutcome& outcome) {
   return outcome.host_seconds / 3600 * row.price_per_host_hour;
 }

@@ -12,11 +12,6 @@
 namespace lockstep::report {
 namespace {
 
-Cell duration(double seconds) {
-  if (!std::isfinite(seconds)) return {};
-  return {format_seconds(Seconds(seconds)), seconds};
-}
-
 Cell rate(double per_second) {
   if (!std::isfinite(per_second) || per_second <= 0) return {};
   return {format_count(std::llround(per_second)), per_second};

@@ -28,6 +28,11 @@ Cell significant(double value) {
   return {fmt::format("{:.{}f}", value, std::max(0, 2 - magnitude)), value};
 }
 
+Cell duration(double seconds) {
+  if (!std::isfinite(seconds)) return {};
+  return {format_seconds(Seconds(seconds)), seconds};
+}
+
 Cell count(std::int64_t value) {
   return {format_count(value), static_cast<double>(value)};
 }

@@ -30,6 +30,8 @@ struct Cell {
 Cell decimal(double value, int decimals);
 /// Three significant digits, never an exponent below a million; unknown when not finite.
 Cell significant(double value);
+/// "2 min 05 s"; unknown when not finite.
+Cell duration(double seconds);
 /// A whole number, digits grouped for people: 50,000.
 Cell count(std::int64_t value);
 Cell count(const std::optional<std::int64_t>& value);
