@@ -21,12 +21,20 @@ TEST(Nearest, SuggestsNothingWhenNothingIsNear) {
   EXPECT_EQ(nearest("", {"train"}), "");
 }
 
+CommandText command_named(const std::string& name, const std::string& summary,
+                          const std::string& group = "") {
+  CommandText command;
+  command.name = name;
+  command.summary = summary;
+  command.group = group;
+  return command;
+}
+
 TEST(HelpText, ListsCommandsByTheirFirstSentenceUnderTheirHeading) {
-  CommandText program{.name = "lockstep", .summary = "Measures training."};
-  program.commands = {
-      {.name = "run", .summary = "Runs once. Stores all of it.", .group = "Measure"},
-      {.name = "advise", .summary = "Recommends.", .group = "Decide"},
-      {.name = "study", .summary = "Sweeps.", .group = "Measure"}};
+  CommandText program = command_named("lockstep", "Measures training.");
+  program.commands = {command_named("run", "Runs once. Stores all of it.", "Measure"),
+                      command_named("advise", "Recommends.", "Decide"),
+                      command_named("study", "Sweeps.", "Measure")};
   const std::string help = help_text(program, "lockstep", 100);
   EXPECT_NE(help.find("\nUsage: lockstep COMMAND [OPTION]...\n"), std::string::npos) << help;
   EXPECT_NE(help.find("\nMeasure:\n"
@@ -39,16 +47,21 @@ TEST(HelpText, ListsCommandsByTheirFirstSentenceUnderTheirHeading) {
 }
 
 TEST(HelpText, WrapsMeaningsBelowThemselvesAndNamesDefaults) {
-  CommandText command{.name = "train", .summary = "Trains.", .takes_command = true};
-  command.options = {
-      {.names = {"-n", "--workers"},
-       .value = "N",
-       .fallback = "2",
-       .help = "Processes that train together, one for each part of the batch",
-       .group = "Workers"},
-      {.names = {"--a-name-that-is-far-too-long"}, .help = "A flag", .group = "Workers"}};
-  const std::string help = help_text(command, "lockstep train", 70);
-  EXPECT_NE(help.find("Usage: lockstep train [OPTION]... -- COMMAND\n"), std::string::npos) << help;
+  CommandText command = command_named("run", "Runs once.");
+  command.takes_command = true;
+  OptionText workers;
+  workers.names = {"-n", "--workers"};
+  workers.value = "N";
+  workers.fallback = "2";
+  workers.help = "Processes that train together, one for each part of the batch";
+  workers.group = "Workers";
+  OptionText flag;
+  flag.names = {"--a-name-that-is-far-too-long"};
+  flag.help = "A flag";
+  flag.group = "Workers";
+  command.options = {workers, flag};
+  const std::string help = help_text(command, "lockstep run", 70);
+  EXPECT_NE(help.find("Usage: lockstep run [OPTION]... -- COMMAND\n"), std::string::npos) << help;
   EXPECT_NE(help.find("  -n, --workers N         Processes that train together, one for each\n"
                       "                          part of the batch (default: 2)\n"
                       "  --a-name-that-is-far-too-long\n"

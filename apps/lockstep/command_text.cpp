@@ -51,6 +51,12 @@ bool OptionText::takes_path() const {
   });
 }
 
+std::string first_sentence(std::string_view text) {
+  text = text.substr(0, text.find(". "));
+  if (text.ends_with('.')) text.remove_suffix(1);
+  return std::string(text);
+}
+
 CommandText command_text(const CLI::App& app) {
   CommandText text;
   text.name = app.get_name();

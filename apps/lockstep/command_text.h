@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -35,6 +36,9 @@ struct CommandText {
 
 /// The visible options and commands of `app` and, with `commands`, of those below it.
 CommandText command_text(const CLI::App& app);
+
+/// The first sentence of a text without its full stop, for lists.
+std::string first_sentence(std::string_view text);
 
 /// The help of a command that is called as `called` ("lockstep train"), in lines of at most `width`
 /// columns.

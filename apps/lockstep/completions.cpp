@@ -27,10 +27,6 @@ std::vector<std::pair<std::string, const CommandText*>> all_commands(const Comma
   return list;
 }
 
-std::string first_sentence(const std::string& text) {
-  return text.substr(0, text.find_first_of(".;:"));
-}
-
 /// For single quotes of a shell.
 std::string quoted(const std::string& text) {
   std::string out = "'";

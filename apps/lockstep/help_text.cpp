@@ -32,13 +32,6 @@ std::string option_help(const OptionText& option, std::size_t width) {
   return help_entry(left, meaning, width);
 }
 
-/// Its first sentence without the full stop: the rest is for those who ask for its own help.
-std::string first_sentence(std::string_view text) {
-  text = text.substr(0, text.find(". "));
-  if (text.ends_with('.')) text.remove_suffix(1);
-  return std::string(text);
-}
-
 /// Calls `print` with each title in the order of first appearance, and the entries below it.
 template <class Entry, class Print>
 void by_group(const std::vector<Entry>& entries, const Print& print) {
