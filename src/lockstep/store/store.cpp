@@ -44,6 +44,8 @@ Record from_text(const std::string& text, std::int64_t id, const std::string& pa
     return nlohmann::json::parse(text).get<Record>();
   } catch (const nlohmann::json::exception& problem) {
     throw damaged(id, path, problem.what());
+  } catch (const Error& unknown_choice) {
+    throw damaged(id, path, unknown_choice.what());
   }
 }
 
