@@ -317,7 +317,11 @@ void GradientSync::queue_results(bool sum_squares) {
     return;
   }
   results_->queue(0, part(plan_.tail_begin, plan_.total));
-  if (sum_squares) results_->queue(plan_.total - plan_.tail_begin, gradients.norm().square_());
+  if (sum_squares) {
+    // Kept until it is read: the copy may come after its memory would have been given back.
+    summed_squares_on_device_ = gradients.norm().square_();
+    results_->queue(plan_.total - plan_.tail_begin, summed_squares_on_device_);
+  }
   results_->close();
 }
 

@@ -173,7 +173,7 @@ class GradientSync {
   /// buckets handed over; what comes back.
   torch::Tensor tail_;
   torch::Tensor tail_on_device_;
-  torch::Tensor squares_on_device_;
+  torch::Tensor squares_on_device_, summed_squares_on_device_;
   std::optional<Readback> results_;
   double sum_squares_ = 0;
 
