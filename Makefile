@@ -16,6 +16,13 @@ install = @tools/install-dependencies $(1:%=tools/packages/%.txt)
 static_libraries = tools/package/static-libraries build/static-libraries
 endif
 
+# $(call run_tests, FOLDER, CHOICE)
+define run_tests
+@ctest --test-dir $(1) $(2) --output-on-failure -j $$(nproc) || { \
+  echo "repeating the failed tests one at a time" >&2; \
+  ctest --test-dir $(1) $(2) --output-on-failure --rerun-failed; }
+endef
+
 .PHONY: run test programs all package bench format-check sanitized lint clean
 
 run: programs
@@ -24,9 +31,7 @@ run: programs
 # What CI runs. The quick checks come first; the first failure ends it. Tests that failed beside others are repeated
 # alone, once, under their names: on a busy machine that tells a defect from a shortage of processors.
 test: format-check all sanitized
-	@ctest --test-dir $(BUILD) --output-on-failure -j $$(nproc) || { \
-	  echo "repeating the failed tests one at a time" >&2; \
-	  ctest --test-dir $(BUILD) --output-on-failure --rerun-failed; }
+	$(call run_tests, $(BUILD))
 
 # Only what a user runs: no tests, no benchmarks, and none of their packages.
 programs:
@@ -66,7 +71,7 @@ sanitized:
 	$(call install, programs tests)
 	@cmake --preset asan -DLOCKSTEP_WORKER=OFF --log-level=WARNING
 	@cmake --build build/asan --target module_tests
-	ctest --test-dir build/asan --output-on-failure -j $$(nproc) -L module
+	$(call run_tests, build/asan, -L module)
 
 lint:
 	@tools/lint
