@@ -76,8 +76,12 @@ function(lockstep_test name)
   else()
     target_compile_options(${name} PRIVATE -O0)
   endif()
+  set(limit 300)
+  if(LOCKSTEP_SANITIZE)
+    set(limit 1200)  # not optimised
+  endif()
   gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
-    PROPERTIES TIMEOUT 300 ${labels})
+    PROPERTIES TIMEOUT ${limit} ${labels})
 endfunction()
 
 # lockstep_embed(OUTPUT NAMESPACE ... FUNCTION ... HEADER ... FOLDER ... FILES ...): a source that carries the
