@@ -33,6 +33,14 @@ const SpeedupPoint* on_one_worker(const SpeedupGroup& group, const SpeedupPoint&
   return nullptr;
 }
 
+/// What one worker takes for the examples of the point: a sampler may fill up the last batch.
+double time_on_one(const SpeedupPoint& one, const SpeedupPoint& point) {
+  const auto examples = one.configuration.examples;
+  const auto others = point.configuration.examples;
+  if (!examples || !others || *examples == *others) return *one.time_s;
+  return *one.time_s * static_cast<double>(*others) / static_cast<double>(*examples);
+}
+
 }  // namespace
 
 double derived_communication(double time_one, double time_n, std::int64_t workers) {
@@ -66,8 +74,9 @@ std::vector<TimeSplit> time_splits(const SpeedupGroup& group) {
     TimeSplit split;
     split.configuration = point.configuration;
     split.total_s = *point.time_s;
-    split.compute_s = *one->time_s / static_cast<double>(*workers);
-    split.communication_s = derived_communication(*one->time_s, *point.time_s, *workers);
+    const double alone = time_on_one(*one, point);
+    split.compute_s = alone / static_cast<double>(*workers);
+    split.communication_s = derived_communication(alone, *point.time_s, *workers);
     splits.push_back(std::move(split));
   }
   return splits;

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 namespace lockstep::analyze {
@@ -16,7 +17,16 @@ double speed_of(const SpeedupPoint& point, TimeBasis basis) {
   if (basis == TimeBasis::kStepTime) {
     return static_cast<double>(point.configuration.global_batch.value_or(0)) / point.value;
   }
-  return 1 / point.value;
+  return static_cast<double>(point.configuration.examples.value_or(1)) / point.value;
+}
+
+/// A distributed sampler repeats or drops examples until every worker has the same number, so an
+/// epoch of the same data differs by less than a global batch from one worker count to the next.
+bool same_data(const Configuration& a, const Configuration& b) {
+  if (a.examples == b.examples) return true;
+  if (!a.examples || !b.examples) return false;
+  const std::int64_t batch = std::max(a.global_batch.value_or(1), b.global_batch.value_or(1));
+  return std::abs(*a.examples - *b.examples) < batch;
 }
 
 void compare(SpeedupPoint& point, const SpeedupPoint& baseline, TimeBasis basis, Scaling scaling) {
@@ -117,6 +127,22 @@ void compare_series(SpeedupGroup& group, double batch, const Series& points) {
   }
 }
 
+/// The last batch of an epoch is filled up or left out differently at every N.
+void remark_on_examples(SpeedupGroup& group) {
+  std::map<std::int64_t, std::int64_t> examples;
+  for (const SpeedupPoint& point : group.points) {
+    const Configuration& c = point.configuration;
+    if (point.speedup && c.examples) examples[*c.examples] = *c.workers;
+  }
+  if (examples.size() < 2 || group.basis == TimeBasis::kThroughput) return;
+  const auto& [fewest, at_fewest] = *examples.begin();
+  const auto& [most, at_most] = *examples.rbegin();
+  group.remarks.push_back(
+      fmt::format("an epoch has {} examples at N = {} and {} at N = {}, as a sampler fills up the "
+                  "last batch or leaves it out: speedups are ratios of examples per second",
+                  fewest, at_fewest, most, at_most));
+}
+
 /// A CPU that is divided among its workers is not the same device at every N.
 void remark_on_threads(SpeedupGroup& group) {
   std::map<std::int64_t, std::int64_t> threads;
@@ -155,7 +181,7 @@ std::optional<std::string> unlike(const Configuration& baseline, const Configura
   if (baseline.variant != other.variant) {
     return differ("settings", baseline.variant, other.variant);
   }
-  if (baseline.examples != other.examples) return "different numbers of examples";
+  if (!same_data(baseline, other)) return "different numbers of examples";
   const auto a = fixed_batch(baseline, scaling);
   const auto b = fixed_batch(other, scaling);
   if (a && b && *a != *b) {
@@ -190,6 +216,7 @@ void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
   }
   for (const auto& [batch, points] : series) compare_series(group, batch, points);
   remark_on_threads(group);
+  remark_on_examples(group);
   if (*group.scaling == Scaling::kMixed && group.has_speedups()) {
     group.remarks.push_back(
         "both batches change with the number of workers: a speedup contains the effect of the "

@@ -167,6 +167,22 @@ TEST(Speedup, ReportsWhyTwoConfigurationsAreUnlike) {
   EXPECT_EQ(unlike(c[0], c[0], Scaling::kStrong), std::nullopt);
 }
 
+TEST(Speedup, EpochsThatASamplerFillsUpAreComparedByRate) {
+  MeasurementRows table;
+  table.examples = 480;
+  table.at_global(1, 64, "epoch_time", 48);
+  table.examples = 512;
+  table.at_global(2, 64, "epoch_time", 32);
+  auto groups = groups_of(table);
+  EXPECT_DOUBLE_EQ(point(groups.at(0), 2, 64).speedup.value(), 1.6);
+  EXPECT_TRUE(mentions(groups[0].remarks, "480 examples at N = 1 and 512 at N = 2"));
+  table.examples = 576;  // a whole batch more is other data
+  table.at_global(4, 64, "epoch_time", 16);
+  groups = groups_of(table);
+  EXPECT_FALSE(point(groups.at(0), 4, 64).speedup.has_value());
+  EXPECT_TRUE(mentions(groups[0].refusals, "different numbers of examples"));
+}
+
 TEST(Speedup, PointsWithoutTheCommonMetricAreLeftOutWithAReason) {
   MeasurementRows table;
   table.at_global(1, 32, "epoch_time", 20).at_global(2, 32, "epoch_time", 10);
