@@ -64,12 +64,13 @@ std::optional<Estimate> time_of(TimeOf what, const Terms& terms, const TableSeri
   return predict::mapped(target->hours, [](double hours) { return hours * 3600; });
 }
 
-Origin origin_of(TimeOf what, const JobPrediction& job) {
+Origin origin_of(TimeOf what, const TableSeries& series, const JobPrediction& job) {
   if (what == TimeOf::kTarget) return Origin::kPredicted;
   const bool total = what == TimeOf::kTotal;
   if (total && job.total_derived) return Origin::kDerived;
   if (!(total ? job.total_measured : job.scaling.measured)) return Origin::kPredicted;
-  return job.derived ? Origin::kDerived : Origin::kMeasured;
+  const bool from_rate = !total && series.metric != predict::Metric::kEpochTime;
+  return job.derived || from_rate ? Origin::kDerived : Origin::kMeasured;
 }
 
 /// What all series can be compared by: the whole job of as many epochs, else one epoch of it.
@@ -133,7 +134,7 @@ std::optional<Candidate> make_candidate(const TableSeries& series, const Terms& 
   const std::optional<Estimate> time = time_of(what, terms, series, one.job);
   if (!time) return std::nullopt;
   one.time_s = *time;
-  one.origin = simulated ? Origin::kSimulated : origin_of(what, one.job);
+  one.origin = simulated ? Origin::kSimulated : origin_of(what, series, one.job);
   const double price = price_of(terms, series.device);
   one.cost = predict::mapped(*time, [&](double s) { return s / 3600 * workers * price; });
   if (terms.deadline_s) {

@@ -215,7 +215,7 @@ TEST(Advice, OfAMeasuredEpochTimesEpochsIsDerivedNotPredicted) {
   EXPECT_EQ(job.chosen().workers, 2);
   EXPECT_EQ(job.chosen().origin, Origin::kDerived);
   EXPECT_DOUBLE_EQ(job.chosen().time_s.value, 210);
-  EXPECT_NE(job.sentence().find("(derived from measured epochs)"), std::string::npos)
+  EXPECT_NE(job.sentence().find("(derived from measured times)"), std::string::npos)
       << job.sentence();
   EXPECT_NE(job.sentence().find("4 would be"), std::string::npos) << job.sentence();
   EXPECT_NE(job.sentence().find(", predicted"), std::string::npos) << job.sentence();

@@ -21,7 +21,7 @@ std::string workers_text(double workers) {
 }
 
 std::string origin(const Candidate& one) {
-  if (one.origin == Origin::kDerived) return "derived from measured epochs";
+  if (one.origin == Origin::kDerived) return "derived from measured times";
   return std::string(origin_name(one.origin));
 }
 

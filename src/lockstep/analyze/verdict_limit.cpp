@@ -180,6 +180,18 @@ void assess_contention(const SpeedupGroup& group, const std::vector<TimeSplit>& 
   }
 }
 
+/// Ranks of which none ever sent a gradient were compared as if they trained one network.
+void assess_no_communication(const SpeedupGroup& group, const TimeSplit& largest,
+                             std::vector<Finding>& findings) {
+  if (largest.configuration.workers.value_or(1) < 2 || largest.communication_s > 0) return;
+  findings.push_back(
+      {Topic::kMissing,
+       fmt::format("{}, {}: its ranks were not seen to communicate. Unless the program averages "
+                   "gradients in a way that cannot be measured, each trained a network of its own, "
+                   "and the speedup is not that of data-parallel training.",
+                   group.title(), largest.configuration.label())});
+}
+
 }  // namespace
 
 void assess_limit(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
@@ -198,6 +210,7 @@ void assess_limit(std::span<const SpeedupGroup> groups, std::vector<Finding>& fi
     if (largest != nullptr) {
       assess_measured(group, *largest, findings);
       assess_contention(group, splits, *largest, findings);
+      assess_no_communication(group, *largest, findings);
     }
     if (largest == nullptr && !derived.empty()) assess_derived(group, derived, findings);
   }

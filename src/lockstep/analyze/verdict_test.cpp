@@ -65,6 +65,18 @@ TEST(Verdict, NamesTheLargestMeasuredPhase) {
               "slowest rank with 25 %");
 }
 
+TEST(Verdict, RanksThatNeverCommunicateAreNoDataParallelTraining) {
+  MeasurementRows table;
+  for (const int workers : {1, 2}) {
+    table.at_local(workers, 32, "step_time", 0.1).at_local(workers, 32, "sync_time", 0);
+    table.at_local(workers, 32, "compute_time", 0.1);
+  }
+  expect_says(sentences(table, Topic::kMissing), "were not seen to communicate");
+  table.at_local(4, 32, "step_time", 0.1).at_local(4, 32, "sync_time", 0.001);
+  table.at_local(4, 32, "compute_time", 0.1);
+  EXPECT_EQ(sentences(table, Topic::kMissing).find("communicate"), std::string::npos);
+}
+
 TEST(Verdict, NamesComputeThatGrowsWithTheWorkers) {
   MeasurementRows table;
   for (const auto& [workers, compute] : {std::pair{1, 0.010}, std::pair{2, 0.023}}) {

@@ -215,9 +215,9 @@ void CommandRecord::complete_watched(const CommandEnd& end, const watch::Watched
   const int planned = planned_.cell.workers;
   if (planned > 0 && watched.workers != planned) {
     context_.console.err(fmt::format(
-        "warning: the command trained with {} workers, not with the {} of the plan; the run is "
+        "warning: the command trained with {} worker{}, not with the {} of the plan; the run is "
         "recorded with {}",
-        watched.workers, planned, watched.workers));
+        watched.workers, watched.workers == 1 ? "" : "s", planned, watched.workers));
   }
   const std::int64_t batch = planned_.cell.batch_per_worker;
   if (batch > 0 && facts.spec.batch_per_worker != batch) {
