@@ -49,5 +49,5 @@ set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
 with any command or from the logs of other tools, and names the configuration
 that pays.")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libopenblas0-pthread, dataset-fashion-mnist")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libopenblas0-openmp, dataset-fashion-mnist")
 include(CPack)

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -62,7 +63,14 @@ std::string blas_name() {
     const std::string all = config();
     const std::string name = all.substr(0, all.find(' ', all.find(' ') + 1));
     auto* core = reinterpret_cast<Text*>(::dlsym(RTLD_DEFAULT, "openblas_get_corename"));
-    return core == nullptr ? name : fmt::format("{} ({})", name, core());
+    if (core == nullptr) return name;
+    auto* parallel = reinterpret_cast<int (*)()>(::dlsym(RTLD_DEFAULT, "openblas_get_parallel"));
+    constexpr std::array<const char*, 3> kThreads{"one thread", "pthreads", "OpenMP"};
+    const int kind = parallel == nullptr ? -1 : parallel();
+    if (kind < 0 || kind >= static_cast<int>(kThreads.size())) {
+      return fmt::format("{} ({})", name, core());
+    }
+    return fmt::format("{} ({}, {})", name, core(), kThreads[static_cast<std::size_t>(kind)]);
   }
   if (has("mkl_get_version")) return "MKL";
   if (has("bli_info_get_version_str")) return "BLIS";

@@ -95,7 +95,7 @@ void warn_of_slow_blas() {
   if (!is_reference_blas()) return;
   log_warning(
       "LibTorch uses the reference BLAS: linear layers are up to 30 times slower than with "
-      "OpenBLAS (apt-get install libopenblas0-pthread)");
+      "OpenBLAS (apt-get install libopenblas0-openmp)");
 }
 
 /// Lines on standard output, for `lockstep bench`; the record is closed as that of a run is.

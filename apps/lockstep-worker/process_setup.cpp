@@ -100,9 +100,7 @@ void prepare_environment(const comm::Placement& place, char** argv) {
   const bool by_launcher = place.starter == "lockstep" && place.shared_memory_fd;
   if (by_launcher || std::getenv(kPrepared) != nullptr) return;
   ::setenv(kPrepared, "1", 1);
-  const measure::CpuFacts cpu = measure::read_cpu();
-  const std::string core = measure::openblas_core_type(cpu.vendor, cpu.flags);
-  if (!core.empty()) ::setenv("OPENBLAS_CORETYPE", core.c_str(), 0);
+  measure::set_openblas_environment();
   const std::string threads = asked_threads(argv, threads_by_default(place));
   for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
     ::setenv(name, threads.c_str(), 0);

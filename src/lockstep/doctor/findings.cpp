@@ -21,8 +21,10 @@ constexpr double kSlowBlas = 0.4;
 /// Gain by the right kernels that shows that OpenBLAS chose the wrong ones.
 constexpr double kMisdetected = 1.3;
 
+/// In the name of a BLAS that does not compute on the threads of OpenMP.
+constexpr char kOwnThreads[] = "pthreads";
 constexpr char kInstallOpenblas[] =
-    "apt-get install libopenblas0-pthread, or update-alternatives --config "
+    "apt-get install libopenblas0-openmp, or update-alternatives --config "
     "libblas.so.3-$(uname -m)-linux-gnu";
 
 std::string bytes(std::int64_t count) {
@@ -163,7 +165,14 @@ void blas(const HostFacts& facts, std::vector<Finding>& findings) {
   findings.push_back({slow ? Severity::kWarn : Severity::kOk, "blas",
                       slow ? text + ": far below what this CPU can do" : text,
                       slow ? kInstallOpenblas : ""});
-  if (facts.tuned_probe && plain.blas_gflops > 0 &&
+  if (used.blas.find(kOwnThreads) != std::string::npos) {
+    findings.push_back(
+        {Severity::kNote, "blas",
+         "OpenBLAS has threads of its own, which compete with those of LibTorch: a "
+         "worker with several threads may be slower than one with a single thread",
+         "apt-get install libopenblas0-openmp; lockstep then uses it for its workers"});
+  }
+  if (facts.tuned_probe && !facts.core_type.empty() && plain.blas_gflops > 0 &&
       used.blas_gflops > kMisdetected * plain.blas_gflops) {
     findings.push_back({Severity::kNote, "blas",
                         fmt::format("OpenBLAS misdetects this CPU: {:.0f} -> {:.0f} GFLOP/s with "

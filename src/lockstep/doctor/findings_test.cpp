@@ -74,7 +74,7 @@ TEST(Doctor, WarnsOfAReferenceBlasAndOfASlowOne) {
   HostFacts facts = healthy();
   facts.probe->blas = "reference BLAS";
   facts.probe->blas_gflops = 3;
-  expect_one(facts, Severity::kWarn, "blas", "libopenblas0-pthread");
+  expect_one(facts, Severity::kWarn, "blas", "libopenblas0-openmp");
   facts = healthy();
   facts.probe->blas_gflops = 20;
   expect_one(facts, Severity::kWarn, "blas", "far below what this CPU can do");

@@ -102,7 +102,10 @@ void ask_worker(HostFacts& facts, const Clock& clock) {
   facts.probe = probe(*worker, {}, clock, facts.probe_failure);
   const std::vector<std::string> tuned = launch::worker_environment();
   if (!facts.probe || tuned.empty()) return;
-  facts.core_type = tuned.front().substr(tuned.front().find('=') + 1);
+  constexpr std::string_view kCoreType = "OPENBLAS_CORETYPE=";
+  for (const std::string& variable : tuned) {
+    if (variable.starts_with(kCoreType)) facts.core_type = variable.substr(kCoreType.size());
+  }
   std::string ignored;
   facts.tuned_probe = probe(*worker, tuned, clock, ignored);
 }

@@ -5,7 +5,6 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/launch/child_process.h"
-#include "lockstep/measure/machine.h"
 #include "lockstep/measure/openblas_core.h"
 
 namespace lockstep::launch {
@@ -28,11 +27,7 @@ std::string require_worker_program() {
 }
 
 std::vector<std::string> worker_environment() {
-  if (std::getenv("OPENBLAS_CORETYPE") != nullptr) return {};
-  const measure::CpuFacts cpu = measure::read_cpu();
-  const std::string core_type = measure::openblas_core_type(cpu.vendor, cpu.flags);
-  if (core_type.empty()) return {};
-  return {"OPENBLAS_CORETYPE=" + core_type};
+  return measure::openblas_environment();
 }
 
 }  // namespace lockstep::launch

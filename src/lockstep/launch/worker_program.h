@@ -18,8 +18,7 @@ inline constexpr char kHowToGetWorker[] =
 /// As above; throws kEnvironment when there is none.
 std::string require_worker_program();
 
-/// What workers need in their environment besides their rank: the OpenBLAS kernels that fit this
-/// CPU, unless the user chose some.
+/// What workers of this host need in their environment besides their rank.
 std::vector<std::string> worker_environment();
 
 }  // namespace lockstep::launch

@@ -71,9 +71,7 @@ void set_environment(const launch::CorePlan& plan) {
   set(environment::kLocalSize, workers);
   set(environment::kSecret, random_hex(32));
   set(environment::kJob, random_hex(8));
-  const measure::CpuFacts cpu = measure::read_cpu();
-  const std::string core = measure::openblas_core_type(cpu.vendor, cpu.flags);
-  if (!core.empty()) set("OPENBLAS_CORETYPE", core, false);
+  measure::set_openblas_environment();
   for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
     set(name, std::to_string(plan.threads_per_worker), false);
   }

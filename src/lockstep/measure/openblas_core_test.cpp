@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "lockstep/base/test_folder.h"
+
 namespace lockstep::measure {
 namespace {
 
@@ -15,6 +19,25 @@ TEST(OpenblasCoreType, FollowsTheFlagsOfTheCpu) {
   EXPECT_EQ(openblas_core_type("GenuineIntel", {"avx2"}), "");
   EXPECT_EQ(openblas_core_type("GenuineIntel", {"avx2", "fma", "avx512f"}), "Haswell");
   EXPECT_EQ(openblas_core_type("", {}), "");
+}
+
+TEST(OpenmpBuild, IsTakenWhereTheBuildWithOwnThreadsIsInUse) {
+  const TestFolder folder;
+  const std::filesystem::path lib = folder.path();
+  const auto build = [&](const char* name) {
+    std::filesystem::create_directories(lib / name);
+    std::ofstream(lib / name / "libblas.so.3") << "library";
+  };
+  build("openblas-pthread");
+  std::filesystem::create_symlink(lib / "openblas-pthread/libblas.so.3", lib / "libblas.so.3");
+  EXPECT_EQ(openmp_build_beside(lib / "libblas.so.3"), "");  // there is none
+  build("openblas-openmp");
+  EXPECT_EQ(openmp_build_beside(lib / "libblas.so.3"),
+            std::filesystem::canonical(lib) / "openblas-openmp");
+  EXPECT_EQ(openmp_build_beside(lib / "openblas-openmp/libblas.so.3"), "");
+  build("mkl");  // the choice of the user
+  EXPECT_EQ(openmp_build_beside(lib / "mkl/libblas.so.3"), "");
+  EXPECT_EQ(openmp_build_beside(lib / "missing"), "");
 }
 
 }  // namespace

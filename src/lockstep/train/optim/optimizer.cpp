@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lockstep/base/error.h"
+#include "lockstep/nets/share_work.h"
 
 namespace lockstep::train {
 namespace {
@@ -58,10 +61,18 @@ void Optimizer::step(const at::Tensor& parameters, const at::Tensor& gradients,
   ++steps_;
   for (const auto& [begin, end, rate, adapted] : parts_) {
     if (on_host_) {
-      rule_.host({floats_of(parameters, begin, end), floats_of(gradients, begin, end),
-                  floats_of(first_, begin, end), floats_of(second_, begin, end),
-                  learning_rate * rate, steps_, adapted},
-                 options_);
+      const HostUpdate whole{.parameters = floats_of(parameters, begin, end),
+                             .gradients = floats_of(gradients, begin, end),
+                             .first = floats_of(first_, begin, end),
+                             .second = floats_of(second_, begin, end),
+                             .rate = learning_rate * rate,
+                             .step = steps_,
+                             .adapted = adapted};
+      if (rule_.by_tensor) {
+        rule_.host(whole, options_);
+      } else {
+        update_in_parts(whole);
+      }
     } else {
       rule_.device({range_of(parameters, begin, end), range_of(gradients, begin, end),
                     range_of(first_, begin, end), range_of(second_, begin, end),
@@ -69,6 +80,26 @@ void Optimizer::step(const at::Tensor& parameters, const at::Tensor& gradients,
                    options_);
     }
   }
+}
+
+void Optimizer::update_in_parts(const HostUpdate& whole) const {
+  // In whole cache lines, and in blocks that are long enough for the start of a thread to pay.
+  constexpr std::size_t kBlock = 1 << 14;
+  const std::size_t count = whole.parameters.size();
+  const auto blocks = static_cast<std::int64_t>((count + kBlock - 1) / kBlock);
+  nets::share_work(blocks, 4, [&](std::int64_t begin, std::int64_t end) {
+    const std::size_t from = static_cast<std::size_t>(begin) * kBlock;
+    const std::size_t to = std::min(static_cast<std::size_t>(end) * kBlock, count);
+    const auto part = [&](auto span) {
+      return span.empty() ? span : span.subspan(from, to - from);
+    };
+    HostUpdate mine = whole;
+    mine.parameters = part(whole.parameters);
+    mine.gradients = part(whole.gradients);
+    mine.first = part(whole.first);
+    mine.second = part(whole.second);
+    rule_.host(mine, options_);
+  });
 }
 
 std::vector<OptimizerState> Optimizer::state() const {

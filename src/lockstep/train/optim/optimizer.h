@@ -60,6 +60,9 @@ class Optimizer {
   void set_steps(std::int64_t steps) { steps_ = steps; }
 
  private:
+  /// On all threads, for rules that update each parameter by itself.
+  void update_in_parts(const HostUpdate& whole) const;
+
   struct Part {
     std::size_t begin, end;
     double rate;
