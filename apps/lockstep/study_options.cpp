@@ -18,7 +18,7 @@ namespace {
 /// What a study decides for each run itself, or what would be overwritten by the next.
 constexpr std::string_view kNotForStudies[] = {
     "RECIPE",   "--batch", "--workers", "--strategy", "--checkpoint", "--checkpoint-every",
-    "--resume", "--trace", "--samples", "--save",     "--device"};
+    "--resume", "--trace", "--samples", "--save",     "--device",     "--threads"};
 
 }  // namespace
 
@@ -39,6 +39,9 @@ void add_study_options(CLI::App& command, study::StudyRequest& request) {
   add("--strategy", request.strategy, "NAME,...",
       fmt::format("Strategies to try: {} (default overlap)",
                   fmt::join(record::names_of<record::Strategy>(), ", ")));
+  add("--threads", request.threads, "N,N,...",
+      "Compute threads per worker to try (default: cores / the largest worker count); for a "
+      "command, values of {threads} and OMP_NUM_THREADS");
   add("--repeat", request.repeat, "N", "Runs of each configuration")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();

@@ -48,6 +48,19 @@ TEST_F(Study, RunsTheGridAndEndsWithTablesAndVerdict) {
   EXPECT_EQ(seen.size(), 8u);
 }
 
+TEST_F(Study, VariesTheThreadsOfAWorker) {
+  const auto captured = run(command({"study", "fashion", "--workers", "1,2", "--threads", "1,2",
+                                     "--oversubscribe", "--batch", "32", "--name", "s"}));
+  EXPECT_EQ(captured.status.code, 0) << captured.errors;
+  std::set<std::pair<int, int>> seen;
+  for (const auto& run : runs(store::RunState::kDone)) {
+    seen.insert({run.spec.workers, run.spec.threads_per_worker});
+  }
+  EXPECT_EQ(seen.size(), 4u);
+  EXPECT_TRUE(has(captured.output, "overlap, 1 thread ")) << captured.output;
+  EXPECT_TRUE(has(captured.output, "overlap, 2 threads ")) << captured.output;
+}
+
 TEST_F(Study, RunsNothingTwice) {
   ASSERT_EQ(run(study({"--batch", "32"})).status.code, 0);
   ASSERT_EQ(runs().size(), 2u);
@@ -228,6 +241,19 @@ TEST_F(StudyOfACommand, ReadsItsOutputKeepsItAndReports) {
     kept += line.starts_with("Epoch 1: loss 0.1");
   }
   EXPECT_EQ(kept, 4u);
+}
+
+TEST_F(StudyOfACommand, GivesItTheThreadsOfEachRun) {
+  const auto captured = run(command(
+      {"study", "--threads", "1,3", "--name", "s", "--workers", "1", "--", "/bin/sh", "-c",
+       "echo \"threads {threads} $OMP_NUM_THREADS\"; echo 'Epoch 1/1: loss 0.5, time 1.5 s'"}));
+  EXPECT_EQ(captured.status.code, 0) << captured.errors;
+  std::set<int> seen;
+  for (const auto& run : runs(store::RunState::kDone)) seen.insert(run.spec.threads_per_worker);
+  EXPECT_EQ(seen, (std::set<int>{1, 3}));
+  const auto none = run(command({"study", "--workers", "1", "--", "/bin/echo", "{threads}"}));
+  EXPECT_EQ(none.status.code, 2);
+  EXPECT_TRUE(has(none.errors, "add --threads N")) << none.errors;
 }
 
 TEST_F(StudyOfACommand, RunsNothingTwiceEvenWhereOutputsAreEqual) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "lockstep/base/error.h"
@@ -125,6 +126,15 @@ void check_smallest_counts(const std::vector<TableSeries>& series, double most) 
               fmt::format("measure fewer workers, or raise --max-workers to {:g}", smallest));
 }
 
+/// What so many workers of a series occupy. Where workers of one and of several threads are
+/// compared, they occupy cores.
+double devices_of(const TableSeries& series, double workers) {
+  const auto threads = series.key.settings.find("threads_per_worker");
+  if (threads == series.key.settings.end()) return workers;
+  const double each = std::strtod(threads->second.c_str(), nullptr);
+  return each > 0 ? each * workers : workers;
+}
+
 std::optional<Candidate> make_candidate(const TableSeries& series, const Terms& terms, TimeOf what,
                                         double workers) {
   Candidate one;
@@ -136,7 +146,8 @@ std::optional<Candidate> make_candidate(const TableSeries& series, const Terms& 
   one.time_s = *time;
   one.origin = simulated ? Origin::kSimulated : origin_of(what, series, one.job);
   const double price = price_of(terms, series.device);
-  one.cost = predict::mapped(*time, [&](double s) { return s / 3600 * workers * price; });
+  const double devices = devices_of(series, workers);
+  one.cost = predict::mapped(*time, [&](double s) { return s / 3600 * devices * price; });
   if (terms.deadline_s) {
     one.meets_deadline = predict::probability_at_most(one.time_s, *terms.deadline_s);
   }

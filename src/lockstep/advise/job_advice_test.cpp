@@ -55,6 +55,19 @@ JobAdvice one_job(const std::vector<record::Measurement>& rows, const Terms& ter
   return all.front();
 }
 
+TEST(JobAdvice, WorkersOfSeveralThreadsCostTheirCores) {
+  // One worker of two threads takes 11 s, two workers of one take 10: the same two cores.
+  std::vector<record::Measurement> rows = epochs_on("cpu", {{1, 19}, {2, 10}});
+  for (record::Measurement& row : rows) row.threads_per_worker = 1;
+  for (record::Measurement row : epochs_on("cpu", {{1, 11}})) {
+    row.threads_per_worker = 2;
+    rows.push_back(row);
+  }
+  const JobAdvice job = Table(rows).advice().at(0);
+  EXPECT_NE(job.sentence().find("Use 2 workers, threads_per_worker=1"), std::string::npos)
+      << job.sentence();
+}
+
 TEST(JobAdvice, TakesCountsBeyondTheMeasuredOnesFromASimulation) {
   MeasurementRows rows;
   for (const int workers : {1, 2}) rows.at_local(workers, 32, "throughput", 100.0 * workers);

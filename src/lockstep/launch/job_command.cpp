@@ -100,6 +100,7 @@ ProcessSpec srun_command(const WorkerJob& job, const ClusterOptions& options) {
   add_option("--account", options.account, shape, spec.arguments);
   add_option("--time", options.time, shape, spec.arguments);
   add_option("--gres", options.gres, shape, spec.arguments);
+  if (job.threads > 1) spec.arguments.push_back(fmt::format("--cpus-per-task={}", job.threads));
   if (job.oversubscribe) spec.arguments.push_back("--overcommit");
   if (job.uses_mpi) spec.arguments.push_back("--mpi=pmix");
   add_worker(job, spec);

@@ -39,6 +39,7 @@ struct WorkerJob {
   std::string program;
   std::vector<std::string> arguments;
   int workers = 1;
+  int threads = 1;  ///< per worker
   bool oversubscribe = false;
   bool uses_mpi = false;
   std::string name = "lockstep";           ///< of the job, where there is such

@@ -39,6 +39,7 @@ WorkerJob job_of(const WorkerCommand& command) {
   job.program = require_worker_program();
   job.arguments = command.arguments;
   job.workers = command.spec.workers;
+  job.threads = command.spec.threads_per_worker;
   job.oversubscribe = command.spec.oversubscribed;
   job.uses_mpi = command.spec.backend == record::Backend::kMpi;
   job.name = command.name;

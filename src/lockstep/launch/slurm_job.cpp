@@ -154,10 +154,14 @@ std::string batch_script(const WorkerJob& job, const ClusterOptions& options, co
   text += directive("ntasks", std::to_string(job.workers));
   const bool spread = options.nodes > 0 || options.workers_per_node > 0;
   if (spread) text += directive("nodes", std::to_string(shape.nodes));
+  if (job.threads > 1) text += directive("cpus-per-task", std::to_string(job.threads));
   if (job.oversubscribe) text += "#SBATCH --overcommit\n";
   text += common_part(options, shape, files);
-  text += fmt::format("srun --kill-on-bad-exit=1{}{} {}", job.oversubscribe ? " --overcommit" : "",
-                      job.uses_mpi ? " --mpi=pmix" : "", shell_quoted(job.program));
+  // A step does not inherit the cores per task of its job.
+  text += fmt::format("srun --kill-on-bad-exit=1{}{}{} {}",
+                      job.threads > 1 ? fmt::format(" --cpus-per-task={}", job.threads) : "",
+                      job.oversubscribe ? " --overcommit" : "", job.uses_mpi ? " --mpi=pmix" : "",
+                      shell_quoted(job.program));
   for (const std::string& argument : job.arguments) {
     text += (argument.starts_with("-") ? " \\\n  " : " ") + shell_quoted(argument);
   }
@@ -172,9 +176,8 @@ std::string command_script(const CommandJob& job, const ClusterOptions& options,
   text += directive("nodes", std::to_string(shape.nodes));
   text +=
       directive("ntasks-per-node", std::to_string(job.task_per_node ? 1 : shape.workers_per_node));
-  if (job.task_per_node) {
-    text += directive("cpus-per-task", std::to_string(shape.workers_per_node));
-  }
+  const int cores = (job.task_per_node ? shape.workers_per_node : 1) * job.threads;
+  if (job.task_per_node || cores > 1) text += directive("cpus-per-task", std::to_string(cores));
   Exports exports{kExportMaster, job.task_per_node ? kExportCores : ""};
   for (const std::string& assignment : job.environment) {
     const std::size_t sign = assignment.find('=');

@@ -34,6 +34,7 @@ struct CommandJob {
   std::string name;   ///< of the job
   std::string about;  ///< for a comment, one line
   JobShape shape;
+  int threads = 1;                       ///< per worker
   bool task_per_node = false;            ///< the command itself starts the workers of each host
   std::vector<std::string> environment;  ///< "NAME=value"
   std::string python_path{};             ///< put in front of PYTHONPATH, after the setup

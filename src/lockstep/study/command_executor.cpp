@@ -57,7 +57,7 @@ launch::ProcessSpec process_of(const ForeignCommand& command, const PlannedRun& 
     spec.data_limit = command.memory_bytes / static_cast<std::uint64_t>(planned.cell.workers);
   }
   spec.separate_errors = true;
-  spec.environment = command_environment(watching, planned.cell.workers);
+  spec.environment = command_environment(watching, planned.cell.workers, command.values.threads);
   return spec;
 }
 

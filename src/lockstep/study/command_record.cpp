@@ -82,7 +82,7 @@ void CommandRecord::begin(std::int64_t started_wall_ns, record::Launcher launche
   record::RunSpec& spec = started_.spec;
   spec.recipe = command_.network;
   spec.workers = planned_.cell.workers;
-  spec.threads_per_worker = 0;
+  spec.threads_per_worker = command_.values.threads;
   spec.batch_per_worker = planned_.cell.batch_per_worker;
   // Without the placeholder the script decides, and how is not known yet.
   spec.epochs = has_placeholder(command_.words, "epochs") ? command_.values.epochs : 0;
@@ -175,6 +175,7 @@ void CommandRecord::complete(const CommandEnd& end, const import::ImportedFile& 
   out.started.spec.launcher = started_.spec.launcher;
   out.started.spec.queue_wait_s = started_.spec.queue_wait_s;
   if (command_.values.nodes > 0) out.started.spec.nodes = command_.values.nodes;
+  out.started.spec.threads_per_worker = command_.values.threads;
   out.epochs = std::move(record.epochs);
   out.steps = std::move(record.steps);
   out.measurements = std::move(record.measurements);

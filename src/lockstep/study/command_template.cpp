@@ -37,8 +37,8 @@ void refuse_misspelt(const std::vector<std::string>& command) {
     if (!has_placeholder(command, wrong)) continue;
     throw Error(ErrorKind::kUsage, fmt::format("{{{}}} in the command is not a placeholder", wrong),
                 fmt::format("write {{{}}}; placeholders are {{workers}}, {{batch}}, "
-                            "{{global_batch}}, {{epochs}}, {{seed}}, {{device}}, {{nodes}}, "
-                            "{{workers_per_node}}, {{master_addr}} and {{master_port}}",
+                            "{{global_batch}}, {{epochs}}, {{seed}}, {{device}}, {{threads}}, "
+                            "{{nodes}}, {{workers_per_node}}, {{master_addr}} and {{master_port}}",
                             right));
   }
 }
@@ -92,6 +92,7 @@ std::vector<std::string> expand_command(const std::vector<std::string>& command,
       {"{epochs}", std::to_string(values.epochs)},
       {"{seed}", std::to_string(values.seed + static_cast<std::uint64_t>(planned.repeat - 1))},
       {"{device}", values.device},
+      {"{threads}", std::to_string(values.threads)},
       {"{nodes}", std::to_string(values.nodes)},
       {"{workers_per_node}", std::to_string(values.workers_per_node)},
       {"{master_addr}", values.master_address},
@@ -126,6 +127,10 @@ void check_command(const std::vector<std::string>& command, const Sweep& sweep,
   if (has_placeholder(command, "device") && values.device.empty()) {
     throw Error(ErrorKind::kUsage, "the command contains {device}, but no device was given",
                 "add --device NAME");
+  }
+  if (has_placeholder(command, "threads") && values.threads == 0) {
+    throw Error(ErrorKind::kUsage, "the command contains {threads}, but no number was given",
+                "add --threads N");
   }
 }
 

@@ -13,7 +13,8 @@ struct CommandValues {
   int epochs = 1;
   std::uint64_t seed = 1;
   std::string device;
-  int nodes = 0;  ///< 0 = unknown, as the rest
+  int threads = 0;  ///< per worker; 0 = the command decides
+  int nodes = 0;    ///< 0 = unknown, as the rest
   int workers_per_node = 0;
   std::string master_address{};  ///< where rank 0 runs
   std::string master_port{};
@@ -33,8 +34,8 @@ bool names_a_program(const std::string& word);
 bool has_placeholder(const std::vector<std::string>& command, const std::string& name);
 
 /// The command of one run: {workers}, {batch}, {global_batch}, {epochs}, {seed} (that of the first
-/// repeat plus repeat - 1), {device}, {nodes}, {workers_per_node}, {master_addr} and {master_port}
-/// replaced, all other text unchanged.
+/// repeat plus repeat - 1), {device}, {threads}, {nodes}, {workers_per_node}, {master_addr} and
+/// {master_port} replaced, all other text unchanged.
 std::vector<std::string> expand_command(const std::vector<std::string>& command,
                                         const PlannedRun& planned, const CommandValues& values);
 

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::int64_t kMostStudyWorkers = 65'536;
 constexpr std::int64_t kLargestBatch = 1 << 24;
+constexpr std::int64_t kMostThreads = 4096;
 constexpr int kMostEpochs = 1'000'000;
 constexpr int kStepsOfARung = 3;
 
@@ -58,6 +59,8 @@ std::string fixed_text(const StudyRequest& request) {
     return fmt::format("command\n{}\nepochs={} seed={} device={} memory={}",
                        joined(request.command), spec.epochs, spec.seed, spec.device,
                        request.is_ladder() ? request.train.memory_bytes : 0) +
+           (spec.threads_per_worker > 0 ? fmt::format(" threads={}", spec.threads_per_worker)
+                                        : "") +
            (spec.max_steps > 0 ? fmt::format(" steps={}", spec.max_steps) : "") +
            cluster_text(request.launcher);
   }
@@ -132,6 +135,31 @@ std::vector<std::optional<record::Strategy>> strategies_of(const StudyRequest& r
   return strategies;
 }
 
+/// 0 where --threads was not given: complete_training() decides.
+std::vector<int> thread_counts(const StudyRequest& request) {
+  if (request.threads.empty()) return {0};
+  std::vector<int> counts;
+  for (const std::int64_t count : parse_counts(request.threads, "--threads", kMostThreads)) {
+    counts.push_back(static_cast<int>(count));
+  }
+  return counts;
+}
+
+/// Several numbers of threads are compared on the same cores: 1 x 2 against 2 x 1, not 2 x 2.
+void keep_counts_that_fit(StudyRequest& part) {
+  if (!part.launcher.local() || part.train.spec.oversubscribed) return;
+  const int cores = static_cast<int>(measure::usable_cores().size());
+  if (part.workers.empty()) part.workers = default_workers(cores);
+  std::vector<int> counts = worker_counts(part);
+  const auto too_many = [&](int count) {
+    return count * part.train.spec.threads_per_worker > cores;
+  };
+  // If none fits, the check of the first one gives the reason.
+  if (std::all_of(counts.begin(), counts.end(), too_many)) return;
+  std::erase_if(counts, too_many);
+  part.workers = fmt::format("{}", fmt::join(counts, ","));
+}
+
 /// What the machine can give to all workers together without taking it from others.
 std::uint64_t free_memory() {
   const std::int64_t available = measure::read_available_memory_bytes();
@@ -194,12 +222,17 @@ StudyRequest::StudyRequest() {
 }
 
 std::vector<StudyRequest> split_request(const StudyRequest& request) {
+  const std::vector<int> threads = thread_counts(request);
   std::vector<StudyRequest> parts;
   for (const std::string& what : parse_names(request.what, "the recipe", true)) {
     for (const std::string& device : parse_names(request.devices, "--device", true)) {
-      StudyRequest& part = parts.emplace_back(request);
-      part.what = what;
-      part.train.spec.device = device;
+      for (const int count : threads) {
+        StudyRequest& part = parts.emplace_back(request);
+        part.what = what;
+        part.train.spec.device = device;
+        part.train.spec.threads_per_worker = count;
+        if (threads.size() > 1) keep_counts_that_fit(part);
+      }
     }
   }
   return parts;
@@ -244,6 +277,9 @@ Sweep sweep_of(const StudyRequest& request) {
   // Of a command that takes no batch it is not known before it runs.
   if (request.batch.empty() && request.global_batch.empty()) sweep.batches = {0};
   sweep.strategies = strategies_of(request);
+  if (request.threads.find(',') != std::string::npos) {
+    sweep.threads = request.train.spec.threads_per_worker;
+  }
   sweep.repeats = request.repeat;
   sweep.order_seed = request.order_seed;
   sweep.fixed = fixed_text(request);

@@ -16,6 +16,7 @@ struct StudyRequest {
   std::string batch;    ///< or a ladder: "32..x4"
   std::string global_batch;
   std::string strategy;
+  std::string threads;  ///< per worker, with commas; empty = an equal share of the cores
   int repeat = 1;
   std::uint64_t order_seed = 1;
   std::string name;
@@ -38,7 +39,9 @@ struct StudyRequest {
   bool is_ladder() const { return study::is_ladder(batch); }
 };
 
-/// One request for each recipe and device that the lists of `request` name.
+/// One request for each recipe, device and number of threads that the lists of `request` name. Of
+/// several numbers of threads, worker counts that the cores of this machine cannot serve are left
+/// out of theirs.
 std::vector<StudyRequest> split_request(const StudyRequest& request);
 
 /// Fills in what was left open (worker counts, epochs, threads) and refuses what makes no sense:

@@ -57,6 +57,15 @@ RunFigures run_figures(const std::vector<record::Measurement>& rows) {
   return figures;
 }
 
+/// "overlap"; "overlap, 2 threads" in a study that varies them; "-" for other programs.
+std::string strategy_text(const Cell& cell) {
+  std::string text(cell.strategy ? record::name_of(cell.strategy) : "-");
+  if (cell.threads > 0) {
+    text += fmt::format(", {} thread{}", cell.threads, cell.threads == 1 ? "" : "s");
+  }
+  return text;
+}
+
 std::string run_line_header() {
   return fmt::format("{:>9} {:>3} {:>6} {:>7}  {:<9} {:>6} {:>11} {:>9}  {}", "run", "N", "b", "B",
                      "strategy", "repeat", "examples/s", "s/epoch", "status");
@@ -67,8 +76,7 @@ std::string run_line(std::size_t at, std::size_t of, const PlannedRun& planned,
   const Cell& cell = planned.cell;
   return fmt::format("{:>9} {:>3} {:>6} {:>7}  {:<9} {:>6} {:>11} {:>9}  {}",
                      fmt::format("{}/{}", at, of), cell.workers, batch_text(cell.batch_per_worker),
-                     batch_text(cell.global_batch()),
-                     cell.strategy ? record::name_of(cell.strategy) : "-", planned.repeat,
+                     batch_text(cell.global_batch()), strategy_text(cell), planned.repeat,
                      rate_text(figures), epoch_text(figures), status);
 }
 
@@ -138,9 +146,8 @@ report::Table plan_table(const std::vector<PlanRow>& rows) {
   for (const PlanRow& row : rows) {
     table.rows.push_back(
         {row.title, report::count(row.cell.workers), batch_cell(row.cell.batch_per_worker),
-         batch_cell(row.cell.global_batch()), std::string(record::name_of(row.cell.strategy)),
-         report::count(row.runs), report::count(row.done), report::count(row.failed),
-         report::count(row.out_of_memory),
+         batch_cell(row.cell.global_batch()), strategy_text(row.cell), report::count(row.runs),
+         report::count(row.done), report::count(row.failed), report::count(row.out_of_memory),
          row.each ? report::significant(row.each->count()) : report::Cell()});
   }
   return table;

@@ -59,7 +59,7 @@ std::unique_ptr<Executor> command_executor(const StudyRequest& request,
   const record::RunSpec& spec = request.train.spec;
   ForeignCommand command;
   command.words = request.command;
-  command.values = {spec.epochs, spec.seed, spec.device};
+  command.values = {spec.epochs, spec.seed, spec.device, spec.threads_per_worker};
   command.network = request.network.empty() ? script_name(request.command) : request.network;
   command.pattern = request.pattern;
   command.show_output = request.show_output;

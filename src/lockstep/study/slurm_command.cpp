@@ -115,8 +115,10 @@ std::string SlurmCommand::script(const PlannedRun& planned, const launch::JobFil
                           command_.network, planned.cell.workers,
                           batch > 0 ? fmt::format(", batch {}", batch) : "", planned.repeat);
   job.shape = cluster_.shape(planned.cell.workers);
+  job.threads = std::max(1, command_.values.threads);
   job.task_per_node = starts_workers_itself(command_.words);
-  job.environment = job_environment(command_.watch ? watch_folder(files) : "");
+  job.environment =
+      job_environment(command_.watch ? watch_folder(files) : "", command_.values.threads);
   if (command_.watch) {
     job.python_path = watch::WatchFolder::python_of(watch_folder(files)).string();
   }

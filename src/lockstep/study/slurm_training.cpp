@@ -162,6 +162,7 @@ std::string SlurmTraining::script(const PlannedRun& planned, const launch::JobFi
   job.arguments = launch::worker_arguments(request);
   job.arguments.push_back("--record=" + files.record());
   job.workers = request.spec.workers;
+  job.threads = request.spec.threads_per_worker;
   job.oversubscribe = request.spec.oversubscribed;
   job.uses_mpi = request.spec.backend == record::Backend::kMpi;
   job.name = "lockstep-" + launch::file_name_of(request.spec.recipe);

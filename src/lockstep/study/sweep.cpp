@@ -118,6 +118,7 @@ std::vector<Cell> cells_of(const Sweep& sweep) {
         cell.workers = workers;
         cell.batch_per_worker = strong ? batch / workers : batch;
         cell.strategy = strategy;
+        cell.threads = sweep.threads;
         cell.digest = digest_of(cell, sweep.fixed);
       }
     }

@@ -26,6 +26,7 @@ struct Sweep {
   std::vector<std::int64_t> global_batches;  ///< of all workers, B: strong scaling, b = B/N
   BatchLadder ladder;                        ///< instead of both: per worker
   std::vector<std::optional<record::Strategy>> strategies;  ///< none for other programs
+  int threads = 0;                                          ///< see Cell
   int repeats = 1;
   std::uint64_t order_seed = 1;  ///< decides the order within a round
   /// All else that decides what the runs do, as text: runs of equal configuration and equal text
@@ -38,6 +39,7 @@ struct Cell {
   int workers = 1;
   std::int64_t batch_per_worker = 1;
   std::optional<record::Strategy> strategy;
+  int threads = 0;     ///< per worker, where the study varies them; 0 otherwise
   std::string digest;  ///< of the configuration and the sweep's fixed text
 
   std::int64_t global_batch() const { return workers * batch_per_worker; }
