@@ -215,7 +215,8 @@ Candidates make_candidates(const std::vector<TableSeries>& series, const Terms& 
   if (result.all.empty()) {
     check_smallest_counts(series, most);
     throw Error(ErrorKind::kData, "nothing to choose from: no time of a whole job is known",
-                "give --epochs and --examples, or measure epoch_time");
+                "give --epochs and --examples, or measure epoch_time; for rates of other work than "
+                "examples, lockstep report names the worker count that pays off");
   }
   mark_pareto(result.all);
   std::stable_sort(

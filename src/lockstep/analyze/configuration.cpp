@@ -95,7 +95,7 @@ struct Collected {
 
 bool is_timing(const std::string& metric) {
   return metric.ends_with("_time") || metric == "throughput" || metric == "token_rate" ||
-         metric == "epoch_energy";
+         metric == "epoch_energy" || metric.ends_with("_per_s");
 }
 
 /// Times of every epoch are repeats of one another; of a loss or an accuracy the last epoch counts.
@@ -114,6 +114,36 @@ void settle(Configuration& c, const std::string& metric, const Collected& collec
     c.curves[metric][epoch] = summarize(at_epoch).mean;
   }
   if (values.empty()) c.values.erase(metric);
+}
+
+bool has_time(const Configuration& c) {
+  return c.value("epoch_time") || c.value("throughput") || c.value("step_time") ||
+         c.value("total_time");
+}
+
+/// Where no time and no rate of examples was measured, another rate shows how the work grows with
+/// the workers: of several the one that most configurations have. Without the examples, nothing is
+/// derived from it that it does not give.
+void take_other_rates(std::vector<Configuration>& all) {
+  constexpr std::string_view kPerSecond = "_per_s";
+  std::map<std::string, int> counts;
+  for (const Configuration& c : all) {
+    for (const auto& [metric, values] : c.values) counts[metric] += metric.ends_with(kPerSecond);
+  }
+  for (Configuration& c : all) {
+    if (has_time(c)) continue;
+    const std::string* best = nullptr;
+    for (const auto& [metric, values] : c.values) {
+      if (!metric.ends_with(kPerSecond) || !c.value(metric)) continue;
+      if (best == nullptr || counts[metric] > counts[*best]) best = &metric;
+    }
+    if (best == nullptr) continue;
+    c.example_unit = best->substr(0, best->size() - kPerSecond.size());
+    c.other_work = true;
+    c.examples.reset();
+    c.flops_per_example.reset();
+    c.values["throughput"] = c.values[*best];
+  }
 }
 
 std::optional<std::int64_t> parameters_of(const Measurement& row) {
@@ -167,6 +197,10 @@ std::optional<std::int64_t> Configuration::steps_per_epoch() const {
   return (*examples + *global_batch - 1) / *global_batch;
 }
 
+std::string Configuration::rate_unit() const {
+  return (example_unit.empty() ? "examples" : example_unit) + "/s";
+}
+
 std::string Configuration::label() const {
   std::string text =
       workers ? fmt::format("{} {}", *workers, device.empty() ? "workers" : device) : device;
@@ -206,6 +240,7 @@ std::vector<Configuration> configurations(std::span<const Measurement> rows) {
     }
     result.push_back(std::move(c));
   }
+  take_other_rates(result);
   std::stable_sort(result.begin(), result.end(),
                    [](const auto& a, const auto& b) { return order_of(a) < order_of(b); });
   return result;

@@ -46,6 +46,9 @@ struct Configuration {
   std::optional<std::int64_t> loader_workers;     ///< processes per worker that load data
   std::optional<std::int64_t> flops_per_example;  ///< operations of forward and backward
   std::string example_unit;                       ///< "images", "sequences"; empty = "examples"
+  /// `throughput` counts `example_unit` (tokens, operations), of which no number of examples
+  /// follows.
+  bool other_work = false;
 
   /// Values by metric, without those of warm-up epochs. Of a curve the last epoch's.
   std::map<std::string, std::vector<double>> values;
@@ -57,6 +60,8 @@ struct Configuration {
   Summary summary(const std::string& metric) const;
   /// ceil(examples / B): an incomplete last batch is a step too.
   std::optional<std::int64_t> steps_per_epoch() const;
+  /// "examples/s", "tokens/s".
+  std::string rate_unit() const;
   /// "2 v100, b = 16, B = 32".
   std::string label() const;
 };

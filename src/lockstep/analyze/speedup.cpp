@@ -25,7 +25,8 @@ std::optional<std::int64_t> epochs_that_matter(const Configuration& c) {
 }
 
 auto group_key(const Configuration& c) {
-  return std::tuple(c.model, c.dataset, c.device, c.variant, epochs_that_matter(c));
+  return std::tuple(c.model, c.dataset, c.device, c.variant, epochs_that_matter(c),
+                    c.other_work ? c.example_unit : "");
 }
 
 /// The basis that most members have; the first of equals, epoch times before totals.

@@ -181,6 +181,10 @@ std::optional<std::string> unlike(const Configuration& baseline, const Configura
   if (baseline.variant != other.variant) {
     return differ("settings", baseline.variant, other.variant);
   }
+  if (baseline.other_work != other.other_work ||
+      (other.other_work && baseline.example_unit != other.example_unit)) {
+    return differ("units of work", baseline.rate_unit(), other.rate_unit());
+  }
   if (!same_data(baseline, other)) return "different numbers of examples";
   const auto a = fixed_batch(baseline, scaling);
   const auto b = fixed_batch(other, scaling);

@@ -167,6 +167,29 @@ TEST(Speedup, ReportsWhyTwoConfigurationsAreUnlike) {
   EXPECT_EQ(unlike(c[0], c[0], Scaling::kStrong), std::nullopt);
 }
 
+TEST(Speedup, RatesOfOtherWorkAreComparedInTheirUnit) {
+  MeasurementRows table;
+  for (const int workers : {1, 2, 4}) {
+    table.at_local(workers, 8, "tokens_per_s", 1000 * workers - 50 * (workers - 1));
+    if (workers > 1) table.at_local(workers, 8, "TFLOP_per_s", 30 * workers);
+  }
+  const auto groups = groups_of(table);
+  ASSERT_EQ(groups.size(), 1u);
+  const SpeedupPoint& four = groups[0].points.back();
+  EXPECT_DOUBLE_EQ(four.speedup.value(), 3.85);
+  EXPECT_EQ(four.configuration.rate_unit(), "tokens/s");
+  EXPECT_FALSE(four.time_s.has_value());  // 1000 examples per epoch are not 1000 tokens
+}
+
+TEST(Speedup, RatesOfExamplesComeBeforeOthers) {
+  MeasurementRows table;
+  table.at_local(1, 8, "throughput", 10).at_local(1, 8, "tokens_per_s", 1000);
+  table.at_local(2, 8, "throughput", 16).at_local(2, 8, "tokens_per_s", 2000);
+  const auto groups = groups_of(table);
+  EXPECT_DOUBLE_EQ(groups.at(0).points.back().speedup.value(), 1.6);
+  EXPECT_EQ(groups[0].points.back().configuration.rate_unit(), "examples/s");
+}
+
 TEST(Speedup, EpochsThatASamplerFillsUpAreComparedByRate) {
   MeasurementRows table;
   table.examples = 480;

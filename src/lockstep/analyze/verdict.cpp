@@ -126,7 +126,10 @@ std::string short_figure(const SpeedupPoint& point, TimeBasis basis) {
 }
 
 std::string figure_text(const SpeedupPoint& point, TimeBasis basis) {
-  constexpr std::array<const char*, 4> kOf{" per epoch", " examples/s", " per step", " in all"};
+  if (basis == TimeBasis::kThroughput) {
+    return short_figure(point, basis) + " " + point.configuration.rate_unit();
+  }
+  constexpr std::array<const char*, 4> kOf{" per epoch", "", " per step", " in all"};
   return short_figure(point, basis) + kOf[static_cast<std::size_t>(basis)];
 }
 

@@ -78,6 +78,8 @@ std::string example_unit(const std::vector<SpeedupRow>& rows) {
 TableBuilder<SpeedupRow> speedup_columns(const std::vector<SpeedupRow>& rows, TimeBasis basis,
                                          bool strong) {
   const std::string rate = example_unit(rows) + "/s";
+  const bool other_work = rows.front().point->configuration.other_work;
+  const std::string rate_key = other_work ? example_unit(rows) + "_per_s" : "examples_per_s";
   const std::string unit = basis == TimeBasis::kThroughput ? rate : "s";
   TableBuilder<SpeedupRow> builder;
   add_configuration_columns<SpeedupRow>(builder, [](const SpeedupRow& row) -> const Configuration& {
@@ -90,8 +92,7 @@ TableBuilder<SpeedupRow> speedup_columns(const std::vector<SpeedupRow>& rows, Ti
   builder
       .column(time_column(basis),
               [](const SpeedupRow& row) { return four_digits(row.point->time_s); })
-      .column({rate, "", "examples_per_s", Align::kRight,
-               "of all workers; measured, or examples / T(N)"},
+      .column({rate, "", rate_key, Align::kRight, "of all workers; measured, or examples / T(N)"},
               [](const SpeedupRow& row) { return four_digits(row.point->examples_per_s); })
       .column({"±", unit, "deviation", Align::kRight,
                "sample standard deviation of the measured figure, where n > 1"},

@@ -57,12 +57,21 @@ std::string line_name(const Configuration& c) {
   return c.variant.empty() ? name : name + ", " + c.variant;
 }
 
+/// "examples/s", or what all of them count instead.
+std::string rate_of(const std::vector<Rung>& rungs) {
+  const std::string unit = rungs.front().configuration.rate_unit();
+  const bool same = std::all_of(rungs.begin(), rungs.end(), [&](const Rung& rung) {
+    return rung.configuration.rate_unit() == unit;
+  });
+  return same ? unit : "examples/s";
+}
+
 Table ladder_table(const std::string& job, const std::vector<Rung>& rungs) {
   TableBuilder<Rung> builder;
   add_configuration_columns<Rung>(
       builder, [](const Rung& rung) -> const Configuration& { return rung.configuration; });
   builder
-      .column({"examples/s", "", "examples_per_s", Align::kRight, "of all workers"},
+      .column({rate_of(rungs), "", "examples_per_s", Align::kRight, "of all workers"},
               [](const Rung& rung) { return four_digits(rung.examples_per_s); })
       .column({"peak memory", "MB", "peak_memory_mb", Align::kRight, "of one worker; measured"},
               [](const Rung& rung) {
@@ -77,7 +86,7 @@ LineChart ladder_lines(const std::vector<Rung>& rungs, bool memory) {
   LineChart chart;
   chart.x = {"batch per worker", "", Scale::kLog, false};
   chart.y = memory ? Axis{"peak memory per worker", "MB", Scale::kLinear, true}
-                   : Axis{"throughput", "examples/s", Scale::kLinear, true};
+                   : Axis{"throughput", rate_of(rungs), Scale::kLinear, true};
   std::map<std::string, Series> lines;
   for (const Rung& rung : rungs) {
     const double x = *rung.configuration.batch_per_worker;

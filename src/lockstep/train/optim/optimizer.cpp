@@ -1,5 +1,6 @@
 #include "lockstep/train/optim/optimizer.h"
 
+#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
