@@ -311,6 +311,16 @@ TEST_F(StudyOfACommand, RecordsAFailureAndContinues) {
       << captured.output;
 }
 
+TEST_F(StudyOfACommand, GivesUpWhenEveryRunFailsInTheSameWay) {
+  const auto captured = run(foreign({}, "echo No module named torch; exit 1"));
+  EXPECT_EQ(captured.status.code, 5) << captured.errors;
+  EXPECT_EQ(runs().size(), 3u);
+  EXPECT_TRUE(has(captured.errors, "the first 3 runs failed in the same way, and 1 more was not"))
+      << captured.errors;
+  const auto mended = run(foreign({"--retry-failed"}, "echo No module named torch; exit 1"));
+  EXPECT_EQ(mended.status.code, 5) << mended.errors;
+}
+
 TEST_F(StudyOfACommand, TakesItsDurationWhereItPrintsNothing) {
   const auto captured = run(foreign({"--wall-time"}, "true"));
   EXPECT_EQ(captured.status.code, 0) << captured.errors;

@@ -187,10 +187,27 @@ void Runner::carry_out(std::size_t at) {
       return;
     case RunEnd::kFailed:
       say(line(at, "failed: " + executed.problem));
+      end_if_all_fail(at, executed.problem);
       return;
     case RunEnd::kInterrupted:
       stop();
   }
+}
+
+/// A script that cannot even start fails in the same way whatever the configuration.
+void Runner::end_if_all_fail(std::size_t at, const std::string& problem) {
+  constexpr std::size_t kTries = 3;
+  problems_.push_back(problem);
+  const bool alike = std::all_of(problems_.begin(), problems_.end(),
+                                 [&](const std::string& one) { return one == problem; });
+  const Counts now = counts();
+  const std::int64_t due = expected(at + 1).due;
+  if (now.done + now.out_of_memory > 0 || problems_.size() < kTries || !alike || due == 0) return;
+  stop_executors();
+  throw Error(ErrorKind::kWorker,
+              fmt::format("the first {} runs failed in the same way, and {} more {} not tried: {}",
+                          problems_.size(), due, due == 1 ? "was" : "were", problem),
+              "mend it and run the same command again with --retry-failed");
 }
 
 /// Passes every executor its runs ahead of time.
@@ -202,10 +219,14 @@ void Runner::prepare() {
   for (const auto& [executor, planned] : due) executor->prepare(planned, options_.name);
 }
 
-void Runner::stop() {
+void Runner::stop_executors() {
   std::set<Executor*> executors;
   for (const StudyRun& run : runs_) executors.insert(run.executor);
   for (Executor* executor : executors) executor->stop();
+}
+
+void Runner::stop() {
+  stop_executors();
   throw Error(
       ErrorKind::kInterrupted,
       fmt::format("the study was interrupted; {} of {} runs are done", counts().done, runs_.size()),

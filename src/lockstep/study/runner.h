@@ -71,7 +71,10 @@ class Runner {
   void show_plan();
   void carry_out();
   void carry_out(std::size_t at);
+  /// Ends the study when nothing but one problem was seen so far.
+  void end_if_all_fail(std::size_t at, const std::string& problem);
   void prepare();
+  void stop_executors();
   [[noreturn]] void stop();
   std::string line(std::size_t at, const std::string& status);
   void show_report();
@@ -89,6 +92,7 @@ class Runner {
   std::vector<PlannedRun> plan_;
   std::vector<store::RunSummary> stored_;  ///< all of the store, for estimates
   std::vector<StoredState> states_;
+  std::vector<std::string> problems_;  ///< of the runs that failed now
 };
 
 }  // namespace lockstep::study
