@@ -122,6 +122,10 @@ void print_steps(Console& console, const std::string& store_path, std::int64_t i
     console.err(slowest);
   }
   console.err(analyze::limit_sentence(steps, collect::run_facts(run.started)));
+  if (run.epochs.empty()) return;
+  const std::string noise =
+      report::noise_scale_sentence(run.epochs.back(), run.started.spec.global_batch());
+  if (!noise.empty()) console.err(noise);
 }
 
 void print_run_text(Console& console, const std::string& store_path,

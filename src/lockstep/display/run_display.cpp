@@ -199,15 +199,10 @@ void RunDisplay::show_times() {
 }
 
 void RunDisplay::show_noise_scale() {
-  if (!last_epoch_ || !std::isfinite(last_epoch_->noise_scale)) return;
-  const record::EpochResult& epoch = *last_epoch_;
-  console_.out(fmt::format("gradient noise scale {} examples (95 % interval {} to {}), B = {}",
-                           format_count(std::llround(epoch.noise_scale)),
-                           format_count(std::llround(epoch.noise_scale_low)),
-                           std::isfinite(epoch.noise_scale_high)
-                               ? format_count(std::llround(epoch.noise_scale_high))
-                               : "unbounded",
-                           format_count(started_->spec.global_batch())));
+  if (!last_epoch_) return;
+  const std::string sentence =
+      report::noise_scale_sentence(*last_epoch_, started_->spec.global_batch());
+  if (!sentence.empty()) console_.out(sentence);
 }
 
 }  // namespace lockstep::display

@@ -139,27 +139,48 @@ void join_steps(const std::vector<RankRecord>& ranks, WatchedRun& run) {
   }
 }
 
-/// Feeds the norms of all steps up to `last_step` to the estimate, in order.
+/// The gradient noise scale at the end of each epoch, from the norms of sampled steps.
 class NoiseOfRun {
  public:
   explicit NoiseOfRun(const std::vector<RankRecord>& ranks) : ranks_(ranks.size()) {
     for (const RankRecord& rank : ranks) {
       for (const GradientNorms& norms : rank.norms) samples_[norms.step].push_back(&norms);
     }
-    next_ = samples_.begin();
   }
 
-  void advance(std::int64_t last_step, record::EpochResult& epoch) {
-    for (; next_ != samples_.end() && next_->first <= last_step; ++next_) add(next_->second);
-    const auto estimate = noise_.estimate();
-    if (!estimate || ranks_ < 2) return;
+  void estimate_at(std::int64_t last_step, record::EpochResult& epoch) const {
+    if (ranks_ < 2) return;
+    measure::NoiseScale noise;
+    const auto end = samples_.upper_bound(last_step);
+    for (auto sample = first_that_counts(last_step, end); sample != end; ++sample) {
+      add(sample->second, noise);
+    }
+    const auto estimate = noise.estimate();
+    if (!estimate) return;
     epoch.noise_scale = estimate->value;
     epoch.noise_scale_low = estimate->low;
     if (estimate->high) epoch.noise_scale_high = *estimate->high;
   }
 
  private:
-  void add(const std::vector<const GradientNorms*>& sample) {
+  using Samples = std::map<std::int64_t, std::vector<const GradientNorms*>>;
+
+  /// The first steps are sampled one by one, later ones at intervals: the noise of an untrained
+  /// network, which is small, would outweigh that of the trained one. So they are left out as soon
+  /// as the second half of the steps has enough samples, or else as many as can be spared.
+  Samples::const_iterator first_that_counts(std::int64_t last_step,
+                                            Samples::const_iterator end) const {
+    constexpr std::ptrdiff_t kEnough = 12;
+    const auto begin = samples_.begin();
+    if (begin == end) return begin;
+    const std::ptrdiff_t count = std::distance(begin, end);
+    if (count > last_step - begin->first) return begin;  // every step
+    const auto half = samples_.upper_bound(begin->first + (last_step - begin->first) / 2);
+    if (std::distance(half, end) >= kEnough) return half;
+    return count > kEnough ? std::prev(end, kEnough) : begin;
+  }
+
+  void add(const std::vector<const GradientNorms*>& sample, measure::NoiseScale& noise) const {
     if (sample.size() != ranks_) return;
     double own = 0, averaged = 0;
     for (const GradientNorms* norms : sample) {
@@ -170,13 +191,11 @@ class NoiseOfRun {
     }
     const auto n = static_cast<double>(ranks_);
     const auto small = static_cast<double>(sample.front()->examples);
-    noise_.add(own / n, small, averaged / n, n * small);
+    noise.add(own / n, small, averaged / n, n * small);
   }
 
   std::size_t ranks_;
-  std::map<std::int64_t, std::vector<const GradientNorms*>> samples_;
-  decltype(samples_)::const_iterator next_;
-  measure::NoiseScale noise_;
+  Samples samples_;
 };
 
 void join_epochs(const std::vector<RankRecord>& ranks, WatchedRun& run) {
@@ -195,7 +214,7 @@ void join_epochs(const std::vector<RankRecord>& ranks, WatchedRun& run) {
   for (const RankRecord& rank : ranks) {
     for (const WatchedStep& step : rank.steps) tokens[step.times.epoch] += step.tokens;
   }
-  NoiseOfRun noise(ranks);
+  const NoiseOfRun noise(ranks);
   for (auto& [number, epoch] : epochs) {
     if (unknown[number]) epoch.examples = 0;
     if (epoch.train_s > 0) {
@@ -203,7 +222,7 @@ void join_epochs(const std::vector<RankRecord>& ranks, WatchedRun& run) {
     }
     const auto evaluation = ranks.front().evaluation_s.find(number);
     if (evaluation != ranks.front().evaluation_s.end()) epoch.val_s = evaluation->second;
-    noise.advance(last_step[number], epoch);
+    noise.estimate_at(last_step[number], epoch);
     if (tokens[number] > 0) epoch.metrics["tokens"] = static_cast<double>(tokens[number]);
     for (const RankRecord& rank : ranks) {
       if (!rank.peak_cuda_bytes) continue;

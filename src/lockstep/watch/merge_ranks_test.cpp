@@ -192,6 +192,19 @@ TEST(MergeRanks, EstimatesTheNoiseScaleAsTrainDoes) {
   EXPECT_NEAR(run.epochs[1].noise_scale_low, direct.estimate()->low, 1e-9);
 }
 
+TEST(MergeRanks, TheNoiseOfTheFirstStepsDoesNotOutweighThatOfTheLast) {
+  std::vector<RankRecord> ranks{rank_with(0, 40), rank_with(1, 80)};
+  measure::NoiseScale later;
+  for (std::int64_t s = 0; s < 20; ++s) {
+    if (s == 12) continue;  // not every step is sampled
+    const double own = s < 7 ? 3.001 : 5.0 + 0.1 * static_cast<double>(s % 3);
+    for (RankRecord& rank : ranks) rank.norms.push_back({s, own, 3.0, 32});
+    if (s > 6) later.add(own, 32, 3.0, 64);
+  }
+  const WatchedRun run = merge_ranks(records_of(std::move(ranks)));
+  EXPECT_NEAR(run.epochs[1].noise_scale, later.estimate()->value, 1e-9);
+}
+
 TEST(MergeRanks, LeavesStepsWithUnequalBatchesOutOfTheNoiseScale) {
   std::vector<RankRecord> ranks{rank_with(0, 40), rank_with(1, 80)};
   for (std::int64_t s = 0; s < 20; ++s) {
