@@ -150,7 +150,9 @@ void take_figure(const Figure& figure, Split split, bool test, const LinePlace& 
     return;
   }
   if (unit == "s/epoch" || unit == "sec/epoch") {
-    figures.push_back({Kind::kMeanEpochTime, Metric::kEpochTime, 0, figure.value, false, 0, false});
+    const bool own = place.marked && !place.within;  // that of the epoch which the line names
+    figures.push_back({own ? Kind::kEpochTime : Kind::kMeanEpochTime, Metric::kEpochTime, 0,
+                       figure.value, false, 0, false});
     return;
   }
   if (figure.name.empty()) {
