@@ -55,8 +55,8 @@ std::optional<std::int64_t> count_after(std::string_view text,
 /// "Running with 4 GPUs", "Training on 8 GPUs", "set to 256 on 8 GPUs", "Starting Single-GPU
 /// Training"; not "4 GPUs available", "for 2 GPUs and batch size 32", "1 GPU (+ 8 CPUs)".
 std::optional<std::int64_t> devices_in_use(std::string_view text) {
-  const bool acts =
-      contains_any<"running", "training", "using", "launching", "starting", "set to">(text);
+  const bool acts = contains_any<"running", "training", "using", "launching", "starting", "set to",
+                                 "train on", "trained on", "results with", "results on">(text);
   if (!acts || contains_any<"available", "visible", "found", "detected", "recommend">(text))
     return std::nullopt;
   for (const std::string_view unit : {" gpu", "-gpu", " devices", " processes", " ranks"}) {

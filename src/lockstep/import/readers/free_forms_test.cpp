@@ -52,6 +52,23 @@ TEST(StepLines, ThousandsAreNotCutOff) {
   EXPECT_DOUBLE_EQ(run.throughput.last(), 1500);
 }
 
+TEST(StepLines, UnitsMayStandBeforeTheNumber) {
+  const ImportedRun run =
+      import_text(
+          "| epoch   1 |   200/ 2983 batches | lr 5.00 | ms/batch 14.5 | loss  8.11 | ppl  "
+          "3341.22\n"
+          "| end of epoch   1 | time: 42.31s | valid loss  5.79 | valid ppl   327.25\n")
+          .runs.at(0);
+  EXPECT_DOUBLE_EQ(run.step_time.last(), 0.0145);
+  EXPECT_DOUBLE_EQ(run.epochs.at(0).val_loss, 5.79);
+  const std::string line = " | loss 4.5 | tokens/s: 12,345 | speed 3,000 tok/s/gpu\n";
+  const ImportedRun tokens =
+      import_text("Step 10" + line + "Step 20" + line + "Step 30" + line).runs.at(0);
+  EXPECT_DOUBLE_EQ(tokens.other.at("tokens_per_s").last(), 12345);
+  EXPECT_EQ(tokens.other.at("tokens_per_s").count(), 3u)
+      << "a rate of one device is no rate of all";
+}
+
 TEST(RankLines, EpochsOfRanksAreOneRunPerHeading) {
   const ImportedFile file = import_fixture("transcript_ranks.log");
   ASSERT_EQ(file.runs.size(), 2u);
@@ -130,6 +147,15 @@ TEST(Times, TotalBelowTimedEpochsIsThatOfTheRun) {
   const ImportedRun part = import_text(epochs + "Training finished in 80 seconds\n").runs.at(0);
   EXPECT_FALSE(part.total_s);
   EXPECT_DOUBLE_EQ(part.epochs.at(2).train_s, 81.0) << "nor does it replace the time of an epoch";
+}
+
+TEST(Times, MeansUnderHeadingsNeedNoEpochs) {
+  const ImportedFile file = import_text(
+      "Results with 1 GPU:\n  avg epoch time: 44.5s\n  test accuracy: 91.2%\n"
+      "Results with 2 GPUs:\n  avg epoch time: 23.1s\n  test accuracy: 91.0%\n");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(*file.runs[1].workers, 2);
+  EXPECT_DOUBLE_EQ(*file.runs[1].epoch_s, 23.1);
 }
 
 TEST(Times, SentencesAndUnitsOfAnEpochsLine) {

@@ -12,7 +12,7 @@
 #include "lockstep/import/readers/readers.h"
 #include "lockstep/import/readers/table_columns.h"
 #include "lockstep/import/scan/contains_any.h"
-#include "lockstep/import/scan/decimal_comma.h"
+#include "lockstep/import/scan/figure_scan.h"
 #include "lockstep/import/scan/line_source.h"
 #include "lockstep/import/scan/text_scan.h"
 #include "lockstep/import/scan/text_table.h"
@@ -377,6 +377,64 @@ std::vector<ImportedRun> runs_of_table(const TextTable& table) {
   return runs_of_rows(table, columns);
 }
 
+/// "2 GPUs: 23.1 s/epoch", "4 workers - 3961 img/s": a count at the front of the line, and where
+/// the line goes on.
+std::optional<std::pair<std::int64_t, std::string_view>> counted_line(std::string_view line) {
+  line = trim(line);
+  while (line.starts_with('-') || line.starts_with('*')) line = trim(line.substr(1));
+  if (line.empty() || line.size() > 200 || !is_digit(line[0])) return std::nullopt;
+  const std::size_t sign = line.find_first_of(":=");
+  const std::size_t dash = line.find(" - ");
+  const std::size_t end = std::min(sign, dash == std::string_view::npos ? dash : dash + 1);
+  if (end == std::string_view::npos) return std::nullopt;
+  const auto count =
+      says_gpus(line.substr(0, end)) ? count_in_cell(line.substr(0, end)) : std::nullopt;
+  if (!count) return std::nullopt;
+  return std::pair(*count, line.substr(end + 1));
+}
+
+/// The figures that their units alone explain; anything else on the line is left out.
+ImportedRun run_of_line(std::int64_t workers, std::string_view text) {
+  ImportedRun run;
+  run.workers.offer(workers);
+  for_each_figure(text, [&](const Figure& figure) {
+    if (figure.unit.find('/') == std::string_view::npos) return;
+    TableColumn column = table_column(figure.unit);
+    if (column.role != TableRole::kMetric && column.role != TableRole::kStepRate) return;
+    std::string settings;
+    add_cell(fmt::format("{}", figure.value), column, run, settings);
+  });
+  return run;
+}
+
+/// Lines that each begin with another count, two or more below each other.
+std::vector<ImportedRun> runs_of_lines(std::string_view text) {
+  std::vector<ImportedRun> all;
+  std::vector<ImportedRun> block;
+  std::set<std::int64_t> counts;
+  const auto close = [&] {
+    if (block.size() > 1 && counts.size() == block.size() && all.empty()) all = std::move(block);
+    block.clear();
+    counts.clear();
+  };
+  while (!text.empty()) {
+    const std::size_t stop = text.find('\n');
+    const std::string_view line = text.substr(0, stop);
+    text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
+    if (trim(line).empty()) continue;
+    const auto counted = counted_line(line);
+    ImportedRun run = counted ? run_of_line(counted->first, counted->second) : ImportedRun();
+    if (!run.has_figures()) {
+      close();
+      continue;
+    }
+    counts.insert(counted->first);
+    block.push_back(std::move(run));
+  }
+  close();
+  return all;
+}
+
 /// The line above a table tells it from the others of the text.
 std::string title_of(const TextTable& table) {
   if (table.above.empty()) return {};
@@ -408,6 +466,12 @@ std::vector<ImportedRun> runs_of_tables(const std::vector<TextTable>& tables) {
   return all;
 }
 
+/// The runs of the tables; without any, those of lines that begin with a count.
+std::vector<ImportedRun> runs_of_text(std::string_view text) {
+  std::vector<ImportedRun> runs = runs_of_tables(find_tables(text));
+  return runs.empty() ? runs_of_lines(text) : runs;
+}
+
 /// Tables of runs that a person or a script wrote.
 class TablesReader final : public Reader {
  public:
@@ -416,14 +480,14 @@ class TablesReader final : public Reader {
     return "tables of runs or epochs in a text (GPUs | batch size | time per epoch (s) | speedup)";
   }
   Match recognise(const Sample& sample) const override {
-    if (runs_of_tables(find_tables(sample.text)).empty()) return Match::kNo;
+    if (runs_of_text(sample.text).empty()) return Match::kNo;
     // Frames of pandas have lines of their own, which look like a table where they were torn.
     return runs_of_frames(find_frames(sample.text)).empty() ? Match::kLikely : Match::kNo;
   }
   void read(Input& input, ImportSink& sink) const override {
-    std::string text = without_escapes(input.peek(kMostTableText));
+    const std::string text = without_escapes(input.peek(kMostTableText));
     std::size_t number = 0;
-    for (ImportedRun& run : runs_of_tables(find_tables(text))) {
+    for (ImportedRun& run : runs_of_text(text)) {
       if (++number > 1) run.label = "#" + std::to_string(number);
       sink.add(std::move(run));
     }

@@ -97,6 +97,17 @@ TEST(Tables, LinesOfEpochsAreOneRun) {
   EXPECT_DOUBLE_EQ(file.runs[0].epochs[2].val_accuracy, 0.821);
 }
 
+TEST(Tables, LinesThatBeginWithACountAreRuns) {
+  const ImportedFile file = import_text(
+      "Training speed:\n1 GPU: 44.5 s/epoch\n2 GPUs: 23.1 s/epoch (1040.5 img/s)\n"
+      "4 GPUs: 12.9 s/epoch\n");
+  ASSERT_EQ(file.runs.size(), 3u);
+  EXPECT_EQ(*file.runs[1].workers, 2);
+  EXPECT_DOUBLE_EQ(*file.runs[1].epoch_s, 23.1);
+  EXPECT_DOUBLE_EQ(*file.runs[1].reported_throughput, 1040.5);
+  EXPECT_THROW(import_text("2 GPUs: 11.5 s\n4 GPUs: 6.5 s\n"), Error) << "seconds of what?";
+}
+
 TEST(Tables, CellsAreNumbersOnlyWhereNothingElseIsLeft) {
   EXPECT_DOUBLE_EQ(cell_number("**1,024**")->value, 1024);
   EXPECT_DOUBLE_EQ(cell_number("12.5 ± 0.3")->value, 12.5);

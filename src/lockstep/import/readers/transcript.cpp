@@ -9,6 +9,7 @@
 #include "lockstep/import/readers/readers.h"
 #include "lockstep/import/readers/transcript/line_kinds.h"
 #include "lockstep/import/readers/transcript/segments.h"
+#include "lockstep/import/readers/transcript/time_figures.h"
 #include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/decimal_comma.h"
 #include "lockstep/import/scan/figure_scan.h"
@@ -170,6 +171,7 @@ Match TranscriptReader::recognise(const Sample& sample) const {
   int figures = 0;
   int steps = 0;
   int lists = 0;
+  int means = 0;
   MetricCache metrics;
   for (int lines = 0; !text.empty() && lines < 20000; ++lines) {
     const std::size_t stop = text.find('\n');
@@ -181,12 +183,13 @@ Match TranscriptReader::recognise(const Sample& sample) const {
     if (line.ends_with(']') && find_value_list(line, metrics)) ++lists;
     if (line.find('<') != std::string_view::npos && find_tqdm_bar(line)) ++figures;
     const auto mark = find_epoch_mark(line);
+    if (!mark && mean_epoch_time(line)) ++means;
     if (!mark) continue;
     ++marks;
     for_each_figure(line.substr(mark->end), [&](const Figure&) { ++figures; });
   }
   if ((marks > 0 && figures > 0) || steps > 2 || lists > 0) return Match::kLikely;
-  if (marks > 0) return Match::kPossible;
+  if (marks > 0 || means > 0) return Match::kPossible;
   const bool failed = contains_any<"out of memory", "OutOfMemoryError", "OOM when allocating",
                                    "t allocate memory", "std::bad_alloc">(sample.text);
   return failed ? Match::kPossible : Match::kNo;

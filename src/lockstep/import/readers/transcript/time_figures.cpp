@@ -136,7 +136,7 @@ std::optional<LineFigure> time_figure(const Figure& figure, std::string_view uni
 }
 
 std::optional<LineFigure> mean_epoch_time(std::string_view whole) {
-  if (!contains_any<"verage", "each", "per", "AVG", "Avg", "Mean", "mean">(whole))
+  if (!contains_any<"verage", "each", "per", "AVG", "Avg", "avg", "Mean", "mean">(whole))
     return std::nullopt;
   const std::string text = lower(whole);
   if (!contains(text, "epoch") || !contains(text, "time")) return std::nullopt;
