@@ -211,7 +211,7 @@ void add_cell(std::string_view cell, const TableColumn& column, ImportedRun& run
           time && *time > 0) {
         run.other[column.name].add(0, *time);
         run.warnings.emplace_back(
-            "the table does not say whether its time is of an epoch or of the run; it is kept as "
+            "the table does not state whether its time is of an epoch or of the run; it is kept as "
             "\"time\" and not compared; name the column \"epoch time\" or \"total time\"");
       }
       break;
@@ -258,7 +258,7 @@ void settle_table_batch(std::string& settings, ImportedRun& run) {
   if (!run.batch_said || !run.workers || *run.workers < 2) return;
   settings += fmt::format("{}batch size {}", settings.empty() ? "" : ", ", *run.batch_said);
   run.warnings.push_back(fmt::format(
-      "the table does not say whether batch size {0} is of one worker or of all; --set batch={0} "
+      "the table does not state whether batch size {0} is of one worker or of all; --set batch={0} "
       "or --set global_batch={0} decides",
       *run.batch_said));
   run.batch_said.reset();
