@@ -23,12 +23,16 @@ std::string note_of(const ImportedRun& run, const std::string& name) {
   return found == run.notes.end() ? "" : found->second;
 }
 
+/// What readers call the rate of all workers.
+constexpr const char* kTokenRate = "tokens_per_s";
+
 /// Whether a row by this name is taken for nothing that Lockstep computes with.
 bool is_free_name(const std::string& name) {
   constexpr std::array<std::string_view, 10> kUsed{
       "train_loss",   "val_loss",    "test_loss",  "energy", "token_rate",
       "epoch_energy", "noise_scale", "queue_wait", "memory", "collective_time"};
   if (std::find(kUsed.begin(), kUsed.end(), name) != kUsed.end()) return false;
+  if (name.ends_with("_per_s")) return false;  // a rate of work
   return quantity_of(name) == Quantity::kUnknown || name.find("loss") != std::string::npos;
 }
 
@@ -150,6 +154,9 @@ void named_rows(const ImportedRun& run, Rows& rows) {
   for (const auto& [name, value] : run.reported)
     rows.add(name.c_str(), value, "", "derived by the source");
   for (const auto& [name, series] : run.other) {
+    if (name == kTokenRate && series.median() > 0)
+      rows.add(kTokenRate, series.median(), "tokens/s",
+               fmt::format("median of {}", series.count()));
     if (series.empty() || !std::isfinite(series.last()) || !is_free_name(name)) continue;
     rows.add(name.c_str(), series.last(), "", "the last one printed");
   }

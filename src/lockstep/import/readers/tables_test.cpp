@@ -125,5 +125,13 @@ TEST(NamedFigures, LossesOfOneNetworkReachTheTable) {
   EXPECT_EQ(value_in_rows(file.runs[2], "last_epoch_throughput"), -1) << "no rate of the run";
 }
 
+TEST(NamedFigures, RatesOfTokensAreMediansAndOtherRatesAreNotRows) {
+  ImportedRun run;
+  for (const double rate : {100.0, 2000.0, 2010.0}) run.other["tokens_per_s"].add(0, rate);
+  run.other["steps_per_s"].add(0, 3);
+  EXPECT_DOUBLE_EQ(value_in_rows(run, "tokens_per_s"), 2000);
+  EXPECT_EQ(value_in_rows(run, "steps_per_s"), -1) << "a report would compare it";
+}
+
 }  // namespace
 }  // namespace lockstep::import
