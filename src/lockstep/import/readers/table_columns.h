@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lockstep/import/model/metric_names.h"
 
@@ -36,6 +37,8 @@ struct TableColumn {
   bool percent = false;  ///< the header has a percent sign
   std::string name = {};
 };
+
+using TableColumns = std::vector<TableColumn>;
 
 /// By its name: "#GPUs", "Batch per GPU", "time per epoch (s)", "Throughput (img/s)", "Speedup".
 TableColumn table_column(std::string_view header);
