@@ -23,6 +23,8 @@
 namespace lockstep::import {
 namespace {
 
+constexpr std::size_t kLongestMessage = 500;
+
 struct Synonym {
   std::string_view name;
   std::string_view column;
@@ -74,7 +76,8 @@ class TableReader {
 
  private:
   [[noreturn]] void fail(const std::string& message, const std::string& hint = "") const {
-    throw Error(ErrorKind::kData, message, hint);
+    // Fields may contain anything, lines too.
+    throw Error(ErrorKind::kData, printable(message, kLongestMessage), hint);
   }
   /// "table.csv, line 3".
   std::string place() const { return fmt::format("{}, line {}", name_, line_); }

@@ -162,6 +162,10 @@ TEST(MeasurementsTable, SkipsCommentsBlankLinesAndByteOrderMark) {
   EXPECT_EQ(table.rows[0].line, 4u);
 }
 
+TEST(MeasurementsTable, RefusalsAreOneLineWhateverAFieldContains) {
+  EXPECT_EQ(refusal("metric,value\nval_loss,\"1\n2\"\n").find('\n'), std::string::npos);
+}
+
 TEST(MeasurementsTable, AnyBytesGiveATableOrAnErrorOfTheDataKind) {
   Rng rng(5);
   const std::string seed = "model,metric,value,unit\nresnet,epoch_time,3,s\n\"a\",val_loss,1e-3,\n";

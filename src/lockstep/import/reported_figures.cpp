@@ -120,6 +120,7 @@ std::vector<ReportedFigure> reported_figures(const ImportedRun& run) {
   if (run.epoch_s) list.add("time per epoch", *run.epoch_s);
   if (run.total_s) list.add("total time", *run.total_s, note_on(run, "total_time"));
   if (run.reported_throughput) list.add("examples/s", *run.reported_throughput);
+  for (const auto& [name, value] : run.reported) list.add(name, value);
   const std::string step_from = note_on(run, "step_time");
   list.series("step time", run.step_time,
               step_from.empty() ? note_on(run, "step_time_from") : step_from);

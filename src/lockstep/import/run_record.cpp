@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
+
+#include "lockstep/import/model/measurement_units.h"
 
 namespace lockstep::import {
 namespace {
@@ -18,6 +21,19 @@ int as_int(const Fact<std::int64_t>& fact) {
 std::string note_of(const ImportedRun& run, const std::string& name) {
   const auto found = run.notes.find(name);
   return found == run.notes.end() ? "" : found->second;
+}
+
+/// What readers call the rate of all workers.
+constexpr const char* kTokenRate = "tokens_per_s";
+
+/// Whether a row by this name is taken for nothing that Lockstep computes with.
+bool is_free_name(const std::string& name) {
+  constexpr std::array<std::string_view, 10> kUsed{
+      "train_loss",   "val_loss",    "test_loss",  "energy", "token_rate",
+      "epoch_energy", "noise_scale", "queue_wait", "memory", "collective_time"};
+  if (std::find(kUsed.begin(), kUsed.end(), name) != kUsed.end()) return false;
+  if (name.ends_with("_per_s")) return false;  // a rate of work
+  return quantity_of(name) == Quantity::kUnknown || name.find("loss") != std::string::npos;
 }
 
 class Rows {
@@ -85,6 +101,11 @@ void epoch_rows(const ImportedRun& run, Rows& rows) {
   if (run.epoch_s) rows.add("epoch_time", *run.epoch_s, "s");
   // Beside epochs it is of another data set or of other weights: one figure must not be both.
   if (run.at_end && run.epochs.empty()) rows.outcome(*run.at_end);
+  const bool epochs_lose =
+      std::none_of(run.epochs.begin(), run.epochs.end(),
+                   [](const auto& epoch) { return std::isfinite(epoch.train_loss); });
+  if (run.at_end && !run.epochs.empty() && epochs_lose && run.notes.contains("train_loss_from"))
+    rows.add("train_loss", run.at_end->train_loss, "", note_of(run, "train_loss_from"));
   const bool loss_told = run.at_end && std::isfinite(run.at_end->train_loss);
   if (run.epochs.empty() && !loss_told && !run.train_loss.empty())
     rows.add("train_loss", run.train_loss.last(), "", "the last one printed");
@@ -127,6 +148,20 @@ void phase_rows(const ImportedRun& run, Rows& rows) {
            "the device copied or did nothing, per step");
 }
 
+/// Figures that Lockstep has no word for, the last value of each by its own name, and what the
+/// source derived itself.
+void named_rows(const ImportedRun& run, Rows& rows) {
+  for (const auto& [name, value] : run.reported)
+    rows.add(name.c_str(), value, "", "derived by the source");
+  for (const auto& [name, series] : run.other) {
+    if (name == kTokenRate && series.median() > 0)
+      rows.add(kTokenRate, series.median(), "tokens/s",
+               fmt::format("median of {}", series.count()));
+    if (series.empty() || !std::isfinite(series.last()) || !is_free_name(name)) continue;
+    rows.add(name.c_str(), series.last(), "", "the last one printed");
+  }
+}
+
 void link_rows(const ImportedRun& run, Rows& rows) {
   for (const LinkPoint& point : run.link) {
     for (const auto& [metric, value, unit] :
@@ -151,6 +186,7 @@ std::vector<record::Measurement> measurements(const ImportedRun& run) {
   if (run.queue_wait_s) rows.add("queue_wait", *run.queue_wait_s, "s");
   if (run.out_of_memory) rows.add("out_of_memory", 1, "");
   link_rows(run, rows);
+  named_rows(run, rows);
   return rows.take();
 }
 

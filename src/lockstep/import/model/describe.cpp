@@ -93,6 +93,7 @@ json describe(const ImportedRun& run) {
   put_series(out, "throughput_per_worker", run.throughput_per_worker);
   put_series(out, "train_loss", run.train_loss);
   for (const auto& [name, series] : run.other) out["other"][name] = summary(series);
+  for (const auto& [name, value] : run.reported) out["reported"][name] = number(value);
   if (run.reported_throughput) out["reported_throughput"] = number(*run.reported_throughput);
   if (run.total_s) out["total_s"] = number(*run.total_s);
   if (run.queue_wait_s) out["queue_wait_s"] = number(*run.queue_wait_s);

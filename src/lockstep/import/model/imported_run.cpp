@@ -130,7 +130,8 @@ void list_missing(ImportedRun& run) {
            run.other.contains("val_loss"),
        "validation: the log has no validation loss or accuracy");
   if (run.epochs.empty()) {
-    miss(false, run.steps_per_epoch && !run.warnings.empty()
+    miss(false, run.notes.contains("epochs") ? "epochs: the log prints no figure of them"
+                : run.steps_per_epoch && !run.warnings.empty()
                     ? "epochs: none was finished"
                     : "epochs: the log does not number its epochs");
   }

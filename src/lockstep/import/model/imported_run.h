@@ -99,6 +99,9 @@ struct ImportedRun {
   Series train_loss;              ///< within epochs
   std::map<std::string, Series>
       other;  ///< metrics that Lockstep has no word for, by their own name
+  /// What the source derived itself, by the names of the measurements table: reported_speedup,
+  /// reported_efficiency. For the audit; never a figure of the run.
+  std::map<std::string, double> reported;
   std::optional<double> reported_throughput;  ///< the log's own summary, all workers
   std::optional<double> total_s;              ///< the whole training
   std::optional<double> queue_wait_s;

@@ -19,8 +19,8 @@ class LogFacts {
   /// A line the parser took: only its time is of interest.
   void time_of(std::string_view text);
 
-  /// Hands what was found to a run, as Provenance::kLog. `ranks_seen` is the largest rank + 1 of
-  /// the launcher's prefixes, 0 without.
+  /// Hands what was found to a run, as Provenance::kLog. `ranks_seen` is the number of ranks in
+  /// the launcher's prefixes, 0 where it is unknown.
   void offer(ImportedRun& run, int ranks_seen) const;
   /// The same without failures, which belong to one run of a file.
   void offer_facts(ImportedRun& run, int ranks_seen) const;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "lockstep/import/model/log_facts.h"
 #include "lockstep/import/scan/decimal_comma.h"
@@ -49,7 +50,8 @@ void LogReader::read(Input& input, ImportSink& sink) const {
   std::map<int, std::unique_ptr<LogParser>> streams;
   int last_rank = -1;
   LogParser* parser = nullptr;
-  int ranks_seen = 0;
+  std::set<int> ranks;
+  int ranks_stated = 0;
   std::uint64_t last_number = 0;
   Line line;
   while (lines.next(line)) {
@@ -66,7 +68,8 @@ void LogReader::read(Input& input, ImportSink& sink) const {
       }
       parser = found->second.get();
       last_rank = ranked.rank;
-      ranks_seen = std::max(ranks_seen, ranked.rank + 1);
+      if (ranked.rank >= 0) ranks.insert(ranked.rank);
+      ranks_stated = std::max(ranks_stated, ranked.of);
     }
     if (parser->line(line)) {
       facts.time_of(line.text);
@@ -89,7 +92,7 @@ void LogReader::read(Input& input, ImportSink& sink) const {
   }
   if (best.empty() && facts.out_of_memory()) best.emplace_back();
   for (ImportedRun& run : best) {
-    facts.offer(run, ranks_seen);
+    facts.offer(run, std::max(ranks_stated, count_of_ranks(ranks)));
     sink.add(std::move(run));
   }
 }

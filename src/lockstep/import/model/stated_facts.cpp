@@ -55,8 +55,8 @@ std::optional<std::int64_t> count_after(std::string_view text,
 /// "Running with 4 GPUs", "Training on 8 GPUs", "set to 256 on 8 GPUs", "Starting Single-GPU
 /// Training"; not "4 GPUs available", "for 2 GPUs and batch size 32", "1 GPU (+ 8 CPUs)".
 std::optional<std::int64_t> devices_in_use(std::string_view text) {
-  const bool acts =
-      contains_any<"running", "training", "using", "launching", "starting", "set to">(text);
+  const bool acts = contains_any<"running", "training", "using", "launching", "starting", "set to",
+                                 "train on", "trained on", "results with", "results on">(text);
   if (!acts || contains_any<"available", "visible", "found", "detected", "recommend">(text))
     return std::nullopt;
   for (const std::string_view unit : {" gpu", "-gpu", " devices", " processes", " ranks"}) {
@@ -228,6 +228,12 @@ void name_facts_of(std::string_view line, std::string_view text, std::vector<Sta
   constexpr std::array<std::string_view, 3> kEpochs{"num epochs", "num_epochs", "max_epochs"};
   if (const auto count = count_after(text, kEpochs))
     facts.push_back({FactKey::kEpochs, *count, {}});
+  constexpr std::array<std::string_view, 4> kSteps{"steps per epoch", "steps_per_epoch",
+                                                   "batches per epoch", "iterations per epoch"};
+  constexpr std::array<std::string_view, 2> kOwnSteps{"| steps:", ", steps:"};
+  auto steps = count_after(text, kSteps);
+  if (!steps && trim(text).starts_with("epoch")) steps = count_after(text, kOwnSteps);
+  if (steps) facts.push_back({FactKey::kSteps, *steps, {}});
 }
 
 /// "===== DDP, 2 GPUs, fp16 =====": what stands between the rules, empty for any other line.
@@ -288,7 +294,7 @@ void find_facts(std::string_view line, std::vector<StatedFact>& facts) {
   if (!contains_any<"atch", "GPU", "gpu", "ORLD", "orld", "odes", "NTASKS", "rocess", "ptimizer",
                     "rain", "Product", "unning", "amespace", "nitialized", "arch", "odel", "ataset",
                     "type", "epochs", "orkers", "###", "===", "---", "***", "|   0", "n CPU",
-                    "n cpu", "a CPU", "a cpu", "evice">(line))
+                    "n cpu", "a CPU", "a cpu", "evice", "Steps", "steps", " per epoch">(line))
     return;
   const std::string text = lower(line);
   if (trim(text).starts_with("finished")) return;  // it repeats what was stated before
@@ -335,6 +341,8 @@ std::string fact_words(const StatedFact& fact) {
       return fmt::format("{} epochs planned", fact.number);
     case FactKey::kLoaderWorkers:
       return fmt::format("{} loader workers", fact.number);
+    case FactKey::kSteps:
+      return fmt::format("{} steps per epoch", fact.number);
   }
   return {};
 }

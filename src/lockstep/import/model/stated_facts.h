@@ -26,6 +26,7 @@ enum class FactKey {
   kOptimizer,       ///< "Started training using SGD optimizer."
   kEpochs,          ///< "Num epochs: 20"
   kLoaderWorkers,   ///< "data loading time for 4 workers": never the workers of a run
+  kSteps,           ///< "Steps: 64" of an epoch's line, "steps per epoch: 64"
 };
 
 struct StatedFact {

@@ -146,6 +146,8 @@ TEST(LogVariants, TorchvisionCountsImagesOfOneProcess) {
 TEST(LogVariants, RankStandsByItsNameInThePrefixesOfSageMaker) {
   const ImportedRun run = import_text(
                               "[1,mpirank:0,algo-1]<stdout>:Epoch 1, loss 0.5, 1200 img/s\n"
+                              "[1,mpirank:2,algo-2]<stdout>:NCCL INFO Bootstrap\n"
+                              "[1,mpirank:1,algo-1]<stdout>:NCCL INFO Bootstrap\n"
                               "[1,mpirank:3,algo-2]<stdout>:Epoch 1, loss 0.6, 1200 img/s\n")
                               .runs.at(0);
   EXPECT_EQ(*run.workers, 4);

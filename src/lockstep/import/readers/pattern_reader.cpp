@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -122,19 +123,22 @@ class PatternReader final : public Reader {
     const PrefixStyle style = prefix_style(input.peek(256 * 1024));
     LineSource lines(input);
     LogFacts facts;
-    int ranks_seen = 0;
+    std::set<int> ranks;
     Collected now;
     std::vector<ImportedRun> runs;
     Line line;
     while (lines.next(line)) {
       const RankedText ranked = split_rank(line.text, style);
-      ranks_seen = std::max(ranks_seen, ranked.rank + 1);
+      if (ranked.rank >= 0) ranks.insert(ranked.rank);
       std::cmatch match;
+      const auto matches = [&](std::string_view text) {
+        return text.size() <= kLongestMatchedLine && contains(text, pattern_.required) &&
+               std::regex_search(text.data(), text.data() + text.size(), match,
+                                 pattern_.expression);
+      };
+      // A pattern may name the prefix as well.
       const bool fits =
-          ranked.text.size() <= kLongestMatchedLine && ranked.rank <= 0 &&
-          contains(ranked.text, pattern_.required) &&
-          std::regex_search(ranked.text.data(), ranked.text.data() + ranked.text.size(), match,
-                            pattern_.expression);
+          ranked.rank <= 0 && (matches(ranked.text) || (ranked.rank == 0 && matches(line.text)));
       if (!fits) {
         facts.line(ranked.text, ranked.rank);
         continue;
@@ -144,7 +148,7 @@ class PatternReader final : public Reader {
     warn_of_damage(lines, input, sink);
     close(now, runs);
     for (ImportedRun& run : runs) {
-      facts.offer(run, ranks_seen);
+      facts.offer(run, count_of_ranks(ranks));
       sink.add(std::move(run));
     }
   }

@@ -37,7 +37,33 @@ struct NamedPlace {
   std::string name;
 };
 
-NamedPlace next_name(std::string_view text, std::size_t from) {
+/// The number at `at`, which moves past it.
+std::optional<std::int64_t> digits_at(std::string_view text, std::size_t& at) {
+  const std::size_t begin = at;
+  while (at < text.size() && is_digit(text[at])) ++at;
+  return parse_integer(text.substr(begin, at - begin));
+}
+
+/// "h_size_512_2gp<tab> trainer/ global_step": a name that text recognition tore apart together
+/// with the columns. Its two numbers are whole.
+NamedPlace next_torn_name(std::string_view text, std::size_t from) {
+  for (std::size_t at = text.find("size_", from); at != std::string_view::npos;
+       at = text.find("size_", at + 1)) {
+    std::size_t end = at + 5;
+    const auto batch = digits_at(text, end);
+    if (!batch || end >= text.size() || text[end] != '_') continue;
+    ++end;
+    const auto workers = digits_at(text, end);
+    const std::string_view rest = text.substr(end, text.find('\n', end) - end);
+    if (!workers || !rest.starts_with('g') || rest.starts_with("gpus'") ||
+        !contains_any<"global_step", "global step">(rest))
+      continue;
+    return {at, end + 1, fmt::format("batch_size_{}_{}gpus", *batch, *workers)};
+  }
+  return {};
+}
+
+NamedPlace next_whole_name(std::string_view text, std::size_t from) {
   for (std::size_t end = text.find("':", from); end != std::string_view::npos;
        end = text.find("':", end + 1)) {
     const std::size_t begin = end == 0 ? std::string_view::npos : text.rfind('\'', end - 1);
@@ -49,6 +75,12 @@ NamedPlace next_name(std::string_view text, std::size_t from) {
     return {begin, end + 2, std::move(name)};
   }
   return {};
+}
+
+NamedPlace next_name(std::string_view text, std::size_t from) {
+  NamedPlace whole = next_whole_name(text, from);
+  NamedPlace torn = next_torn_name(text, from);
+  return torn.begin < whole.begin ? torn : whole;
 }
 
 /// The rows up to the frame's second part: an index, a step, ..., the epoch and the time.
@@ -78,12 +110,40 @@ std::optional<double> last_decimal(std::string_view text) {
   return last;
 }
 
+/// The last value of a second part whose name was lost: after the times the index begins again at
+/// 0, each with one value.
+std::optional<double> unnamed_tail(std::string_view text) {
+  const std::vector<std::string_view> tokens = tokens_in(text);
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const auto time = parse_integer(tokens[i]);
+    if (time && *time >= kFirstTime && *time < kLastTime) begin = i + 1;
+  }
+  // Of the name words may be left.
+  for (int words = 0; words < 3 && begin < tokens.size() && !is_digit(tokens[begin][0]); ++words)
+    ++begin;
+  if (begin + 4 > tokens.size() || tokens[begin] != "0" || tokens[begin + 1] != "NaN")
+    return std::nullopt;
+  const std::string_view last = tokens.back();
+  const auto index = parse_integer(tokens[tokens.size() - 2]);
+  const auto value = parse_number(last);
+  if (!index || !value || last.find('.') == std::string_view::npos) return std::nullopt;
+  return value;
+}
+
 /// `header` begins a little before the name: text recognition may put the columns there.
 std::optional<PrintedHistory> history_of(const std::string& name, std::string_view header,
                                          std::string_view text) {
   text = text.substr(0, std::min(text.find('}'), text.find("\nOut")));  // the dict ends here
-  if (!contains(header, "epoch") || !contains(header, "timestamp") ||
-      !contains_any<"global_step", "global step">(header))
+  std::size_t second = std::min(text.find("train_loss_epoch"), text.find("train loss epoch"));
+  const bool columns = contains(header, "epoch") && contains(header, "timestamp");
+  // "[198 rows x 7 columns]" stands below frames of which pandas left rows out.
+  const std::size_t shape = position_of(" rows x", text);
+  const auto tail = second == std::string_view::npos && shape != std::string_view::npos
+                        ? unnamed_tail(text.substr(0, text.substr(0, shape).rfind('[')))
+                        : std::nullopt;
+  if (!contains_any<"global_step", "global step">(header) ||
+      (!columns && second == std::string_view::npos && !tail))
     return std::nullopt;
   ImportedRun facts;
   facts_from_name(name, facts);
@@ -94,16 +154,14 @@ std::optional<PrintedHistory> history_of(const std::string& name, std::string_vi
   history.name = name;
   history.workers = *facts.workers;
   history.batch = *batch;
-  // "[198 rows x 7 columns]" stands below frames of which pandas left rows out.
-  const std::size_t shape = position_of(" rows x", text);
   history.whole = shape == std::string_view::npos;
-  std::size_t second = std::min(text.find("train_loss_epoch"), text.find("train loss epoch"));
   read_rows(text.substr(0, std::min(second, shape)), history);
   if (second != std::string_view::npos) {
     second += std::string_view("train_loss_epoch").size();
     history.train_loss = last_decimal(text.substr(
         second, shape == std::string_view::npos || shape < second ? shape : shape - second));
   }
+  history.unnamed_tail = tail;
   return history;
 }
 
@@ -155,6 +213,13 @@ std::vector<PrintedHistory> find_histories(std::string_view text) {
     if (auto history = history_of(here.name, header, text.substr(here.end, end - here.end)))
       histories.push_back(std::move(*history));
     here = std::move(after);
+  }
+  // The frames of one dict have the same columns: the others name the last one.
+  const bool named = std::any_of(histories.begin(), histories.end(), [](const auto& history) {
+    return history.train_loss.has_value();
+  });
+  for (PrintedHistory& history : histories) {
+    if (named && !history.train_loss) history.train_loss = history.unnamed_tail;
   }
   return histories;
 }

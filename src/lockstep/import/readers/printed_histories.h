@@ -25,6 +25,7 @@ struct PrintedHistory {
       epochs;                             ///< first and last time of each, seconds since 1970
   std::optional<std::int64_t> last_step;  ///< of all epochs
   std::optional<double> train_loss;       ///< last value of train_loss_epoch
+  std::optional<double> unnamed_tail;     ///< that of a last column whose name was lost
 };
 
 /// Those whose names state a worker count and a batch size.

@@ -47,6 +47,7 @@
   FORMAT(yolo_results)        /* results.txt of YOLOv5 and YOLOv7 */                       \
   FORMAT(estimator)           /* TensorFlow's Estimator */                                 \
   READER(transcript)          /* whatever a script prints about its epochs or steps */     \
+  READER(tables)              /* tables of runs or epochs that somebody wrote */           \
   READER(frames)              /* tables of runs as pandas prints them */
 
 namespace lockstep::import {

@@ -1,12 +1,16 @@
 #include "lockstep/import/readers/readers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
 
+#include "lockstep/base/error.h"
 #include "lockstep/import/model/log_reader.h"
 #include "lockstep/import/model/name_facts.h"
+#include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/line_source.h"
 #include "lockstep/import/scan/text_scan.h"
 
@@ -14,6 +18,7 @@ namespace lockstep::import {
 namespace {
 
 constexpr std::size_t kMostJobs = 200'000;
+constexpr std::size_t kSacctSample = 64 * 1024;
 
 /// Cuts rows as the table's header asks for: at '|', or at the columns that the dashes under the
 /// header show.
@@ -205,6 +210,34 @@ bool is_header(std::string_view line) {
                    contains(text, "elapsed") || contains(text, "start"));
 }
 
+bool is_job_id(std::string_view word) {
+  std::size_t digits = 0;
+  while (digits < word.size() && is_digit(word[digits])) ++digits;
+  return digits > 0 && (digits == word.size() || word[digits] == '.' || word[digits] == '_');
+}
+
+/// "1234567|train|gpu|project|8|COMPLETED|0:0": a line of `sacct -n`, which leaves the header out.
+bool is_bare_row(std::string_view line) {
+  line = trim(line);
+  const std::size_t end = line.find_first_of(" |,\t");
+  return end != std::string_view::npos && is_job_id(line.substr(0, end)) &&
+         contains_any<"COMPLETED", "FAILED", "RUNNING", "TIMEOUT", "CANCELLED", "PENDING",
+                      "OUT_OF_ME", "NODE_FAIL", "PREEMPTED">(line);
+}
+
+bool has_only_bare_rows(std::string_view text) {
+  int rows = 0;
+  for (int lines = 0; lines < 50 && !text.empty(); ++lines) {
+    const std::size_t stop = text.find('\n');
+    const std::string_view line = trim(text.substr(0, stop));
+    text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
+    if (line.empty()) continue;
+    if (!is_bare_row(line)) return false;
+    ++rows;
+  }
+  return rows > 0;
+}
+
 class SacctReader final : public Reader {
  public:
   std::string_view name() const override { return "sacct"; }
@@ -219,10 +252,18 @@ class SacctReader final : public Reader {
       if (is_header(text.substr(0, stop))) return Match::kCertain;
       text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
     }
-    return Match::kNo;
+    return has_only_bare_rows(sample.text) ? Match::kCertain : Match::kNo;
   }
 
   void read(Input& input, ImportSink& sink) const override {
+    if (has_only_bare_rows(input.peek(kSacctSample))) {
+      throw Error(
+          ErrorKind::kData,
+          fmt::format("{} is a table of sacct without its header, so its columns are unknown",
+                      input.name()),
+          "print it again without -n: sacct --parsable2 --format=JobID,JobName,NNodes,"
+          "AllocTRES,Submit,Start,End,Elapsed,State");
+    }
     LineSource lines(input);
     RowCutter cutter;
     std::string header;

@@ -72,5 +72,30 @@ TEST(StudyForms, TimesThatContradictTheHistoriesStayUnknown) {
   for (const ImportedRun& run : file.runs) EXPECT_FALSE(run.epoch_s);
 }
 
+/// The text with `part` replaced, which it must have.
+std::string with_other(std::string text, const std::string& part, const std::string& other) {
+  const std::size_t at = text.find(part);
+  EXPECT_NE(at, std::string::npos) << part;
+  return at == std::string::npos ? text : text.replace(at, part.size(), other);
+}
+
+TEST(StudyForms, HistoriesThatTextRecognitionToreGiveTheirLosses) {
+  const std::string whole = fixture_text("frames_histories.txt");
+  const std::string torn =
+      with_other(whole, "'sgd_dp_batch_size_64_2gpus':", "'sgd_dp_batc\th_size_64_2g\t");
+  EXPECT_DOUBLE_EQ(import_text(torn).runs.at(2).at_end->train_loss, 1.462412);
+  // Without the names of its last columns.
+  const std::size_t at = whole.find("_64_2gpus'");
+  std::string nameless = whole.substr(at);
+  nameless = with_other(nameless, "train_loss_step  epoch  _timestamp", "");
+  EXPECT_DOUBLE_EQ(import_text(whole.substr(0, at) + nameless).runs.at(2).at_end->train_loss,
+                   1.462412);
+  // Without the name of the second part: the other histories of the text name it.
+  std::string unnamed = with_other(whole.substr(at), "train_loss_epoch", "");
+  unnamed = with_other(unnamed, "1.462412  \n", "1.462412  \n\n[8 rows x 7 columns]");
+  EXPECT_DOUBLE_EQ(import_text(whole.substr(0, at) + unnamed).runs.at(2).at_end->train_loss,
+                   1.462412);
+}
+
 }  // namespace
 }  // namespace lockstep::import

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "lockstep/base/error.h"
 #include "lockstep/import/import_fixture.h"
 
 namespace lockstep::import {
@@ -141,6 +142,32 @@ TEST(TableFormats, ValidationWithoutEpochsIsThatAtTheEnd) {
   EXPECT_DOUBLE_EQ(run.at_end->val_accuracy, 0.725);
   EXPECT_FALSE(run.other.contains("_step"));
   for (const std::string& what : run.missing) EXPECT_FALSE(what.starts_with("validation")) << what;
+}
+
+TEST(Sacct, WithoutItsHeaderIsRefusedInOneSentence) {
+  for (const std::string text : {"1234567|train|gpu|project|8|COMPLETED|0:0\n"
+                                 "1234567.batch|batch||project|8|COMPLETED|0:0\n",
+                                 "1234567      train   gpu  project   8  COMPLETED   0:0\n"
+                                 "1234568      train   gpu  project  16     FAILED   1:0\n"}) {
+    try {
+      import_text(text);
+      FAIL() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kData);
+      EXPECT_NE(std::string(error.what()).find("without its header"), std::string::npos);
+      EXPECT_NE(error.hint().find("--format=JobID"), std::string::npos);
+    }
+  }
+}
+
+TEST(Sacct, Parsable2WithItsHeaderIsRead) {
+  const ImportedRun run = import_text(
+                              "JobID|JobName|NNodes|AllocTRES|Submit|Start|End|Elapsed|State\n"
+                              "17|train|1|cpu=8,gres/gpu=4|2024-03-01T10:00:00|2024-03-01T10:05:00|"
+                              "2024-03-01T10:25:00|00:20:00|COMPLETED\n")
+                              .runs.at(0);
+  EXPECT_EQ(*run.workers, 4);
+  EXPECT_DOUBLE_EQ(*run.total_s, 1200);
 }
 
 }  // namespace

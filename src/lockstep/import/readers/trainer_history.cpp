@@ -39,6 +39,16 @@ void TrainerHistory::setting(const std::string& name, double value) {
 
 ImportedRun TrainerHistory::finish() {
   means_.finish(run_);
+  const bool losses = !run_.train_loss.empty() ||
+                      std::any_of(run_.epochs.begin(), run_.epochs.end(), [](const auto& epoch) {
+                        return std::isfinite(epoch.train_loss);
+                      });
+  if (mean_loss_ && std::isfinite(*mean_loss_) && !losses) {
+    if (!run_.at_end) run_.at_end.emplace();
+    run_.at_end->train_loss = *mean_loss_;
+    run_.notes["train_loss_from"] = "train_loss of the summary, a mean over the whole run";
+    run_.other.erase("train_loss (whole run)");
+  }
   if (max_steps_ > 0 && epochs_ > 0) {
     run_.steps_per_epoch.offer(std::llround(max_steps_ / epochs_), Provenance::kDerived);
   }
@@ -74,6 +84,7 @@ void TrainerHistory::figure(const JsonField& field, std::optional<double> epoch)
     if (field.number > 0) run_.other["eval_runtime_s"].add(step_, field.number);
   } else if (field.name == "train_loss") {
     run_.other["train_loss (whole run)"].add(step_, field.number);
+    mean_loss_ = field.number;
   } else if (field.name != "total_flos" && !field.name.ends_with("_per_second")) {
     means_.add(field.name, field.number, epoch, step_, run_);
   }

@@ -37,6 +37,7 @@ class TrainerHistory {
   double max_steps_ = 0;
   double epochs_ = 0;
   double steps_per_s_ = 0;
+  std::optional<double> mean_loss_;  ///< of the whole run, from the summary
 };
 
 }  // namespace lockstep::import

@@ -56,10 +56,20 @@ class TrainerStdoutParser final : public LogParser {
   bool line(const Line& line) override {
     const std::string_view text = line.text;
     if (const std::size_t at = dict_at(text); at != std::string_view::npos) {
+      end_metrics();
       if (!read_dict(text.substr(at), fields_)) return false;
+      note_summary();
       history_.entry(fields_);
       return true;
     }
+    if (text.starts_with("***** ") && contains(text, " metrics *****")) {
+      end_metrics();
+      in_metrics_ = true;
+      fields_.clear();
+      return true;
+    }
+    if (in_metrics_ && metric_line(text)) return true;
+    end_metrics();
     if (contains(text, "***** Running training *****")) {
       if (history_.entries() > 0) end_run();
       return true;
@@ -68,11 +78,52 @@ class TrainerStdoutParser final : public LogParser {
   }
 
   std::vector<ImportedRun> finish() override {
+    end_metrics();
     end_run();
     return std::move(runs_);
   }
 
  private:
+  /// "  train_runtime            = 0:00:04.73" of the summary that the example scripts print.
+  bool metric_line(std::string_view text) {
+    const std::size_t sign = text.find(" = ");
+    if (sign == std::string_view::npos) return false;
+    const std::string_view name = trim(text.substr(0, sign));
+    const std::string_view value = trim(text.substr(sign + 3));
+    auto number = parse_number(value);
+    if (!number && value.find(':') != std::string_view::npos) number = parse_duration(value);
+    const bool wanted = name == "epoch" || name == "train_loss" || name == "train_runtime" ||
+                        name == "train_samples_per_second" || name == "train_steps_per_second" ||
+                        (name.starts_with("eval_") && !contains(name, "samples") &&
+                         !contains(name, "per_second") && !contains(name, "runtime"));
+    if (!number || !wanted) return true;
+    JsonField& field = fields_.add();
+    field.name = name;
+    field.number = *number;
+    field.is_number = true;
+    field.text.clear();
+    return true;
+  }
+
+  /// A summary repeats, rounded, what was printed as a dict before.
+  void end_metrics() {
+    if (!in_metrics_) return;
+    in_metrics_ = false;
+    bool known = false;
+    for (const JsonField& field : fields_) {
+      known = known || (field.name == "train_runtime" && train_summary_) ||
+              (field.name.starts_with("eval_") && eval_summary_);
+    }
+    if (!known && fields_.begin() != fields_.end()) history_.entry(fields_);
+  }
+
+  void note_summary() {
+    for (const JsonField& field : fields_) {
+      train_summary_ = train_summary_ || field.name == "train_runtime";
+      eval_summary_ = eval_summary_ || field.name == "eval_loss";
+    }
+  }
+
   bool size_line(std::string_view text) {
     const auto count = [&](std::string_view mark) -> std::optional<std::int64_t> {
       const auto value = integer_after(text, mark);
@@ -115,10 +166,15 @@ class TrainerStdoutParser final : public LogParser {
       runs_.push_back(std::move(run));
     }
     history_ = TrainerHistory();
+    train_summary_ = false;
+    eval_summary_ = false;
   }
 
   TrainerHistory history_;
   JsonObject fields_;
+  bool in_metrics_ = false;
+  bool train_summary_ = false;  ///< a dict has the figures of the whole run
+  bool eval_summary_ = false;
   std::vector<ImportedRun> runs_;
 };
 
@@ -127,6 +183,8 @@ Match recognise_trainer_stdout(const Sample& sample) {
   const bool dict = contains(text, "{'loss': ") || contains(text, "{'train_runtime': ") ||
                     contains(text, "{'eval_loss': ");
   if (dict && contains(text, "'epoch': ")) return Match::kCertain;
+  if (contains(text, "***** train metrics *****") && contains(text, "train_runtime"))
+    return Match::kCertain;
   return contains(text, "***** Running training *****") ? Match::kPossible : Match::kNo;
 }
 

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "lockstep/import/model/log_reader.h"
 #include "lockstep/import/readers/readers.h"
+#include "lockstep/import/readers/transcript/line_kinds.h"
 #include "lockstep/import/readers/transcript/segments.h"
+#include "lockstep/import/readers/transcript/time_figures.h"
 #include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/decimal_comma.h"
 #include "lockstep/import/scan/figure_scan.h"
@@ -17,6 +20,7 @@ namespace {
 
 constexpr std::size_t kStyleBytes = 256 * 1024;
 constexpr std::size_t kMostRanks = 65536;
+constexpr std::size_t kMostShared = 1000;
 constexpr std::size_t kLongestLooked = 4096;
 
 const StatedFact* fact_of(const Block& block, FactKey key) {
@@ -56,6 +60,8 @@ void offer_facts(const Block& block, ImportedRun& run) {
   if (const auto batch = number_of(block, FactKey::kBatch); batch > 0) run.batch_said = batch;
   if (const auto epochs = number_of(block, FactKey::kEpochs); epochs > 0)
     run.epochs_planned.offer(epochs);
+  if (const auto steps = number_of(block, FactKey::kSteps); steps > 0)
+    run.steps_per_epoch.offer(steps);
   const auto offer = [&](FactKey key, Fact<std::string>& fact) {
     if (const StatedFact* stated = fact_of(block, key)) fact.offer(stated->text);
   };
@@ -165,27 +171,143 @@ Match TranscriptReader::recognise(const Sample& sample) const {
   int figures = 0;
   int steps = 0;
   int lists = 0;
+  int means = 0;
   MetricCache metrics;
   for (int lines = 0; !text.empty() && lines < 20000; ++lines) {
     const std::size_t stop = text.find('\n');
     const std::string_view line = text.substr(0, stop);
     text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
     if (line.size() > kLongestLooked) continue;
-    if ((line.starts_with("Step ") || line.starts_with("step ")) && contains_any<"oss", "/s">(line))
-      ++steps;
+    if (contains_any<"oss", "/s">(line) && find_step(line)) ++steps;
     if (!contains_any<"poch", "rain | ">(line)) continue;
     if (line.ends_with(']') && find_value_list(line, metrics)) ++lists;
     if (line.find('<') != std::string_view::npos && find_tqdm_bar(line)) ++figures;
     const auto mark = find_epoch_mark(line);
+    if (!mark && mean_epoch_time(line)) ++means;
     if (!mark) continue;
     ++marks;
     for_each_figure(line.substr(mark->end), [&](const Figure&) { ++figures; });
   }
   if ((marks > 0 && figures > 0) || steps > 2 || lists > 0) return Match::kLikely;
-  if (marks > 0) return Match::kPossible;
+  if (marks > 0 || means > 0) return Match::kPossible;
   const bool failed = contains_any<"out of memory", "OutOfMemoryError", "OOM when allocating",
                                    "t allocate memory", "std::bad_alloc">(sample.text);
   return failed ? Match::kPossible : Match::kNo;
+}
+
+/// The lines of each process, and what was printed without naming one.
+class RankStreams {
+ public:
+  explicit RankStreams(ImportSink& sink) : sink_(sink) {}
+
+  void line(const Line& line, const RankedText& ranked) {
+    auto found = streams_.find(ranked.rank);
+    if (found == streams_.end()) {
+      if (streams_.size() >= kMostRanks) return;
+      found = streams_.emplace(ranked.rank, Segments(&sink_, ranked.rank)).first;
+      if (ranked.rank >= 0) {
+        for (const std::string& text : shared_) found->second.context(text);
+      }
+    }
+    ranks_stated_ = std::max(ranks_stated_, ranked.of);
+    found->second.line(line);
+    if (ranked.rank < 0 && named_) share(line.text);
+  }
+
+  void expect_ranks() { named_ = true; }
+  std::vector<ImportedRun> finish();
+
+ private:
+  /// "Running with 4 GPUs", which the launcher printed, is about the lines of all ranks.
+  void share(std::string_view text) {
+    facts_.clear();
+    find_facts(text, facts_);
+    if (facts_.empty()) return;
+    for (auto& [rank, stream] : streams_) {
+      if (rank >= 0) stream.context(text);
+    }
+    if (shared_.size() < kMostShared) shared_.emplace_back(text);
+  }
+
+  struct RankOutcome {
+    std::size_t runs = 0;
+    bool out_of_memory = false;
+    std::string failure;
+  };
+  void settle(const std::map<int, RankOutcome>& outcomes, int shown,
+              std::vector<ImportedRun>& best);
+
+  ImportSink& sink_;
+  std::map<int, Segments> streams_;
+  std::vector<std::string> shared_;
+  std::vector<StatedFact> facts_;
+  int ranks_stated_ = 0;
+  bool named_ = false;
+};
+
+std::vector<ImportedRun> RankStreams::finish() {
+  std::map<int, RankOutcome> outcomes;
+  std::vector<ImportedRun> best;
+  int shown = -1;
+  std::uint64_t most = 0;
+  for (auto& [rank, stream] : streams_) {
+    const std::vector<Block> blocks = stream.finish();
+    std::vector<ImportedRun> runs = runs_of(blocks, stream.training_is_part());
+    RankOutcome& outcome = outcomes[rank];
+    outcome.runs = runs.size();
+    for (const ImportedRun& run : runs) {
+      if (run.out_of_memory && outcome.failure.empty()) outcome.failure = run.failure;
+      outcome.out_of_memory = outcome.out_of_memory || run.out_of_memory;
+    }
+    const std::uint64_t figures = figures_in(runs);
+    if (best.empty() || figures > most) {
+      best = std::move(runs);
+      most = figures;
+      shown = rank;
+    }
+  }
+  settle(outcomes, shown, best);
+  return best;
+}
+
+/// What the other ranks add to the runs of the one that is shown.
+void RankStreams::settle(const std::map<int, RankOutcome>& outcomes, int shown,
+                         std::vector<ImportedRun>& best) {
+  std::set<int> ranks;
+  bool alike = true;
+  bool failed = false;
+  std::string failure;
+  for (const auto& [rank, outcome] : outcomes) {
+    if (rank >= 0) ranks.insert(rank);
+    alike = alike && !streams_.at(rank).repeats() &&
+            (rank < 0 || best.size() == 1 || outcome.runs == best.size());
+    if (failure.empty()) failure = outcome.failure;
+    failed = failed || outcome.out_of_memory;
+  }
+  // Another rank's failure ends the run of all of them, but of several runs it names none.
+  if (failed && best.size() == 1 && outcomes.size() > 1) {
+    best.front().out_of_memory = true;
+    best.front().failure = failure;
+  }
+  // Several runs had all ranks only where each rank printed as many.
+  const bool any = std::any_of(best.begin(), best.end(), [](const ImportedRun& run) {
+    return run.has_figures() || run.notes.contains("epochs");
+  });
+  const int counted = std::max(ranks_stated_, alike && any ? count_of_ranks(ranks) : 0);
+  if (best.size() == 1) {
+    for (auto& [rank, stream] : streams_) stream.whole_file().offer_facts(best.front(), counted);
+  }
+  for (ImportedRun& run : best) {
+    if (!run.workers && counted > 1) run.workers.offer(counted);
+    if (ranks.size() < 2) continue;
+    run.notes["ranks"] = fmt::format("{} ranks printed; rank {} is shown", ranks.size(), shown);
+    if (!run.workers) {
+      run.warnings.push_back(fmt::format(
+          "ranks up to {} printed, but not each rank once: the worker count is unknown; "
+          "--set workers=N",
+          *ranks.rbegin()));
+    }
+  }
 }
 
 void TranscriptReader::read(Input& input, ImportSink& sink) const {
@@ -193,8 +315,8 @@ void TranscriptReader::read(Input& input, ImportSink& sink) const {
   const bool commas = writes_decimal_commas(input.peek(kStyleBytes));
   std::string pointed;
   LineSource lines(input);
-  std::map<int, Segments> streams;
-  int ranks_seen = 0;
+  RankStreams streams(sink);
+  if (style != PrefixStyle::kNone) streams.expect_ranks();
   int last_rank = -1;
   std::uint64_t last_number = 0;
   Line line;
@@ -204,49 +326,15 @@ void TranscriptReader::read(Input& input, ImportSink& sink) const {
     last_number = line.number;
     last_rank = ranked.rank;
     line.text = commas ? with_decimal_points(ranked.text, pointed) : ranked.text;
-    auto found = streams.find(ranked.rank);
-    if (found == streams.end()) {
-      if (streams.size() >= kMostRanks) continue;
-      found = streams.emplace(ranked.rank, Segments(&sink)).first;
-      ranks_seen = std::max(ranks_seen, ranked.rank + 1);
-    }
-    found->second.line(line);
+    streams.line(line, ranked);
   }
   warn_of_damage(lines, input, sink);
   if (commas)
     sink.warn(fmt::format("{} writes decimals with commas: 0,91 was read as 0.91", input.name()));
-  std::vector<ImportedRun> best;
-  std::uint64_t most = 0;
-  bool failed = false;
-  std::string failure;
-  for (auto& [rank, stream] : streams) {
-    const std::vector<Block> blocks = stream.finish();
-    std::vector<ImportedRun> runs = runs_of(blocks, stream.training_is_part());
-    for (const ImportedRun& run : runs) {
-      if (run.out_of_memory && failure.empty()) failure = run.failure;
-      failed = failed || run.out_of_memory;
-    }
-    const std::uint64_t figures = figures_in(runs);
-    if (best.empty() || figures > most) {
-      best = std::move(runs);
-      most = figures;
-    }
-  }
-  // Another rank's failure ends the run of all of them, but of several runs it names none.
-  if (failed && best.size() == 1 && streams.size() > 1) {
-    best.front().out_of_memory = true;
-    best.front().failure = failure;
-  }
-  if (best.size() == 1) {
-    for (auto& [rank, stream] : streams) stream.whole_file().offer_facts(best.front(), ranks_seen);
-  } else {
-    for (ImportedRun& run : best) {
-      if (!run.workers && ranks_seen > 1) run.workers.offer(ranks_seen);
-    }
-  }
-  offer_workers_of_failure(best);
-  number_runs(best);
-  for (ImportedRun& run : best) sink.add(std::move(run));
+  std::vector<ImportedRun> runs = streams.finish();
+  offer_workers_of_failure(runs);
+  number_runs(runs);
+  for (ImportedRun& run : runs) sink.add(std::move(run));
 }
 
 }  // namespace

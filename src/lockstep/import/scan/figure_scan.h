@@ -29,6 +29,9 @@ inline std::string_view last_words(std::string_view text) {
   std::size_t begin = text.size();
   while (begin > 0 && is_name_char(text[begin - 1])) --begin;
   text = trim(text.substr(begin));
+  // "71.2%. Training loss": what ends the sentence before is no part of the name.
+  while (!text.empty() && (text[0] == '.' || text[0] == '-' || text[0] == ' '))
+    text.remove_prefix(1);
   int words = 0;
   for (std::size_t i = text.size(); i > 0; --i) {
     if (text[i - 1] == ' ' && ++words == 3) return text.substr(i);
@@ -46,6 +49,22 @@ inline bool is_unit(std::string_view word) {
       "iterations batches epochs tokens GB MB GiB MiB KB K M B x ";
   const std::size_t at = kUnits.find(word);
   return at != std::string_view::npos && kUnits[at - 1] == ' ' && kUnits[at + word.size()] == ' ';
+}
+
+/// Takes the "k" of "1.2k img/s" or the "M" of "1.3 M tokens/s" from the front of `rest`; 1
+/// without.
+inline double take_thousands(std::string_view& rest) {
+  const bool apart = rest.size() > 1 && rest[0] == ' ';
+  const char sign = rest.empty() ? ' ' : rest[apart ? 1 : 0];
+  if (sign != 'k' && sign != 'K' && sign != 'M') return 1;
+  const std::string_view after = rest.substr(apart ? 2 : 1);
+  if (!after.empty() && after[0] != ' ' && after[0] != ',' && after[0] != ')') return 1;
+  if (apart) {  // a word of its own: only before a rate
+    const std::string_view word = trim(after.substr(0, after.find_first_of(",|;", 1)));
+    if (!contains(word.substr(0, word.find(' ')), "/s")) return 1;
+  }
+  rest = after;
+  return sign == 'M' ? 1e6 : 1e3;
 }
 
 /// A unit that alone defines what the number is: a time, or a rate.
@@ -85,10 +104,11 @@ void for_each_figure(std::string_view text, Take&& take) {
       ++i;
       continue;
     }
+    const double scale = figure_scan_detail::take_thousands(rest);
     std::string_view name = text.substr(name_begin, i - name_begin);
     const std::size_t last = name.find_last_not_of(" :=([\t");
     name = last == std::string_view::npos ? std::string_view() : name.substr(0, last + 1);
-    Figure figure{figure_scan_detail::last_words(name), *value, false, {}, name, rest};
+    Figure figure{figure_scan_detail::last_words(name), *value * scale, false, {}, name, rest};
     std::string_view after = rest;
     while (!after.empty() && after[0] == ' ') after.remove_prefix(1);
     figure.percent = !after.empty() && after[0] == '%';

@@ -4,19 +4,20 @@
 #include <cstdint>
 #include <optional>
 
+#include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/text_scan.h"
 
 namespace lockstep::import {
 namespace {
 
-constexpr int kMostRanks = 1 << 20;
+constexpr int kHighestRank = 1 << 20;
 
 std::optional<int> parse_rank(std::string_view digits) {
   int rank = 0;
   const char* end = digits.data() + digits.size();
   const auto result = std::from_chars(digits.data(), end, rank);
   if (digits.empty() || result.ec != std::errc() || result.ptr != end) return std::nullopt;
-  if (rank < 0 || rank >= kMostRanks) return std::nullopt;
+  if (rank < 0 || rank >= kHighestRank) return std::nullopt;
   return rank;
 }
 
@@ -59,26 +60,140 @@ RankedText split_tagged(std::string_view line) {
   return {*rank, rest};
 }
 
-RankedText split_named(std::string_view line) {
+char lowered(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool starts_with_word(std::string_view text, std::string_view word) {
+  if (text.size() < word.size()) return false;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    if (lowered(text[i]) != word[i]) return false;
+  }
+  return true;
+}
+
+/// "rank 3", "GPU3", "local_rank: 1/4": a word for a process, and its number.
+struct RankTag {
+  int rank = -1;
+  int of = 0;
+  std::size_t end = 0;
+  bool certain = false;  ///< the word means nothing else; "GPU 0: Tesla V100" is a device
+};
+
+std::optional<RankTag> tag_at(std::string_view text) {
+  for (const std::string_view word : {"rank", "default", "gpu", "global_rank", "local_rank",
+                                      "global rank", "local rank", "worker", "process"}) {
+    if (!starts_with_word(text, word)) continue;
+    std::size_t i = word.size();
+    while (i < text.size() &&
+           (text[i] == ':' || text[i] == ' ' || text[i] == '=' || text[i] == '#' || text[i] == '_'))
+      ++i;
+    const std::size_t first = i;
+    while (i < text.size() && is_digit(text[i])) ++i;
+    const auto rank = parse_rank(text.substr(first, i - first));
+    if (!rank) continue;
+    RankTag tag{*rank, 0, i, word.ends_with("rank") || word == "default"};
+    std::string_view rest = text.substr(i);
+    const bool ratio = rest.starts_with('/') || rest.starts_with(" of ");
+    if (ratio) {
+      rest.remove_prefix(rest[0] == '/' ? 1 : 4);
+      std::size_t digits = 0;
+      while (digits < rest.size() && is_digit(rest[digits])) ++digits;
+      const auto count = parse_rank(rest.substr(0, digits));
+      if (!count || *count <= *rank) return std::nullopt;
+      tag.of = word.starts_with("local") ? 0 : *count;
+      tag.end = text.size() - rest.size() + digits;
+    }
+    return tag;
+  }
+  return std::nullopt;
+}
+
+bool speaks_of_training(std::string_view text) {
+  return contains_any<"poch", "tep ", "ter ", "oss", "step:">(text);
+}
+
+/// "[rank3]: ", "(rank 3) ", "Rank 3 - ", "Rank 3: ", "[GPU3] " at the front of `line`.
+RankedText split_front_tag(std::string_view line) {
   const RankedText plain{-1, line};
-  if (line.size() < 4 || line[0] != '[') return plain;
-  std::string_view rest = line.substr(1);
-  bool named = false;
-  for (std::string_view word : {"default", "rank", "RANK", "Rank"}) {
-    if (!named && rest.starts_with(word)) {
-      rest.remove_prefix(word.size());
-      named = true;
+  if (line.empty()) return plain;
+  const char open = line[0];
+  const bool bracketed = open == '[' || open == '(';
+  if (!bracketed && !is_letter(open)) return plain;
+  const auto tag = tag_at(bracketed ? line.substr(1) : line);
+  if (!tag) return plain;
+  std::string_view rest = line.substr(tag->end + (bracketed ? 1 : 0));
+  if (bracketed) {
+    if (!rest.starts_with(open == '[' ? ']' : ')')) return plain;
+    rest.remove_prefix(1);
+    if (!rest.empty() && rest[0] == ':') rest.remove_prefix(1);
+    if (!rest.empty() && rest[0] == ' ') rest.remove_prefix(1);
+  } else {
+    const std::size_t mark = rest.find_first_not_of(' ');
+    if (mark == std::string_view::npos) return plain;
+    const char sign = rest[mark];
+    const bool separated = sign == ':' || sign == '-' || sign == '|' || sign == ',' || sign == '>';
+    if (!separated && !(mark > 0 && speaks_of_training(rest))) return plain;
+    if (separated) rest.remove_prefix(mark + 1);
+    while (!rest.empty() && (rest[0] == ' ' || rest[0] == '>')) rest.remove_prefix(1);
+  }
+  if (!tag->certain && !speaks_of_training(rest)) return plain;
+  return {tag->rank, rest, tag->of};
+}
+
+/// "Epoch 3 | Rank 1 | loss 0.4", "Epoch 3, rank=1": not "mean rank 4", which is a figure.
+RankedText find_inner_tag(std::string_view line) {
+  const RankedText plain{-1, line};
+  const std::string_view front = line.substr(0, 120);
+  if (!contains_any<"ank", "ANK">(front) || !contains(line, "poch")) return plain;
+  for (std::size_t at = 1; at + 5 <= front.size(); ++at) {
+    if (lowered(front[at]) != 'r' || is_letter(front[at - 1]) || front[at - 1] == '_') continue;
+    const auto tag =
+        starts_with_word(front.substr(at), "rank") ? tag_at(front.substr(at)) : std::nullopt;
+    if (!tag) continue;
+    const std::string_view after = line.substr(at + tag->end);
+    std::size_t before = at;
+    while (before > 0 && line[before - 1] == ' ') --before;
+    const std::string_view words = line.substr(0, before);
+    const bool named = !words.empty() && is_letter(words.back()) && !words.ends_with(" on") &&
+                       !words.ends_with(" from");
+    const bool goes_on = !after.empty() && (after[0] == '.' || after[0] == '%' || after[0] == 'e');
+    if (named || goes_on) return plain;
+    return {tag->rank, line, tag->of};
+  }
+  return plain;
+}
+
+/// Past a time, a date or a level of logging at the front of a line.
+std::string_view past_stamp(std::string_view line) {
+  for (int parts = 0; parts < 3; ++parts) {
+    const std::size_t first = line.find_first_not_of(' ');
+    if (first == std::string_view::npos) return line;
+    line.remove_prefix(first);
+    const bool bracket = line[0] == '[';
+    if (!is_digit(line[bracket ? 1 : 0]) && !line.starts_with("INFO")) return line;
+    const std::size_t end = line.find(bracket ? ']' : ' ');
+    if (end == std::string_view::npos || end > 40) return line;
+    const std::string_view stamp = line.substr(0, end);
+    if (is_digit(stamp[bracket ? 1 : 0]) && !contains(stamp, ":") && !contains(stamp, "-"))
+      return line;
+    line.remove_prefix(end + 1);
+    if (line.starts_with(" - ")) line.remove_prefix(3);
+    if (line.starts_with("- ")) line.remove_prefix(2);
+  }
+  return line;
+}
+
+RankedText split_named(std::string_view line) {
+  if (line.size() < 4) return {-1, line};
+  if (const RankedText front = split_front_tag(line); front.rank >= 0) return front;
+  if (line[0] == ' ' || line[0] == '[' || is_digit(line[0]) || line[0] == 'I') {
+    const std::string_view rest = past_stamp(line);
+    if (rest.size() < line.size()) {
+      if (const RankedText later = split_front_tag(rest); later.rank >= 0) return later;
     }
   }
-  if (!named) return plain;
-  while (!rest.empty() && (rest[0] == ':' || rest[0] == ' ')) rest.remove_prefix(1);
-  const std::size_t close = rest.find(']');
-  const auto rank = parse_rank(rest.substr(0, close));
-  if (close == std::string_view::npos || !rank) return plain;
-  rest.remove_prefix(close + 1);
-  if (!rest.empty() && rest[0] == ':') rest.remove_prefix(1);
-  if (!rest.empty() && rest[0] == ' ') rest.remove_prefix(1);
-  return {*rank, rest};
+  return find_inner_tag(line);
 }
 
 RankedText split_number(std::string_view line) {
@@ -115,6 +230,8 @@ PrefixStyle prefix_style(std::string_view text) {
   int tagged = 0;
   int named = 0;
   int numbered = 0;
+  int epochs = 0;
+  int named_epochs = 0;
   while (!text.empty() && lines < 2000) {
     const std::size_t stop = text.find('\n');
     const std::string_view line = text.substr(0, stop);
@@ -122,14 +239,25 @@ PrefixStyle prefix_style(std::string_view text) {
     if (trim(line).empty()) continue;
     ++lines;
     tagged += split_tagged(line).text.size() < line.size();
-    named += split_named(line).rank >= 0;
+    const bool has_name = split_named(line).rank >= 0;
+    named += has_name;
+    if (contains(line, "poch ") || contains(line, "poch:")) {
+      ++epochs;
+      named_epochs += has_name;
+    }
     numbered += split_number(line).rank >= 0;
   }
   if (tagged > 0) return PrefixStyle::kTagged;
   if (named * 4 >= lines && named > 0) return PrefixStyle::kNamed;
+  if (named_epochs > 1 && named_epochs * 2 >= epochs) return PrefixStyle::kNamed;
   // A number and a colon alone are weak evidence; nearly every line must have it.
   if (numbered * 10 >= lines * 8 && numbered > 0) return PrefixStyle::kNumber;
   return PrefixStyle::kNone;
+}
+
+int count_of_ranks(const std::set<int>& seen) {
+  const int count = static_cast<int>(seen.size());
+  return !seen.empty() && *seen.begin() == 0 && *seen.rbegin() == count - 1 ? count : 0;
 }
 
 }  // namespace lockstep::import

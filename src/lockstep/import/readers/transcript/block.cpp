@@ -106,6 +106,11 @@ void Block::add(std::int64_t epoch, const LineFigure& figure, bool marked) {
   if (where == nullptr || !std::isfinite(figure.value)) return;
   if (figure.of_error) run_.notes["val_accuracy"] = "1 - error rate";
   Cell& cell = where->cells[*place];
+  // "Training finished in 247 s" below epochs that have their times: one of the run, or of a part.
+  if (figure.kind == Kind::kLooseTime && cell.rank != 1000 && !cell.loose) {
+    if (!total_ || total_->rank >= 1) total_ = figure;
+    return;
+  }
   if (figure.rank > cell.rank || (cell.marked && !marked && *place != kTime)) return;
   const bool same_choice = figure.rank == cell.rank;
   // "(33/256)" after "(17/128)": the value so far, over more examples than the one before.
@@ -347,6 +352,12 @@ ImportedRun Block::finish(bool training_is_part) const {
   }
   if (mean_conflict_)
     run.warnings.emplace_back("more than one time per epoch is printed; none is taken");
+  if (figures_ == 0 && kept_) {
+    run.notes["epochs"] = "named without figures";
+    run.warnings.push_back(
+        fmt::format("epochs {} to {} are named, but no time, loss or accuracy is printed for them",
+                    first_epoch_, last_epoch_));
+  }
   run.out_of_memory = out_of_memory && !figures_after_failure;
   if (run.out_of_memory) run.failure = failure;
   if (out_of_memory && figures_after_failure) {

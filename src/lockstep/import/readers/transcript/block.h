@@ -22,7 +22,9 @@ class Block {
   /// Larger tables are damage; this bounds the memory.
   static constexpr std::size_t kMostEpochs = 200'000;
 
-  bool empty() const { return figures_ == 0 && !out_of_memory; }
+  bool empty() const { return figures_ == 0 && !out_of_memory && !kept_; }
+  /// The block is a run although it may have no figure.
+  void keep_without_figures() { kept_ = has_epochs(); }
   bool has_epochs() const { return first_epoch_ >= 0; }
   std::int64_t first_epoch() const { return first_epoch_; }
   std::int64_t last_epoch() const { return last_epoch_; }
@@ -86,6 +88,7 @@ class Block {
   std::int64_t last_epoch_ = -1;
   std::int64_t last_step_ = -1;
   std::uint64_t figures_ = 0;
+  bool kept_ = false;
   std::optional<LineFigure> total_;
   std::optional<LineFigure> mean_;
   bool mean_conflict_ = false;

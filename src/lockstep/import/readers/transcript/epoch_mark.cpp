@@ -30,12 +30,29 @@ void find_place(std::string_view text, EpochMark& mark) {
       return;
     }
   }
+  // "| epoch   1 |   200/ 2983 batches |".
+  const std::size_t digit = text.find_first_not_of(" |,-:", mark.end);
+  if (digit != std::string_view::npos && is_digit(text[digit])) {
+    std::string_view rest = text.substr(digit);
+    const auto place = take_ratio(rest);
+    const std::string_view things = trim(rest);
+    if (place && place->of >= 1 && place->done <= place->of &&
+        (things.starts_with("batches") || things.starts_with("steps") ||
+         things.starts_with("iter"))) {
+      mark.position = place->done;
+      mark.length = place->of;
+      mark.within = true;
+      mark.end = text.size() - rest.size();
+      return;
+    }
+  }
   if (contains_any<"iteration ", "step ", "iter ", "batch ", "Step ", "Batch ", "Iter">(
           text.substr(mark.end))) {
     for (const std::string_view word :
          {"iteration ", "step ", "iter ", "batch ", "Step ", "Batch ", "Iter ", "Iteration "}) {
       const std::size_t at = text.find(word, mark.end);
-      if (at == std::string_view::npos) continue;
+      // "ms/batch 14.5" is a figure.
+      if (at == std::string_view::npos || text[at - 1] == '/') continue;
       std::string_view rest = text.substr(at + word.size());
       const std::size_t first = rest.find_first_not_of(" :=[(");
       if (first == std::string_view::npos || !is_digit(rest[first])) continue;

@@ -118,9 +118,22 @@ bool take_error_rate(const Figure& figure, Split split, std::vector<LineFigure>&
   return true;
 }
 
+/// The unit behind the number, or before it: "ms/batch 14.52", "tokens/s: 12,345".
+std::string unit_of(const Figure& figure) {
+  if (!figure.unit.empty() || figure.percent) return lower(figure.unit);
+  const std::size_t blank = figure.name.find_last_of(' ');
+  const std::string word =
+      lower(blank == std::string_view::npos ? figure.name : figure.name.substr(blank + 1));
+  const std::size_t slash = word.find('/');
+  if (slash == std::string::npos || slash == 0) return {};
+  const bool tokens =
+      word == "tokens/s" || word == "tok/s" || word == "tokens/sec" || word == "tok/sec";
+  return tokens || seconds_per_step(1, word) ? word : std::string();
+}
+
 void take_figure(const Figure& figure, Split split, bool test, const LinePlace& place,
                  MetricCache& metrics, std::vector<LineFigure>& figures) {
-  const std::string unit = lower(figure.unit);
+  const std::string unit = unit_of(figure);
   const bool validates = split == Split::kValidation;
   if (const auto step_s = seconds_per_step(figure.value, unit)) {
     if (!validates)
@@ -143,6 +156,7 @@ void take_figure(const Figure& figure, Split split, bool test, const LinePlace& 
     const bool one = contains_any<"rank", "worker", "gpu", "device", "local">(named) &&
                      !contains_any<"total", "global">(named);
     if (validates || !(figure.value > 0) || !std::isfinite(figure.value)) return;
+    if (tokens && (one || of_one.size() < unit.size())) return;  // of one worker
     figures.push_back({tokens ? Kind::kTokenRate
                        : one  ? Kind::kRatePerWorker
                               : Kind::kRate,
@@ -150,7 +164,9 @@ void take_figure(const Figure& figure, Split split, bool test, const LinePlace& 
     return;
   }
   if (unit == "s/epoch" || unit == "sec/epoch") {
-    figures.push_back({Kind::kMeanEpochTime, Metric::kEpochTime, 0, figure.value, false, 0, false});
+    const bool own = place.marked && !place.within;  // that of the epoch which the line names
+    figures.push_back({own ? Kind::kEpochTime : Kind::kMeanEpochTime, Metric::kEpochTime, 0,
+                       figure.value, false, 0, false});
     return;
   }
   if (figure.name.empty()) {

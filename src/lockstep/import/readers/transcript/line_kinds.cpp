@@ -1,5 +1,7 @@
 #include "lockstep/import/readers/transcript/line_kinds.h"
 
+#include <cmath>
+
 #include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/text_scan.h"
 
@@ -7,7 +9,8 @@ namespace lockstep::import {
 
 bool may_have_figures(std::string_view text) {
   return contains_any<"poch", "acc", "Acc", "oss", "/s", "/it", "ime", "hroughput", "lr", "top1",
-                      "rain |", "alid |", "seconds", "recision", "verage", "learning">(text);
+                      "rain |", "alid |", "seconds", "recision", "verage", "learning", "inished in",
+                      "ompleted in", "lapsed">(text);
 }
 
 bool is_separator(std::string_view text) {
@@ -18,19 +21,32 @@ bool is_separator(std::string_view text) {
 }
 
 std::optional<std::pair<std::int64_t, std::size_t>> find_step(std::string_view text) {
-  if (!contains_any<"tep", "ter">(text.substr(0, 40))) return std::nullopt;
+  constexpr std::size_t kFarthest = 40;
+  const std::string_view front = text.substr(0, kFarthest);
+  if (!contains_any<"tep", "ter">(front)) return std::nullopt;
   for (const std::string_view word :
-       {"Step ", "step ", "iter ", "Iter ", "iteration ", "Iteration "}) {
-    const std::size_t at = text.substr(0, 40).find(word);
+       {"Step", "step", "iteration", "Iteration", "iter", "Iter", "STEP", "ITER"}) {
+    const std::size_t at = front.find(word);
     if (at == std::string_view::npos || (at > 0 && is_letter(text[at - 1]))) continue;
     std::string_view rest = text.substr(at + word.size());
+    const std::size_t first = rest.find_first_not_of(" :=#[(");
+    if (first == std::string_view::npos || first == 0 || !is_digit(rest[first])) continue;
+    rest.remove_prefix(first);
     const auto number = take_number(rest);
-    if (!number || *number < 0 || *number > 1e12 || rest.starts_with('.')) continue;
-    const std::size_t next = rest.find_first_not_of(' ');
-    if (next == std::string_view::npos ||
-        (rest[next] != ':' && rest[next] != ',' && rest[next] != '|' && rest[next] != '/'))
+    if (!number || *number < 0 || *number > 1e12 || rest.starts_with('.') ||
+        *number != std::floor(*number))
       continue;
-    return std::pair(static_cast<std::int64_t>(*number), text.size() - rest.size());
+    const std::size_t next = rest.find_first_not_of(' ');
+    if (next == std::string_view::npos) continue;
+    std::size_t end = text.size() - rest.size();
+    // "step 10 loss 4.51": a name, apart from the number, follows as well as a separator does.
+    const bool separated = contains(":,|/])-;\t", rest.substr(next, 1));
+    if (!separated && (next == 0 || !is_letter(rest[next]))) continue;
+    if (rest[next] == '/') {  // "10/100"
+      std::string_view total = rest.substr(next + 1);
+      if (take_number(total)) end = text.size() - total.size();
+    }
+    return std::pair(static_cast<std::int64_t>(*number), end);
   }
   return std::nullopt;
 }

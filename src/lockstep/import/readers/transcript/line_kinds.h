@@ -13,8 +13,8 @@ bool may_have_figures(std::string_view text);
 /// A line of one sign: "=====", "-----", "#####".
 bool is_separator(std::string_view text);
 
-/// "Step 10: ...", "[train] iter 10: ...", "iter 10, loss ...": the step and where the line goes
-/// on.
+/// "Step 10: ...", "[train] iter 10: ...", "step=10, loss ...", "step 10 loss ...": the step and
+/// where the line goes on.
 std::optional<std::pair<std::int64_t, std::size_t>> find_step(std::string_view text);
 
 /// "--- 38.1 seconds ---".

@@ -17,7 +17,8 @@ constexpr std::size_t kMostBlocks = 4096;
 
 void Segments::tell(const Line& line, const std::string& words) {
   if (explain_ != nullptr && explain_->explains() && !words.empty())
-    explain_->explain(line.number, line.text, done_.size(), words);
+    explain_->explain(line.number, line.text, done_.size(),
+                      rank_ < 0 ? words : "rank " + std::to_string(rank_) + ": " + words);
 }
 
 void Segments::tell_figures(const Line& line) {
@@ -167,6 +168,10 @@ void Segments::marked_line(const Line& line, const EpochMark& mark) {
   block_.begin_epoch(mark.epoch);
   above_ = Split::kNone;
   header_only_ = figures_.empty();
+  if (header_only_ && rank_ >= 0) {
+    repeats_ = repeats_ || line.text == last_header_;
+    last_header_ = line.text;
+  }
   if (held_bar_ && !figures_.empty() && !mark.within && split_of(line.text) != Split::kValidation) {
     block_.add_bar(mark.epoch, held_bar_->elapsed_s, held_bar_->of);
   }
@@ -351,9 +356,21 @@ void Segments::line(const Line& line) {
   if (may_have_figures(text) || contains_any<"EST", "est", "VAL", "alid">(text)) plain_line(line);
 }
 
+void Segments::context(std::string_view text) {
+  if (text.size() > kLongestTold || find_epoch_mark(text)) return;
+  found_.clear();
+  find_facts(text, found_);
+  if (!found_.empty()) state(found_, false);
+}
+
 std::vector<Block> Segments::finish() {
   settle_pending(false);
   take_lists();
+  // A script may print only that its epochs began and how large they are.
+  const bool sized = std::any_of(scene_.begin(), scene_.end(), [](const Entry& entry) {
+    return entry.fact.key == FactKey::kSteps;
+  });
+  if (done_.empty() && sized) block_.keep_without_figures();
   end_block();
   return std::move(done_);
 }

@@ -25,13 +25,18 @@ namespace lockstep::import {
 /// drops those stated after it (the inner ones).
 class Segments {
  public:
-  explicit Segments(ImportSink* explain) : explain_(explain) {}
+  /// `rank` is named in explanations; -1 where lines name none.
+  explicit Segments(ImportSink* explain, int rank = -1) : explain_(explain), rank_(rank) {}
 
   void line(const Line& line);
+  /// A line that another process, or the launcher, wrote: only what it states counts.
+  void context(std::string_view text);
   /// The blocks in their order. Called once.
   std::vector<Block> finish();
   /// "training time" was printed beside a longer time of the same epoch.
   bool training_is_part() const { return training_is_part_; }
+  /// An epoch's line was printed twice, word for word: two processes call themselves the same.
+  bool repeats() const { return repeats_; }
   LogFacts& whole_file() { return whole_file_; }
 
  private:
@@ -57,6 +62,7 @@ class Segments {
     bool here = false;  ///< stated in this block, not handed down
   };
   ImportSink* explain_;
+  int rank_;
   std::vector<Entry> scene_;
   std::vector<StatedFact> pending_;  ///< stated after figures: of this block or of the next
   std::vector<StatedFact> found_;
@@ -73,6 +79,8 @@ class Segments {
   bool header_only_ = false;  ///< the last mark had no figures: a progress bar after it is its own
   bool after_separator_ = false;
   bool training_is_part_ = false;
+  bool repeats_ = false;
+  std::string last_header_;  ///< the last line that named an epoch and had no figures
   std::optional<TqdmBar> held_bar_;
   ValueLists lists_;
 };

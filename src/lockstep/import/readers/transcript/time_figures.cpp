@@ -95,7 +95,8 @@ std::optional<LineFigure> time_figure(const Figure& figure, std::string_view uni
   const bool timed = name.empty() || contains(name, "time") || name.ends_with("took") ||
                      name.ends_with("duration") || name.ends_with(" in") || name == "in" ||
                      name.ends_with("runtime") || name.ends_with("wall") ||
-                     (place.marked && name.ends_with("elapsed")) || is_training_cost(figure, name);
+                     ((place.marked || contains(name, "total")) && name.ends_with("elapsed")) ||
+                     is_training_cost(figure, name);
   if (!timed || (name.empty() && unit.empty())) return std::nullopt;
   if (contains_any<"data", "load", "comm", "mini", "comput", "forward", "backward", "sync",
                    "transfer", "val", "test", "eval", "infer", "wait", "eta", "remain", "left",
@@ -135,7 +136,7 @@ std::optional<LineFigure> time_figure(const Figure& figure, std::string_view uni
 }
 
 std::optional<LineFigure> mean_epoch_time(std::string_view whole) {
-  if (!contains_any<"verage", "each", "per", "AVG", "Avg", "Mean", "mean">(whole))
+  if (!contains_any<"verage", "each", "per", "AVG", "Avg", "avg", "Mean", "mean">(whole))
     return std::nullopt;
   const std::string text = lower(whole);
   if (!contains(text, "epoch") || !contains(text, "time")) return std::nullopt;

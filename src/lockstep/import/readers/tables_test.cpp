@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "lockstep/base/error.h"
+#include "lockstep/import/import_fixture.h"
+#include "lockstep/import/run_record.h"
+#include "lockstep/import/scan/text_table.h"
+
+namespace lockstep::import {
+namespace {
+
+bool table_warns(const ImportedRun& run, std::string_view words) {
+  return std::any_of(run.warnings.begin(), run.warnings.end(), [&](const std::string& warning) {
+    return warning.find(words) != std::string::npos;
+  });
+}
+
+double value_in_rows(const ImportedRun& run, const std::string& metric) {
+  for (const record::Measurement& row : measurements(run)) {
+    if (row.metric == metric) return row.value;
+  }
+  return -1;
+}
+
+TEST(Tables, EachLineIsARunAndWhatWasDerivedIsReported) {
+  const ImportedFile file = import_fixture("tables.md");
+  EXPECT_EQ(file.format, "tables");
+  ASSERT_EQ(file.runs.size(), 4u);
+  const ImportedRun& two = file.runs[1];
+  EXPECT_EQ(*two.workers, 2);
+  EXPECT_EQ(*two.batch_per_worker, 32);
+  EXPECT_DOUBLE_EQ(*two.epoch_s, 24.39);
+  EXPECT_DOUBLE_EQ(*two.reported_throughput, 2050);
+  EXPECT_DOUBLE_EQ(value_in_rows(two, "reported_speedup"), 1.84);
+  EXPECT_DOUBLE_EQ(value_in_rows(two, "reported_efficiency"), 0.92);
+  EXPECT_TRUE(file.runs[3].out_of_memory);
+  EXPECT_FALSE(file.runs[3].epoch_s);
+}
+
+TEST(Tables, ATimeOfSomethingIsKeptByItsNameAndNotCompared) {
+  const ImportedFile file = import_fixture("tables_blanks.txt");
+  EXPECT_EQ(file.format, "tables");
+  ASSERT_EQ(file.runs.size(), 3u);
+  EXPECT_EQ(*file.runs[2].workers, 4);
+  EXPECT_FALSE(file.runs[2].epoch_s);
+  EXPECT_FALSE(file.runs[2].total_s);
+  EXPECT_FALSE(file.runs[2].batch_per_worker) << "64 of one worker or of all?";
+  EXPECT_DOUBLE_EQ(value_in_rows(file.runs[2], "time"), 34.9);
+  EXPECT_TRUE(table_warns(file.runs[2], "\"epoch time\" or \"total time\""));
+}
+
+TEST(Tables, BarsBlanksTabsAndCommasCutThemAlike) {
+  for (const std::string cut : {" | ", "   ", "\t", ","}) {
+    std::string text;
+    const std::vector<std::vector<std::string>> lines{
+        {"GPUs", "global batch", "time per epoch (ms)", "speed-up"},
+        {"1", "64", "12500", "1.0"},
+        {"2", "128", "6900", "1.81"}};
+    for (const auto& line : lines) {
+      for (std::size_t i = 0; i < line.size(); ++i) text += (i == 0 ? "" : cut) + line[i];
+      text += "\n";
+    }
+    const ImportedFile file = import_text(text);
+    ASSERT_EQ(file.runs.size(), 2u) << text;
+    EXPECT_EQ(*file.runs[1].workers, 2) << text;
+    EXPECT_EQ(*file.runs[1].global_batch, 128) << text;
+    EXPECT_DOUBLE_EQ(*file.runs[1].epoch_s, 6.9) << text;
+    EXPECT_DOUBLE_EQ(file.runs[1].reported.at("reported_speedup"), 1.81) << text;
+  }
+}
+
+TEST(Tables, TwoColumnsOfOneMeaningAreNotChosenBetween) {
+  EXPECT_THROW(import_text("GPUs | ResNet18 epoch time (s) | ResNet50 epoch time (s)\n"
+                           "1 | 10.1 | 20.1\n2 | 5.2 | 10.4\n"),
+               Error);
+}
+
+TEST(Tables, SeveralTablesAreToldApartByTheLineAbove) {
+  const ImportedFile file = import_text(
+      "### V100\n\n| Setup | Epoch time |\n|---|---|\n| 1 GPU | 2m 3s |\n| 2 GPUs | 1m 5s |\n\n"
+      "### A100\n\n| Setup | Epoch time |\n|---|---|\n| 1 GPU | 61 s |\n| 2 GPUs | 0:32 |\n");
+  ASSERT_EQ(file.runs.size(), 4u);
+  EXPECT_EQ(*file.runs[1].workers, 2);
+  EXPECT_DOUBLE_EQ(*file.runs[0].epoch_s, 123);
+  EXPECT_DOUBLE_EQ(*file.runs[3].epoch_s, 32);
+  EXPECT_NE(*file.runs[0].model, *file.runs[2].model) << "never averaged";
+}
+
+TEST(Tables, LinesOfEpochsAreOneRun) {
+  const ImportedFile file = import_fixture("tables_fastai.txt");
+  ASSERT_EQ(file.runs.size(), 1u);
+  ASSERT_EQ(file.runs[0].epochs.size(), 3u);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[2].train_s, 62);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[2].train_loss, 0.702374);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[2].val_loss, 0.551226);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[2].val_accuracy, 0.821);
+}
+
+TEST(Tables, LinesThatBeginWithACountAreRuns) {
+  const ImportedFile file = import_text(
+      "Training speed:\n1 GPU: 44.5 s/epoch\n2 GPUs: 23.1 s/epoch (1040.5 img/s)\n"
+      "4 GPUs: 12.9 s/epoch\n");
+  ASSERT_EQ(file.runs.size(), 3u);
+  EXPECT_EQ(*file.runs[1].workers, 2);
+  EXPECT_DOUBLE_EQ(*file.runs[1].epoch_s, 23.1);
+  EXPECT_DOUBLE_EQ(*file.runs[1].reported_throughput, 1040.5);
+  EXPECT_THROW(import_text("2 GPUs: 11.5 s\n4 GPUs: 6.5 s\n"), Error) << "seconds of what?";
+}
+
+TEST(Tables, CellsAreNumbersOnlyWhereNothingElseIsLeft) {
+  EXPECT_DOUBLE_EQ(cell_number("**1,024**")->value, 1024);
+  EXPECT_DOUBLE_EQ(cell_number("12.5 ± 0.3")->value, 12.5);
+  EXPECT_EQ(cell_number("1.85x")->unit, "x");
+  EXPECT_DOUBLE_EQ(cell_number("1:23.5")->value, 83.5);
+  EXPECT_FALSE(cell_number("2x4"));
+  EXPECT_FALSE(cell_number("12,3"));
+  EXPECT_FALSE(cell_number("V100"));
+}
+
+TEST(NamedFigures, LossesOfOneNetworkReachTheTable) {
+  const ImportedFile file = import_fixture("examples_per_second_headings.txt");
+  EXPECT_GT(value_in_rows(file.runs[0], "loss_D"), 0);
+  EXPECT_GT(value_in_rows(file.runs[0], "loss_G"), 0);
+  EXPECT_EQ(value_in_rows(file.runs[2], "last_epoch_throughput"), -1) << "no rate of the run";
+}
+
+TEST(NamedFigures, RatesOfTokensAreMediansAndOtherRatesAreNotRows) {
+  ImportedRun run;
+  for (const double rate : {100.0, 2000.0, 2010.0}) run.other["tokens_per_s"].add(0, rate);
+  run.other["steps_per_s"].add(0, 3);
+  EXPECT_DOUBLE_EQ(value_in_rows(run, "tokens_per_s"), 2000);
+  EXPECT_EQ(value_in_rows(run, "steps_per_s"), -1) << "a report would compare it";
+}
+
+}  // namespace
+}  // namespace lockstep::import

@@ -1,0 +1,203 @@
+#include "lockstep/import/scan/text_table.h"
+
+#include <algorithm>
+
+#include "lockstep/import/scan/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+constexpr std::size_t kWidestTable = 64;
+constexpr std::size_t kMostTableRows = 10'000;
+constexpr std::size_t kMostTables = 1'000;
+constexpr std::size_t kLongestTableLine = 2000;
+constexpr std::size_t kMostAbove = 8;
+
+/// What stands between the cells of a line.
+enum class Cut { kBars, kWideBlanks, kBlanks, kCommas };
+
+using Cells = std::vector<std::string>;
+
+Cells cut_at(std::string_view line, char sign) {
+  Cells cells;
+  while (cells.size() <= kWidestTable) {
+    const std::size_t stop = line.find(sign);
+    cells.emplace_back(trim(line.substr(0, stop)));
+    if (stop == std::string_view::npos) break;
+    line.remove_prefix(stop + 1);
+  }
+  return cells;
+}
+
+Cells cut_at_blanks(std::string_view line, bool wide) {
+  Cells cells;
+  line = trim(line);
+  while (!line.empty() && cells.size() <= kWidestTable) {
+    std::size_t end = 0;
+    while (end < line.size()) {
+      const bool blank = line[end] == ' ' || line[end] == '\t';
+      const bool next = end + 1 >= line.size() || line[end + 1] == ' ' || line[end + 1] == '\t';
+      if (blank && (!wide || line[end] == '\t' || next)) break;
+      ++end;
+    }
+    cells.emplace_back(trim(line.substr(0, end)));
+    line = trim(line.substr(end));
+  }
+  return cells;
+}
+
+Cells cells_of(std::string_view line, Cut cut) {
+  if (cut == Cut::kWideBlanks || cut == Cut::kBlanks)
+    return cut_at_blanks(line, cut == Cut::kWideBlanks);
+  if (cut == Cut::kCommas) return cut_at(line, ',');
+  line = trim(line);
+  if (line.starts_with('|')) line.remove_prefix(1);
+  if (line.ends_with('|')) line.remove_suffix(1);
+  return cut_at(line, '|');
+}
+
+/// "|---|:--:|", "-----  ----", "+-----+", "=====": what stands between names and lines.
+bool is_rule(std::string_view line) {
+  line = trim(line);
+  return line.size() >= 3 && line.find_first_not_of("-=+|: \t") == std::string_view::npos &&
+         line.find_first_of("-=") != std::string_view::npos;
+}
+
+bool is_name(std::string_view cell) {
+  return std::any_of(cell.begin(), cell.end(), is_letter) && !cell_number(cell);
+}
+
+/// Names in all columns but the first, which may have none.
+bool are_names(const Cells& cells) {
+  if (cells.size() < 2 || cells.size() > kWidestTable) return false;
+  if (!is_name(cells[0]) && !cells[0].empty()) return false;
+  return std::all_of(cells.begin() + 1, cells.end(), is_name);
+}
+
+/// What stands for a number that is not there.
+bool is_gap(const std::string& cell) {
+  const std::string word = lower(cell);
+  return word.empty() || word == "-" || word == "--" || word == "n/a" || word == "na" ||
+         word == "nan" || word == "oom" || word == "\u2013" || word == "\u2014";
+}
+
+bool is_row(const Cells& cells, std::size_t columns) {
+  if (cells.size() != columns) return false;
+  const auto gaps = static_cast<std::size_t>(std::count_if(cells.begin(), cells.end(), is_gap));
+  const auto numbers = static_cast<std::size_t>(std::count_if(
+      cells.begin(), cells.end(), [](const std::string& cell) { return cell_number(cell); }));
+  return numbers > 0 && 2 * (numbers + gaps) >= columns;
+}
+
+/// Scans line by line; the names are only known by the line below them.
+class TableScan {
+ public:
+  void line(std::string_view text) {
+    ++number_;
+    if (text.size() > kLongestTableLine) text = {};
+    if (open_ && row(text)) return;
+    const bool rule = is_rule(text);
+    if (rule) return;  // between the names and the lines, or around the table
+    if (open_) close();
+    if (!names_.empty() && begin(text)) return;
+    above(names_);
+    names_ = std::string(text);
+    names_line_ = number_;
+  }
+
+  std::vector<TextTable> result() {
+    close();
+    return std::move(tables_);
+  }
+
+ private:
+  bool begin(std::string_view text) {
+    if (tables_.size() >= kMostTables) return false;
+    const bool bars = names_.find('|') != std::string::npos;
+    for (const auto& [names_cut, row_cut] : {std::pair{Cut::kBars, Cut::kBars},
+                                             {Cut::kWideBlanks, Cut::kWideBlanks},
+                                             {Cut::kWideBlanks, Cut::kBlanks},
+                                             {Cut::kBlanks, Cut::kBlanks},
+                                             {Cut::kCommas, Cut::kCommas}}) {
+      if (bars != (names_cut == Cut::kBars)) continue;
+      Cells names = cells_of(names_, names_cut);
+      Cells cells = cells_of(text, row_cut);
+      if (!are_names(names) || !is_row(cells, names.size())) continue;
+      cut_ = row_cut;
+      table_ = TextTable{names_line_, std::move(names), {}, {}};
+      table_.rows.push_back({number_, std::move(cells)});
+      table_.above.swap(above_);
+      names_.clear();
+      open_ = true;
+      return true;
+    }
+    return false;
+  }
+
+  bool row(std::string_view text) {
+    if (table_.rows.size() >= kMostTableRows) return false;
+    Cells cells = cells_of(text, cut_);
+    if (!is_row(cells, table_.columns.size())) return false;
+    table_.rows.push_back({number_, std::move(cells)});
+    return true;
+  }
+
+  void close() {
+    if (open_) tables_.push_back(std::move(table_));
+    open_ = false;
+  }
+
+  void above(const std::string& text) {
+    if (trim(text).empty()) return;
+    if (above_.size() == kMostAbove) above_.erase(above_.begin());
+    above_.push_back(text);
+  }
+
+  std::vector<TextTable> tables_;
+  TextTable table_;
+  std::string names_;  ///< the line above, which may be one of names
+  std::vector<std::string> above_;
+  std::uint64_t names_line_ = 0;
+  std::uint64_t number_ = 0;
+  Cut cut_ = Cut::kBars;
+  bool open_ = false;
+};
+
+}  // namespace
+
+std::optional<CellNumber> cell_number(std::string_view cell) {
+  cell = trim(cell);
+  while (cell.starts_with('*') || cell.starts_with('`') || cell.starts_with('_'))
+    cell.remove_prefix(1);
+  while (cell.ends_with('*') || cell.ends_with('`') || cell.ends_with('_')) cell.remove_suffix(1);
+  for (const std::string_view spread : {"±", "+/-", "+-"}) {
+    const std::size_t at = cell.find(spread);
+    if (at != std::string_view::npos && at > 0) cell = cell.substr(0, at);
+  }
+  cell = trim(cell);
+  if (cell.empty() || !(is_digit(cell[0]) || cell[0] == '.' || cell[0] == '-' || cell[0] == '+'))
+    return std::nullopt;
+  std::string_view rest = cell;
+  const auto value = take_number(rest);
+  if (!value) return std::nullopt;
+  rest = trim(rest);
+  if (rest.empty()) return CellNumber{*value, {}};
+  if (rest == "×") return CellNumber{*value, "x"};
+  const bool unit = std::all_of(rest.begin(), rest.end(),
+                                [](char c) { return is_letter(c) || c == '%' || c == '/'; });
+  if (unit && rest.size() <= 12 && rest != "m") return CellNumber{*value, rest};
+  if (const auto seconds = parse_duration(cell)) return CellNumber{*seconds, "s"};
+  return std::nullopt;
+}
+
+std::vector<TextTable> find_tables(std::string_view text) {
+  TableScan scan;
+  while (!text.empty()) {
+    const std::size_t stop = text.find('\n');
+    scan.line(text.substr(0, stop));
+    text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
+  }
+  return scan.result();
+}
+
+}  // namespace lockstep::import
