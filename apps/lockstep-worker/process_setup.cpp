@@ -17,7 +17,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/measure/machine.h"
-#include "lockstep/measure/openblas_core.h"
+#include "lockstep/measure/openblas_environment.h"
 #include "lockstep/record/worker_environment.h"
 
 #include "blas.h"

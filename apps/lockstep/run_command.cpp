@@ -16,6 +16,7 @@
 #include "lockstep/collect/stored_runs.h"
 #include "lockstep/launch/slurm_job.h"
 #include "lockstep/report/phase_table.h"
+#include "lockstep/report/run_tables.h"
 #include "lockstep/study/command_executor.h"
 
 namespace lockstep::cli {

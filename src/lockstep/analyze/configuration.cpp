@@ -201,6 +201,13 @@ std::string Configuration::rate_unit() const {
   return (example_unit.empty() ? "examples" : example_unit) + "/s";
 }
 
+std::string common_rate_unit(std::span<const Configuration* const> all) {
+  const std::string unit = all.front()->rate_unit();
+  const bool same = std::all_of(all.begin(), all.end(),
+                                [&](const Configuration* one) { return one->rate_unit() == unit; });
+  return same ? unit : "examples/s";
+}
+
 std::string Configuration::label() const {
   std::string text =
       workers ? fmt::format("{} {}", *workers, device.empty() ? "workers" : device) : device;

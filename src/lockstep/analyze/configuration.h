@@ -76,6 +76,9 @@ std::vector<Configuration> configurations(std::span<const record::Measurement> r
 /// divides its cores among more workers makes one series, with a remark.
 std::set<std::string> distinguishing_settings(std::span<const record::Measurement> rows);
 
+/// What the rates of all of them count: "tokens/s"; "examples/s" where they differ. Not empty.
+std::string common_rate_unit(std::span<const Configuration* const> all);
+
 /// The configuration of one row, without values.
 Configuration configuration_of(const record::Measurement& row,
                                const std::set<std::string>& distinguishing);

@@ -5,7 +5,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/launch/child_process.h"
-#include "lockstep/measure/openblas_core.h"
+#include "lockstep/measure/openblas_environment.h"
 
 namespace lockstep::launch {
 

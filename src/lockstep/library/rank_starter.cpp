@@ -20,7 +20,7 @@
 #include "lockstep/base/random_bytes.h"
 #include "lockstep/launch/core_plan.h"
 #include "lockstep/measure/machine.h"
-#include "lockstep/measure/openblas_core.h"
+#include "lockstep/measure/openblas_environment.h"
 #include "lockstep/record/worker_environment.h"
 
 namespace lockstep::library {

@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <vector>
-
-#include "lockstep/base/units.h"
 
 namespace lockstep::report {
 namespace {
@@ -99,16 +96,6 @@ std::string slowest_rank_sentence(const analyze::StepBreakdown& breakdown) {
       "{} per step for it ({:.1f} % of the step)",
       slowest.rank, slowest.last_share * 100, format_seconds(slowest.cost),
       slowest.cost_share * 100);
-}
-
-std::string noise_scale_sentence(const record::EpochResult& epoch, std::int64_t global_batch) {
-  if (!std::isfinite(epoch.noise_scale)) return "";
-  const auto count = [](double value) { return format_count(std::llround(value)); };
-  return fmt::format(
-      "gradient noise scale {} examples (95 % interval {} to {}), B = {}", count(epoch.noise_scale),
-      count(epoch.noise_scale_low),
-      std::isfinite(epoch.noise_scale_high) ? count(epoch.noise_scale_high) : "unbounded",
-      format_count(global_batch));
 }
 
 }  // namespace lockstep::report

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "lockstep/analyze/step_breakdown.h"
-#include "lockstep/record/event.h"
 #include "lockstep/report/table.h"
 
 namespace lockstep::report {
@@ -14,9 +13,5 @@ Table phase_table(const analyze::StepBreakdown& breakdown, std::size_t most_rank
 
 /// One sentence that names the slowest rank and what it cost; empty when there is none.
 std::string slowest_rank_sentence(const analyze::StepBreakdown& breakdown);
-
-/// "gradient noise scale 157 examples (95 % interval 107 to 312), B = 128"; empty where none was
-/// measured.
-std::string noise_scale_sentence(const record::EpochResult& epoch, std::int64_t global_batch);
 
 }  // namespace lockstep::report

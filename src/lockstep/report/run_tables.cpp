@@ -320,4 +320,14 @@ Table errors_table(std::span<const record::WorkerError> errors) {
   return table;
 }
 
+std::string noise_scale_sentence(const record::EpochResult& epoch, std::int64_t global_batch) {
+  if (!std::isfinite(epoch.noise_scale)) return "";
+  const auto count = [](double value) { return format_count(std::llround(value)); };
+  return fmt::format(
+      "gradient noise scale {} examples (95 % interval {} to {}), B = {}", count(epoch.noise_scale),
+      count(epoch.noise_scale_low),
+      std::isfinite(epoch.noise_scale_high) ? count(epoch.noise_scale_high) : "unbounded",
+      format_count(global_batch));
+}
+
 }  // namespace lockstep::report

@@ -15,6 +15,10 @@ Table run_facts_table(const store::StoredRun& run);
 
 Table epochs_table(std::span<const record::EpochResult> epochs);
 
+/// "gradient noise scale 157 examples (95 % interval 107 to 312), B = 128"; empty where none was
+/// measured.
+std::string noise_scale_sentence(const record::EpochResult& epoch, std::int64_t global_batch);
+
 /// How busy each rank was over the run: one row per rank, means weighted by time.
 Table utilisation_table(std::span<const record::Utilisation> samples);
 

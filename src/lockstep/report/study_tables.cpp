@@ -66,20 +66,17 @@ Column time_column(TimeBasis basis) {
                                             : "T(N) = step time x ceil(examples / B); derived"};
 }
 
-/// What all rows call an example.
-std::string example_unit(const std::vector<SpeedupRow>& rows) {
-  const std::string& first = rows.front().point->configuration.example_unit;
-  const bool same = std::all_of(rows.begin(), rows.end(), [&](const SpeedupRow& row) {
-    return row.point->configuration.example_unit == first;
-  });
-  return same && !first.empty() ? first : "examples";
+std::string rate_of(const std::vector<SpeedupRow>& rows) {
+  std::vector<const Configuration*> all;
+  for (const SpeedupRow& row : rows) all.push_back(&row.point->configuration);
+  return analyze::common_rate_unit(all);
 }
 
 TableBuilder<SpeedupRow> speedup_columns(const std::vector<SpeedupRow>& rows, TimeBasis basis,
                                          bool strong) {
-  const std::string rate = example_unit(rows) + "/s";
-  const bool other_work = rows.front().point->configuration.other_work;
-  const std::string rate_key = other_work ? example_unit(rows) + "_per_s" : "examples_per_s";
+  const std::string rate = rate_of(rows);
+  const Configuration& first = rows.front().point->configuration;
+  const std::string rate_key = first.other_work ? first.example_unit + "_per_s" : "examples_per_s";
   const std::string unit = basis == TimeBasis::kThroughput ? rate : "s";
   TableBuilder<SpeedupRow> builder;
   add_configuration_columns<SpeedupRow>(builder, [](const SpeedupRow& row) -> const Configuration& {

@@ -172,11 +172,7 @@ class FrameScan {
 
 std::vector<PrintedFrame> find_frames(std::string_view text) {
   FrameScan scan;
-  while (!text.empty()) {
-    const std::size_t stop = text.find('\n');
-    scan.line(text.substr(0, stop));
-    text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
-  }
+  for_each_line(text, [&](std::string_view line) { scan.line(line); });
   return scan.result();
 }
 

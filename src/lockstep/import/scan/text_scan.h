@@ -73,4 +73,14 @@ inline std::string printable(std::string_view text, std::size_t longest = 80) {
   return lockstep::printable(text, longest);
 }
 
+/// Calls use(line) for every line of the text, without its line break.
+template <class Use>
+void for_each_line(std::string_view text, const Use& use) {
+  while (!text.empty()) {
+    const std::size_t stop = text.find('\n');
+    use(text.substr(0, stop));
+    text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
+  }
+}
+
 }  // namespace lockstep::import

@@ -192,11 +192,7 @@ std::optional<CellNumber> cell_number(std::string_view cell) {
 
 std::vector<TextTable> find_tables(std::string_view text) {
   TableScan scan;
-  while (!text.empty()) {
-    const std::size_t stop = text.find('\n');
-    scan.line(text.substr(0, stop));
-    text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
-  }
+  for_each_line(text, [&](std::string_view line) { scan.line(line); });
   return scan.result();
 }
 

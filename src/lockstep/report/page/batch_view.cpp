@@ -57,13 +57,10 @@ std::string line_name(const Configuration& c) {
   return c.variant.empty() ? name : name + ", " + c.variant;
 }
 
-/// "examples/s", or what all of them count instead.
 std::string rate_of(const std::vector<Rung>& rungs) {
-  const std::string unit = rungs.front().configuration.rate_unit();
-  const bool same = std::all_of(rungs.begin(), rungs.end(), [&](const Rung& rung) {
-    return rung.configuration.rate_unit() == unit;
-  });
-  return same ? unit : "examples/s";
+  std::vector<const Configuration*> all;
+  for (const Rung& rung : rungs) all.push_back(&rung.configuration);
+  return analyze::common_rate_unit(all);
 }
 
 Table ladder_table(const std::string& job, const std::vector<Rung>& rungs) {

@@ -1,4 +1,4 @@
-#include "lockstep/measure/openblas_core.h"
+#include "lockstep/measure/openblas_environment.h"
 
 #include <sys/utsname.h>
 
