@@ -15,7 +15,7 @@
 #include "lockstep/base/quantities.h"
 #include "lockstep/base/terminal.h"
 #include "lockstep/collect/simulated_counts.h"
-#include "lockstep/predict/target_epochs.h"
+#include "lockstep/predict/duration/target_epochs.h"
 #include "lockstep/report/advice_tables.h"
 #include "lockstep/simulate/run/network_simulator.h"
 #include "measured_series.h"

@@ -17,7 +17,7 @@
 #include "lockstep/launch/collectives_run.h"
 #include "lockstep/launch/worker_answer.h"
 #include "lockstep/measure/machine.h"
-#include "lockstep/predict/link_calibration.h"
+#include "lockstep/predict/phases/link_calibration.h"
 #include "lockstep/report/bench_tables.h"
 #include "lockstep/store/calibrations.h"
 #include "lockstep/study/sweep.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "lockstep/base/terminal.h"
-#include "lockstep/report/render.h"
+#include "lockstep/report/render/render.h"
 
 namespace lockstep::cli {
 

@@ -4,7 +4,7 @@
 
 #include "command_fixture.h"
 #include "lockstep/base/clock.h"
-#include "lockstep/launch/captured_output.h"
+#include "lockstep/launch/process/captured_output.h"
 
 namespace lockstep::cli {
 namespace {

@@ -17,8 +17,8 @@
 #include "lockstep/import/import_store.h"
 #include "lockstep/report/page/html.h"
 #include "lockstep/report/page/page_source.h"
+#include "lockstep/report/render/text_width.h"
 #include "lockstep/report/study_report.h"
-#include "lockstep/report/text_width.h"
 #include "serve_command.h"
 
 namespace lockstep::cli {

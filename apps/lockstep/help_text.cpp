@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "command_text.h"
-#include "lockstep/report/text_width.h"
+#include "lockstep/report/render/text_width.h"
 
 namespace lockstep::cli {
 namespace {

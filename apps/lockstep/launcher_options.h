@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lockstep/launch/launchers.h"
+#include "lockstep/launch/cluster/launchers.h"
 
 namespace CLI {
 class App;

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/units.h"
-#include "lockstep/predict/whole_run_holdout.h"
-#include "lockstep/report/estimate_text.h"
+#include "lockstep/predict/duration/whole_run_holdout.h"
 #include "lockstep/report/prediction_tables.h"
+#include "lockstep/report/render/estimate_text.h"
 
 namespace lockstep::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "lockstep/base/terminal.h"
 #include "lockstep/collect/run_digests.h"
 #include "lockstep/collect/stored_runs.h"
-#include "lockstep/launch/slurm_job.h"
+#include "lockstep/launch/cluster/slurm_job.h"
 #include "lockstep/report/phase_table.h"
 #include "lockstep/report/run_tables.h"
 #include "lockstep/study/command_executor.h"

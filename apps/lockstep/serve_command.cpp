@@ -13,7 +13,7 @@
 #include "live_site.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/loopback.h"
-#include "lockstep/launch/signal_inbox.h"
+#include "lockstep/launch/process/signal_inbox.h"
 
 namespace lockstep::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "lockstep/base/clock.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/version.h"
-#include "lockstep/launch/captured_output.h"
+#include "lockstep/launch/process/captured_output.h"
 #include "lockstep/launch/worker_program.h"
 
 namespace lockstep::cli {

@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-#include "lockstep/nets/winograd_conv.h"
+#include "lockstep/nets/layers/winograd_conv.h"
 
 namespace {
 

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "lockstep/base/error.h"
-#include "lockstep/data/affine.h"
-#include "lockstep/data/cifar.h"
-#include "lockstep/data/crop_flip.h"
-#include "lockstep/data/image_folder.h"
+#include "lockstep/data/augment/affine.h"
+#include "lockstep/data/augment/crop_flip.h"
+#include "lockstep/data/files/cifar.h"
+#include "lockstep/data/files/image_folder.h"
 #include "lockstep/data/loader.h"
 #include "lockstep/data/synthetic.h"
 

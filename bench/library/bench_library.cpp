@@ -18,7 +18,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "lockstep/comm/backends/shm/shared_memory.h"
-#include "lockstep/nets/resnet18_cifar.h"
+#include "lockstep/nets/networks/resnet18_cifar.h"
 #include "lockstep/train/optim/optimizer.h"
 #include "lockstep/train/sync/flat_parameters.h"
 #include "lockstep/train/sync/gradient_sync.h"

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "lockstep/base/clock.h"
-#include "lockstep/launch/captured_output.h"
+#include "lockstep/launch/process/captured_output.h"
 
 namespace lockstep {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/base/test_folder.h"
-#include "lockstep/launch/captured_output.h"
+#include "lockstep/launch/process/captured_output.h"
 
 namespace lockstep {
 

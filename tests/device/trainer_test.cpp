@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lockstep/comm/backends/single.h"
-#include "lockstep/data/crop_flip.h"
+#include "lockstep/data/augment/crop_flip.h"
 #include "lockstep/data/synthetic.h"
 #include "lockstep/train/trainer/input_feed.h"
 #include "lockstep/train/trainer/trainer.h"

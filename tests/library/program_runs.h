@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/launch/captured_output.h"
+#include "lockstep/launch/process/captured_output.h"
 
 namespace lockstep {
 

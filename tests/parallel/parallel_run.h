@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/launch/captured_output.h"
-#include "lockstep/launch/child_process.h"
+#include "lockstep/launch/process/captured_output.h"
+#include "lockstep/launch/process/child_process.h"
 #include "lockstep/record/event.h"
 
 namespace lockstep {

@@ -2,9 +2,9 @@
 
 #include <fstream>
 
-#include "lockstep/data/decode.h"
+#include "lockstep/data/files/decode.h"
 #include "lockstep/data/test_images.h"
-#include "lockstep/nets/script_network.h"
+#include "lockstep/nets/networks/script_network.h"
 #include "lockstep/train/checkpoint/checkpoint.h"
 #include "parallel_run.h"
 

@@ -4,7 +4,7 @@
 
 #include "lockstep/advise/job_advice.h"
 #include "lockstep/import/measurements_table.h"
-#include "lockstep/predict/roofline.h"
+#include "lockstep/predict/devices/roofline.h"
 
 namespace lockstep {
 namespace {

@@ -24,7 +24,7 @@ lockstep::predict::Backtest report(const char* what,
 
 }  // namespace
 
-/// fit-prior TABLE.csv... | clang-format > src/lockstep/predict/prior_table.cpp
+/// fit-prior TABLE.csv... | clang-format > src/lockstep/predict/scaling/prior_table.cpp
 ///
 /// Learns from the scaling series of measurements tables (columns series, source and scaling
 /// beside the usual ones) how series of that kind continue, and prints the numbers as C++. On

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "lockstep/base/error.h"
-#include "lockstep/predict/device_table.h"
+#include "lockstep/predict/devices/device_table.h"
 #include "lockstep/predict/odds.h"
 
 namespace lockstep::advise {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lockstep/predict/duration/time_to_accuracy.h"
 #include "lockstep/predict/job_prediction.h"
-#include "lockstep/predict/time_to_accuracy.h"
 
 namespace lockstep::advise {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "lockstep/predict/device_table.h"
+#include "lockstep/predict/devices/device_table.h"
 
 namespace lockstep::collect {
 

@@ -12,9 +12,9 @@
 #include "lockstep/analyze/step_breakdown.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
-#include "lockstep/predict/network_cost.h"
-#include "lockstep/predict/phase_model.h"
-#include "lockstep/predict/run_phases.h"
+#include "lockstep/predict/devices/network_cost.h"
+#include "lockstep/predict/phases/phase_model.h"
+#include "lockstep/predict/phases/run_phases.h"
 #include "lockstep/store/calibrations.h"
 #include "lockstep/store/store.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "lockstep/predict/run_phases.h"
+#include "lockstep/predict/phases/run_phases.h"
 
 namespace lockstep::collect {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/data/decode_resized.h"
+#include "lockstep/data/files/decode_resized.h"
 #include "lockstep/data/image.h"
 #include "lockstep/record/run_spec.h"
 

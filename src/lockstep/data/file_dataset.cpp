@@ -8,7 +8,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/rng.h"
-#include "lockstep/data/mapped_file.h"
+#include "lockstep/data/files/mapped_file.h"
 
 namespace lockstep::data {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lockstep/data/dataset.h"
-#include "lockstep/data/decode.h"
+#include "lockstep/data/files/decode.h"
 
 namespace lockstep::data {
 

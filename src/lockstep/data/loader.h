@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "lockstep/base/units.h"
+#include "lockstep/data/augment/transform.h"
 #include "lockstep/data/dataset.h"
 #include "lockstep/data/sampler.h"
-#include "lockstep/data/transform.h"
 
 namespace lockstep::data {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "lockstep/base/error.h"
-#include "lockstep/data/crop_flip.h"
+#include "lockstep/data/augment/crop_flip.h"
 #include "lockstep/data/synthetic.h"
 
 namespace lockstep::data {

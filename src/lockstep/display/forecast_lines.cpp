@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "lockstep/report/estimate_text.h"
+#include "lockstep/report/render/estimate_text.h"
 
 namespace lockstep::display {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/predict/run_forecast.h"
+#include "lockstep/predict/duration/run_forecast.h"
 
 namespace lockstep::display {
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "lockstep/base/console.h"
-#include "lockstep/predict/run_forecast.h"
+#include "lockstep/predict/duration/run_forecast.h"
 #include "lockstep/record/run_sink.h"
 
 namespace lockstep::display {

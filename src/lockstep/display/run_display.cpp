@@ -7,8 +7,8 @@
 #include "lockstep/base/terminal.h"
 #include "lockstep/base/units.h"
 #include "lockstep/display/forecast_lines.h"
-#include "lockstep/report/estimate_text.h"
 #include "lockstep/report/phase_table.h"
+#include "lockstep/report/render/estimate_text.h"
 #include "lockstep/report/run_tables.h"
 
 namespace lockstep::display {

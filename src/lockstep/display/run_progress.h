@@ -6,7 +6,7 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/base/units.h"
-#include "lockstep/predict/run_forecast.h"
+#include "lockstep/predict/duration/run_forecast.h"
 #include "lockstep/record/event.h"
 
 namespace lockstep::display {

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "lockstep/base/error.h"
-#include "lockstep/launch/captured_output.h"
+#include "lockstep/launch/process/captured_output.h"
 #include "lockstep/launch/worker_program.h"
 
 namespace lockstep::doctor {

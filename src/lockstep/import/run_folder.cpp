@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "lockstep/base/error.h"
-#include "lockstep/import/readers/run_folders.h"
+#include "lockstep/import/readers/trackers/run_folders.h"
 
 namespace lockstep::import {
 

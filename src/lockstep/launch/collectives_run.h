@@ -5,8 +5,8 @@
 #include "lockstep/base/clock.h"
 #include "lockstep/base/console.h"
 #include "lockstep/base/units.h"
-#include "lockstep/launch/launchers.h"
-#include "lockstep/launch/signal_inbox.h"
+#include "lockstep/launch/cluster/launchers.h"
+#include "lockstep/launch/process/signal_inbox.h"
 #include "lockstep/record/collectives_result.h"
 
 namespace lockstep::launch {

@@ -7,7 +7,7 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/base/error.h"
-#include "lockstep/launch/child_process.h"
+#include "lockstep/launch/process/child_process.h"
 #include "lockstep/record/event.h"
 
 namespace lockstep::launch {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/launch/child_process.h"
 #include "lockstep/launch/core_plan.h"
+#include "lockstep/launch/process/child_process.h"
 
 namespace lockstep::launch {
 

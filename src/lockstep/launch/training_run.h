@@ -4,8 +4,8 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/base/console.h"
+#include "lockstep/launch/cluster/launchers.h"
 #include "lockstep/launch/core_plan.h"
-#include "lockstep/launch/launchers.h"
 #include "lockstep/launch/restart_policy.h"
 #include "lockstep/launch/worker_group.h"
 #include "lockstep/record/run_sink.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "lockstep/base/error.h"
-#include "lockstep/launch/captured_output.h"
+#include "lockstep/launch/process/captured_output.h"
 #include "lockstep/launch/worker_program.h"
 
 namespace lockstep::launch {

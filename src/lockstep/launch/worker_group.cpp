@@ -12,7 +12,7 @@
 #include <deque>
 
 #include "lockstep/base/error.h"
-#include "lockstep/launch/line_buffer.h"
+#include "lockstep/launch/process/line_buffer.h"
 #include "lockstep/launch/refusal.h"
 #include "lockstep/record/worker_environment.h"
 

@@ -6,9 +6,9 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/base/units.h"
-#include "lockstep/launch/child_process.h"
 #include "lockstep/launch/first_cause.h"
-#include "lockstep/launch/signal_inbox.h"
+#include "lockstep/launch/process/child_process.h"
+#include "lockstep/launch/process/signal_inbox.h"
 #include "lockstep/record/event.h"
 
 namespace lockstep::launch {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "lockstep/base/error.h"
-#include "lockstep/launch/child_process.h"
+#include "lockstep/launch/process/child_process.h"
 #include "lockstep/measure/openblas_environment.h"
 
 namespace lockstep::launch {

@@ -1,11 +1,11 @@
 #include <functional>
 
-#include "lockstep/nets/dcgan.h"
 #include "lockstep/nets/golden.h"
-#include "lockstep/nets/mobilenet_v2.h"
-#include "lockstep/nets/pilot_net.h"
-#include "lockstep/nets/resnet18_cifar.h"
-#include "lockstep/nets/vgg16.h"
+#include "lockstep/nets/networks/dcgan.h"
+#include "lockstep/nets/networks/mobilenet_v2.h"
+#include "lockstep/nets/networks/pilot_net.h"
+#include "lockstep/nets/networks/resnet18_cifar.h"
+#include "lockstep/nets/networks/vgg16.h"
 
 namespace lockstep::nets {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/predict/classic_models.h"
-#include "lockstep/predict/prior_fit.h"
-#include "lockstep/predict/scaling_prediction.h"
+#include "lockstep/predict/scaling/classic_models.h"
+#include "lockstep/predict/scaling/prior_fit.h"
+#include "lockstep/predict/scaling/scaling_prediction.h"
 
 namespace lockstep::predict {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "lockstep/predict/estimate.h"
-#include "lockstep/predict/known_traffic.h"
-#include "lockstep/predict/scaling_prediction.h"
+#include "lockstep/predict/phases/known_traffic.h"
+#include "lockstep/predict/scaling/scaling_prediction.h"
 #include "lockstep/predict/series_table.h"
 
 namespace lockstep::predict {

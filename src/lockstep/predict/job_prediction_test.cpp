@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lockstep/base/error.h"
-#include "lockstep/predict/batch_transfer.h"
+#include "lockstep/predict/devices/batch_transfer.h"
 
 namespace lockstep::predict {
 namespace {

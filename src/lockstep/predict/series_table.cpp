@@ -9,7 +9,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/statistics.h"
-#include "lockstep/predict/host_boundary.h"
+#include "lockstep/predict/scaling/host_boundary.h"
 #include "lockstep/record/measurement_columns.h"
 
 namespace lockstep::predict {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "lockstep/analyze/series.h"
-#include "lockstep/predict/epoch_totals.h"
-#include "lockstep/predict/prior_fit.h"
-#include "lockstep/predict/scaling_series.h"
+#include "lockstep/predict/duration/epoch_totals.h"
+#include "lockstep/predict/scaling/prior_fit.h"
+#include "lockstep/predict/scaling/scaling_series.h"
 #include "lockstep/record/measurement.h"
 
 namespace lockstep::predict {

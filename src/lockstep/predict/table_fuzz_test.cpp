@@ -5,7 +5,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/rng.h"
-#include "lockstep/predict/batch_transfer.h"
+#include "lockstep/predict/devices/batch_transfer.h"
 #include "lockstep/predict/job_prediction.h"
 
 namespace lockstep::predict {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lockstep/advise/job_advice.h"
-#include "lockstep/report/render.h"
+#include "lockstep/report/render/render.h"
 
 namespace lockstep::report {
 

@@ -4,7 +4,7 @@
 
 #include "lockstep/record/calibration.h"
 #include "lockstep/record/collectives_result.h"
-#include "lockstep/report/table.h"
+#include "lockstep/report/render/table.h"
 
 namespace lockstep::report {
 

@@ -7,7 +7,7 @@
 
 #include "lockstep/collect/run_digest.h"
 #include "lockstep/record/run_spec.h"
-#include "lockstep/report/table.h"
+#include "lockstep/report/render/table.h"
 
 namespace lockstep::report {
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lockstep/report/estimate_text.h"
+#include "lockstep/report/render/estimate_text.h"
 
 namespace lockstep::report {
 

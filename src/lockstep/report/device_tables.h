@@ -3,8 +3,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "lockstep/predict/device_transfer.h"
-#include "lockstep/report/table.h"
+#include "lockstep/predict/devices/device_transfer.h"
+#include "lockstep/report/render/table.h"
 
 namespace lockstep::report {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 
-#include "lockstep/report/table.h"
+#include "lockstep/report/render/table.h"
 #include "lockstep/simulate/failing_jobs.h"
 
 namespace lockstep::report {

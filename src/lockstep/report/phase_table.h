@@ -3,7 +3,7 @@
 #include <string>
 
 #include "lockstep/analyze/step_breakdown.h"
-#include "lockstep/report/table.h"
+#include "lockstep/report/render/table.h"
 
 namespace lockstep::report {
 

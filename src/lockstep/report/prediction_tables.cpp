@@ -7,7 +7,7 @@
 #include <set>
 
 #include "lockstep/base/units.h"
-#include "lockstep/report/estimate_text.h"
+#include "lockstep/report/render/estimate_text.h"
 
 namespace lockstep::report {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "lockstep/predict/backtest.h"
 #include "lockstep/predict/job_prediction.h"
-#include "lockstep/report/table.h"
+#include "lockstep/report/render/table.h"
 
 namespace lockstep::report {
 

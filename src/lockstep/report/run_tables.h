@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "lockstep/report/table.h"
+#include "lockstep/report/render/table.h"
 #include "lockstep/store/store.h"
 
 namespace lockstep::report {

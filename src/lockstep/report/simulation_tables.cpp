@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/units.h"
-#include "lockstep/report/estimate_text.h"
+#include "lockstep/report/render/estimate_text.h"
 #include "lockstep/report/simulation_notes.h"
 
 namespace lockstep::report {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "lockstep/report/table.h"
+#include "lockstep/report/render/table.h"
 #include "lockstep/simulate/settings.h"
 
 namespace lockstep::report {

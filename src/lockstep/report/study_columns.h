@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lockstep/analyze/configuration.h"
-#include "lockstep/report/table.h"
+#include "lockstep/report/render/table.h"
 
 namespace lockstep::report {
 

@@ -10,8 +10,8 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/text.h"
 #include "lockstep/report/delays_table.h"
+#include "lockstep/report/render/text_width.h"
 #include "lockstep/report/study_tables.h"
-#include "lockstep/report/text_width.h"
 #include "lockstep/report/work_table.h"
 
 namespace lockstep::report {

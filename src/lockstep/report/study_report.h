@@ -14,7 +14,7 @@
 #include "lockstep/collect/stored_runs.h"
 #include "lockstep/predict/series_table.h"
 #include "lockstep/record/measurement.h"
-#include "lockstep/report/table.h"
+#include "lockstep/report/render/table.h"
 
 namespace lockstep::report {
 

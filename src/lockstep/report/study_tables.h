@@ -9,7 +9,7 @@
 #include "lockstep/analyze/quality.h"
 #include "lockstep/analyze/speedup.h"
 #include "lockstep/collect/calibrated_links.h"
-#include "lockstep/report/table.h"
+#include "lockstep/report/render/table.h"
 
 namespace lockstep::report {
 

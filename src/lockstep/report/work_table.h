@@ -8,7 +8,7 @@
 
 #include "lockstep/analyze/speedup.h"
 #include "lockstep/record/measurement.h"
-#include "lockstep/report/table.h"
+#include "lockstep/report/render/table.h"
 
 namespace lockstep::report {
 

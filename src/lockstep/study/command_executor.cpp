@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "lockstep/base/error.h"
-#include "lockstep/launch/free_port.h"
-#include "lockstep/launch/slurm_job.h"
+#include "lockstep/launch/cluster/slurm_job.h"
+#include "lockstep/launch/process/free_port.h"
 #include "lockstep/measure/process_tree.h"
 #include "lockstep/study/command_environment.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "lockstep/launch/streamed_process.h"
+#include "lockstep/launch/process/streamed_process.h"
 #include "lockstep/study/command_record.h"
 #include "lockstep/study/executor.h"
 

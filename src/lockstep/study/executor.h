@@ -8,7 +8,7 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/base/console.h"
-#include "lockstep/launch/signal_inbox.h"
+#include "lockstep/launch/process/signal_inbox.h"
 #include "lockstep/record/run_sink.h"
 #include "lockstep/store/store.h"
 #include "lockstep/store/store_sink.h"

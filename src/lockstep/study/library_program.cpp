@@ -3,7 +3,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "lockstep/launch/child_process.h"
+#include "lockstep/launch/process/child_process.h"
 
 namespace lockstep::study {
 

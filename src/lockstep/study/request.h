@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/launch/launchers.h"
+#include "lockstep/launch/cluster/launchers.h"
 #include "lockstep/record/train_request.h"
 #include "lockstep/study/sweep.h"
 

@@ -7,7 +7,7 @@
 
 #include "lockstep/base/units.h"
 #include "lockstep/record/measurement.h"
-#include "lockstep/report/table.h"
+#include "lockstep/report/render/table.h"
 #include "lockstep/study/planned_state.h"
 
 namespace lockstep::study {

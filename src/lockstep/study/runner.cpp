@@ -11,7 +11,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/terminal.h"
-#include "lockstep/report/render.h"
+#include "lockstep/report/render/render.h"
 #include "lockstep/store/study_outlook.h"
 #include "lockstep/store/writer_lock.h"
 #include "lockstep/study/run_lines.h"

@@ -7,7 +7,7 @@
 
 #include "lockstep/base/console.h"
 #include "lockstep/base/units.h"
-#include "lockstep/launch/signal_inbox.h"
+#include "lockstep/launch/process/signal_inbox.h"
 #include "lockstep/record/measurement.h"
 #include "lockstep/store/store.h"
 #include "lockstep/study/executor.h"

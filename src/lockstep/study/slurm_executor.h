@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/launch/slurm_job.h"
+#include "lockstep/launch/cluster/slurm_job.h"
 #include "lockstep/study/executor.h"
 #include "lockstep/study/slurm_jobs.h"
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "lockstep/launch/slurm_job.h"
+#include "lockstep/launch/cluster/slurm_job.h"
 #include "lockstep/study/executor.h"
 
 namespace lockstep::study {

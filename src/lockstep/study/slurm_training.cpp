@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "lockstep/base/error.h"
-#include "lockstep/launch/launchers.h"
+#include "lockstep/launch/cluster/launchers.h"
 #include "lockstep/launch/worker_program.h"
 #include "lockstep/measure/machine.h"
 #include "lockstep/study/training_executor.h"

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "lockstep/report/table.h"
+#include "lockstep/report/render/table.h"
 
 namespace lockstep::report {
 

@@ -8,7 +8,7 @@
 
 #include "lockstep/advise/job_advice.h"
 #include "lockstep/collect/run_digest.h"
-#include "lockstep/predict/phase_model.h"
+#include "lockstep/predict/phases/phase_model.h"
 #include "lockstep/record/measurement.h"
 #include "lockstep/report/page/chart.h"
 #include "lockstep/report/study_report.h"

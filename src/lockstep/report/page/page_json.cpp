@@ -7,7 +7,7 @@
 #include "lockstep/base/units.h"
 #include "lockstep/base/version.h"
 #include "lockstep/report/page/page.h"
-#include "lockstep/report/render.h"
+#include "lockstep/report/render/render.h"
 
 namespace lockstep::report {
 namespace {

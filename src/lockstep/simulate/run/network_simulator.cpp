@@ -10,9 +10,9 @@
 #include "lockstep/base/console.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
-#include "lockstep/launch/child_process.h"
-#include "lockstep/launch/signal_inbox.h"
-#include "lockstep/launch/streamed_process.h"
+#include "lockstep/launch/process/child_process.h"
+#include "lockstep/launch/process/signal_inbox.h"
+#include "lockstep/launch/process/streamed_process.h"
 
 namespace lockstep::simulate {
 namespace {

@@ -9,7 +9,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/log.h"
 #include "lockstep/base/rng.h"
-#include "lockstep/data/write_png.h"
+#include "lockstep/data/files/write_png.h"
 
 namespace lockstep::train {
 namespace {

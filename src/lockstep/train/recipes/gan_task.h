@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "lockstep/nets/dcgan.h"
+#include "lockstep/nets/networks/dcgan.h"
 #include "lockstep/train/recipes/task.h"
 
 namespace lockstep::train {

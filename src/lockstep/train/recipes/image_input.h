@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "lockstep/data/affine.h"
-#include "lockstep/data/image_folder.h"
+#include "lockstep/data/augment/affine.h"
+#include "lockstep/data/files/image_folder.h"
 #include "lockstep/record/run_spec.h"
 
 namespace lockstep::train {

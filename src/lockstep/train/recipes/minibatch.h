@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "lockstep/data/augment/transform.h"
 #include "lockstep/data/loader.h"
-#include "lockstep/data/transform.h"
 #include "lockstep/train/recipes/tally.h"
 
 namespace lockstep::train {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/data/augment/transform.h"
 #include "lockstep/data/dataset.h"
-#include "lockstep/data/transform.h"
 #include "lockstep/record/run_spec.h"
 #include "lockstep/train/recipes/task.h"
 

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "lockstep/data/driving_log.h"
+#include "lockstep/data/files/driving_log.h"
 #include "lockstep/data/synthetic.h"
-#include "lockstep/nets/pilot_net.h"
+#include "lockstep/nets/networks/pilot_net.h"
 #include "lockstep/train/recipes/image_input.h"
 #include "lockstep/train/recipes/recipe.h"
 #include "lockstep/train/recipes/supervised_task.h"

@@ -2,7 +2,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/data/synthetic.h"
-#include "lockstep/nets/transfer_net.h"
+#include "lockstep/nets/networks/transfer_net.h"
 #include "lockstep/train/recipes/image_input.h"
 #include "lockstep/train/recipes/recipe.h"
 #include "lockstep/train/recipes/supervised_task.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/nets/network.h"
+#include "lockstep/nets/networks/network.h"
 #include "lockstep/train/recipes/minibatch.h"
 #include "lockstep/train/recipes/tally.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lockstep/comm/communicator.h"
-#include "lockstep/nets/moment_exchange.h"
+#include "lockstep/nets/layers/moment_exchange.h"
 
 namespace lockstep::train {
 

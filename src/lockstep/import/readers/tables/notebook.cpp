@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "lockstep/base/error.h"
+#include "lockstep/import/readers/readers.h"
+#include "lockstep/import/readers/tables/frame_runs.h"
+#include "lockstep/import/readers/tables/printed_output.h"
+#include "lockstep/import/scan/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+constexpr std::size_t kLargestNotebook = 256 * 1024 * 1024;
+
+/// What one cell printed.
+struct CellOutput {
+  std::size_t cell = 0;         ///< from 0, of all cells
+  std::int64_t execution = -1;  ///< the number of its prompt; -1 = not stored
+  std::string text;
+};
+
+/// Text in a notebook is one string or a list of pieces of it.
+void append_text(const nlohmann::json& value, std::string& text) {
+  if (value.is_string()) {
+    text += value.get_ref<const std::string&>();
+  } else if (value.is_array()) {
+    for (const nlohmann::json& piece : value) {
+      if (piece.is_string()) text += piece.get_ref<const std::string&>();
+    }
+  }
+}
+
+/// Streams and plain results. Errors are not output of a run, pictures and HTML no text.
+std::string output_text(const nlohmann::json& outputs) {
+  std::string text;
+  for (const nlohmann::json& output : outputs) {
+    if (!output.is_object()) continue;
+    if (output.contains("text")) {
+      append_text(output["text"], text);
+    } else if (output.contains("data") && output["data"].is_object() &&
+               output["data"].contains("text/plain")) {
+      append_text(output["data"]["text/plain"], text);
+      if (!text.empty() && text.back() != '\n') text += '\n';
+    }
+  }
+  return text;
+}
+
+std::vector<CellOutput> outputs_of(const nlohmann::json& notebook) {
+  std::vector<CellOutput> outputs;
+  if (!notebook.contains("cells") || !notebook["cells"].is_array()) return outputs;
+  std::size_t number = 0;
+  for (const nlohmann::json& cell : notebook["cells"]) {
+    CellOutput found{number++, -1, {}};
+    if (!cell.is_object() || !cell.contains("outputs") || !cell["outputs"].is_array()) continue;
+    const auto count = cell.find("execution_count");
+    if (count != cell.end() && count->is_number_integer())
+      found.execution = count->get<std::int64_t>();
+    found.text = output_text(cell["outputs"]);
+    if (!trim(found.text).empty()) outputs.push_back(std::move(found));
+  }
+  std::stable_sort(outputs.begin(), outputs.end(), [](const CellOutput& a, const CellOutput& b) {
+    return a.execution >= 0 && b.execution >= 0 && a.execution < b.execution;
+  });
+  return outputs;
+}
+
+/// Reads what the cells of a Jupyter notebook printed, cell by cell, with the readers of text.
+class NotebookReader final : public Reader {
+ public:
+  explicit NotebookReader(const std::vector<std::unique_ptr<Reader>>& readers)
+      : readers_(readers) {}
+
+  std::string_view name() const override { return "notebook"; }
+  std::string_view description() const override {
+    return "Jupyter notebooks (.ipynb): the output of their cells, in the order they ran";
+  }
+  Match recognise(const Sample& sample) const override {
+    const std::string_view text = trim(sample.text);
+    const bool cells = contains(text, "\"cell_type\"") || contains(text, "\"cells\"");
+    return text.starts_with('{') && cells && contains(text, "\"source\"") ? Match::kCertain
+                                                                          : Match::kNo;
+  }
+  void read(Input& input, ImportSink& sink) const override;
+
+ private:
+  void read_cell(const CellOutput& cell, const std::string& name, ImportSink& sink) const;
+
+  const std::vector<std::unique_ptr<Reader>>& readers_;
+};
+
+void NotebookReader::read_cell(const CellOutput& cell, const std::string& name,
+                               ImportSink& sink) const {
+  ImportSink found;
+  if (sink.explains()) found.want_explanation();
+  const Reader* chosen = read_printed(cell.text, name, readers_, Match::kLikely, found);
+  const auto keep = [&](ImportedRun run, std::string_view format) {
+    if (!run.has_figures()) return;
+    run.notes["cell"] = std::to_string(cell.cell);
+    run.notes["cell_format"] = std::string(format);
+    sink.add(std::move(run));
+  };
+  if (chosen != nullptr) {
+    for (ImportedRun& run : found.runs()) keep(std::move(run), chosen->name());
+    for (const ExplainedLine& line : found.explained())
+      sink.explain(line.number, line.text, line.part,
+                   fmt::format("cell {}: {}", cell.cell, line.words));
+  }
+  std::vector<ImportedRun> runs = runs_of_frames(find_frames(cell.text), find_histories(cell.text));
+  leave_out_repeats(sink.runs(), runs);
+  for (ImportedRun& run : runs) keep(std::move(run), "frame");
+}
+
+void NotebookReader::read(Input& input, ImportSink& sink) const {
+  const std::string_view text = input.peek(kLargestNotebook);
+  const nlohmann::json notebook = nlohmann::json::parse(text, nullptr, false);
+  if (notebook.is_discarded() || !notebook.is_object()) {
+    throw Error(
+        ErrorKind::kData,
+        fmt::format("{} is not a whole notebook: its JSON is truncated or damaged", input.name()),
+        "save it again in Jupyter");
+  }
+  for (const CellOutput& cell : outputs_of(notebook)) read_cell(cell, input.name(), sink);
+  std::size_t number = 0;
+  for (ImportedRun& run : sink.runs()) run.label = number++ == 0 ? "" : fmt::format("#{}", number);
+  if (sink.runs().empty())
+    sink.warn(fmt::format("{}: no cell printed figures of a run", input.name()));
+}
+
+}  // namespace
+
+std::unique_ptr<Reader> make_notebook_reader(const std::vector<std::unique_ptr<Reader>>& readers) {
+  return std::make_unique<NotebookReader>(readers);
+}
+
+}  // namespace lockstep::import

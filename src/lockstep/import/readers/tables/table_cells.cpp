@@ -1,0 +1,159 @@
+#include "lockstep/import/readers/tables/table_cells.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "lockstep/import/model/config_facts.h"
+#include "lockstep/import/model/measurement_units.h"
+#include "lockstep/import/scan/contains_any.h"
+#include "lockstep/import/scan/text_scan.h"
+
+namespace lockstep::import {
+namespace {
+
+constexpr std::size_t kMostTableFigures = 64;
+
+void add_outcome(const CellNumber& number, const TableColumn& column, ImportedRun& run) {
+  record::EpochResult end = run.at_end.value_or(record::EpochResult{});
+  const bool percent = column.percent || number.unit == "%" || number.value > 1;
+  const double fraction = percent ? number.value / 100 : number.value;
+  switch (column.metric.metric) {
+    case Metric::kTrainLoss:
+      end.train_loss = number.value;
+      break;
+    case Metric::kValLoss:
+      end.val_loss = number.value;
+      break;
+    case Metric::kTrainAccuracy:
+      // "Accuracy" of a finished run may be of training or of a test.
+      if (column.metric.rank >= 2) {
+        run.other[column.name].add(0, fraction);
+        return;
+      }
+      end.train_accuracy = fraction;
+      break;
+    default:
+      end.val_accuracy = fraction;
+  }
+  run.at_end = end;
+}
+
+void add_metric(const CellNumber& number, const TableColumn& column, ImportedRun& run) {
+  const auto seconds = seconds_of_cell(number, column);
+  switch (column.metric.metric) {
+    case Metric::kEpochTime:
+      if (seconds && *seconds > 0) run.epoch_s = *seconds;
+      return;
+    case Metric::kStepTime:
+      if (seconds && *seconds > 0) run.step_time.add(0, *seconds);
+      return;
+    case Metric::kThroughput:
+      if (number.value > 0) run.reported_throughput = number.value;
+      return;
+    case Metric::kThroughputPerWorker:
+      if (number.value > 0) run.throughput_per_worker.add(0, number.value);
+      return;
+    default:
+      add_outcome(number, column, run);
+  }
+}
+
+}  // namespace
+
+std::optional<std::int64_t> count_in_cell(std::string_view cell) {
+  const auto number = cell_number(cell);
+  if (!number || !(number->value >= 1) || number->value >= 1e9 ||
+      number->value != std::floor(number->value))
+    return std::nullopt;
+  const std::string unit = lower(number->unit);
+  const bool plain = unit.empty() || unit.starts_with("gpu") || unit.starts_with("worker") ||
+                     unit.starts_with("process") || unit.starts_with("rank") ||
+                     unit.starts_with("device") || unit.starts_with("node");
+  return plain ? std::optional(static_cast<std::int64_t>(number->value)) : std::nullopt;
+}
+
+bool says_gpus(std::string_view cell) {
+  return count_in_cell(cell) && contains_any<"gpu", "GPU", "worker", "Worker">(cell);
+}
+
+bool is_figure(const TableColumn& column) {
+  return column.role == TableRole::kMetric || column.role == TableRole::kTotalTime ||
+         column.role == TableRole::kUnclearTime || column.role == TableRole::kStepRate ||
+         column.role == TableRole::kOtherFigure;
+}
+
+std::optional<double> seconds_of_cell(const CellNumber& number, const TableColumn& column) {
+  if (number.unit.empty()) return number.value * column.scale;
+  const auto factor = unit_factor(Quantity::kTime, lower(number.unit));
+  return factor ? std::optional(number.value * *factor) : std::nullopt;
+}
+
+void add_cell(std::string_view cell, const TableColumn& column, ImportedRun& run,
+              std::string& settings) {
+  const auto number = cell_number(cell);
+  const auto count = count_in_cell(cell);
+  switch (column.role) {
+    case TableRole::kWorkers:
+      if (count) run.workers.offer(*count);
+      break;
+    case TableRole::kNodes:
+      if (count) run.nodes.offer(*count);
+      break;
+    case TableRole::kBatch:
+      if (count) run.batch_said = *count;
+      break;
+    case TableRole::kBatchPerWorker:
+      if (count) run.batch_per_worker.offer(*count);
+      break;
+    case TableRole::kGlobalBatch:
+      if (count) run.global_batch.offer(*count);
+      break;
+    case TableRole::kFact:
+      if (!offer_config(column.name, cell, run))
+        settings += fmt::format("{}{} {}", settings.empty() ? "" : ", ", column.name, cell);
+      break;
+    case TableRole::kSetting:
+      settings += fmt::format("{}{} {}", settings.empty() ? "" : ", ", column.name, cell);
+      break;
+    case TableRole::kReported:
+      if (number && std::isfinite(number->value)) {
+        const bool percent = number->unit == "%" || column.percent;
+        run.reported[column.name] = number->value * (percent ? 0.01 : 1);
+      }
+      break;
+    case TableRole::kTotalTime:
+      if (const auto time = number ? seconds_of_cell(*number, column) : std::nullopt;
+          time && *time > 0)
+        run.total_s = *time;
+      break;
+    case TableRole::kUnclearTime:
+      if (const auto time = number ? seconds_of_cell(*number, column) : std::nullopt;
+          time && *time > 0) {
+        run.other[column.name].add(0, *time);
+        run.warnings.emplace_back(
+            "the table does not state whether its time is of an epoch or of the run; it is kept as "
+            "\"time\" and not compared; name the column \"epoch time\" or \"total time\"");
+      }
+      break;
+    case TableRole::kStepRate:
+      if (number && number->value > 0) run.step_time.add(0, 1 / number->value);
+      break;
+    case TableRole::kOtherFigure:
+      if (number && std::isfinite(number->value) && run.other.size() < kMostTableFigures)
+        run.other[printable(column.name, 60)].add(0, number->value);
+      break;
+    case TableRole::kMetric:
+      if (number && std::isfinite(number->value)) add_metric(*number, column, run);
+      break;
+    default:
+      break;
+  }
+  const std::string word = lower(cell);
+  if (is_figure(column) && (word == "oom" || contains(word, "out of memory"))) {
+    run.out_of_memory = true;
+    run.failure = printable(cell);
+  }
+}
+
+}  // namespace lockstep::import

@@ -1,0 +1,286 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "lockstep/import/model/stated_facts.h"
+#include "lockstep/import/readers/readers.h"
+#include "lockstep/import/readers/tables/frame_runs.h"
+#include "lockstep/import/readers/tables/table_cells.h"
+#include "lockstep/import/readers/tables/table_columns.h"
+#include "lockstep/import/readers/tables/table_epochs.h"
+#include "lockstep/import/scan/contains_any.h"
+#include "lockstep/import/scan/figure_scan.h"
+#include "lockstep/import/scan/line_source.h"
+#include "lockstep/import/scan/text_scan.h"
+#include "lockstep/import/scan/text_table.h"
+
+namespace lockstep::import {
+namespace {
+
+constexpr std::size_t kMostTableText = 16 * 1024 * 1024;
+
+bool has_column(const TableColumns& columns, std::initializer_list<TableRole> any) {
+  return std::any_of(columns.begin(), columns.end(), [&](const TableColumn& column) {
+    return std::find(any.begin(), any.end(), column.role) != any.end();
+  });
+}
+
+/// What the names say, and where they say nothing, the cells: "1 GPU", "2 GPUs" under "Setup".
+TableColumns columns_of_table(const TextTable& table) {
+  TableColumns columns;
+  for (const std::string& name : table.columns) columns.push_back(table_column(name));
+  if (has_column(columns, {TableRole::kWorkers})) return columns;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].role != TableRole::kUnknown) continue;
+    const bool counts = std::all_of(table.rows.begin(), table.rows.end(),
+                                    [&](const auto& row) { return says_gpus(row.cells[i]); });
+    if (counts) {
+      columns[i].role = TableRole::kWorkers;
+      break;
+    }
+  }
+  return columns;
+}
+
+bool is_configuration(TableRole role) {
+  return role == TableRole::kWorkers || role == TableRole::kNodes ||
+         role == TableRole::kWorkersPerNode || role == TableRole::kBatch ||
+         role == TableRole::kBatchPerWorker || role == TableRole::kGlobalBatch ||
+         role == TableRole::kFact || role == TableRole::kSetting;
+}
+
+bool has_one_meaning(const TableColumn& a, const TableColumn& b) {
+  return a.role == b.role && a.role != TableRole::kUnknown && a.role != TableRole::kIgnored &&
+         a.role != TableRole::kFact && a.role != TableRole::kSetting &&
+         a.role != TableRole::kOtherFigure && a.metric.metric == b.metric.metric &&
+         (a.role != TableRole::kReported || a.name == b.name);
+}
+
+/// Of two columns with one meaning ("ResNet18 epoch time", "ResNet50 epoch time") neither is taken.
+/// False where that leaves the configuration itself in doubt.
+bool leave_out_doubles(TableColumns& columns) {
+  std::set<std::size_t> doubles;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    for (std::size_t k = i + 1; k < columns.size(); ++k) {
+      if (!has_one_meaning(columns[i], columns[k])) continue;
+      if (is_configuration(columns[i].role) || columns[i].role == TableRole::kEpoch) return false;
+      doubles.insert({i, k});
+    }
+  }
+  for (const std::size_t i : doubles) columns[i].role = TableRole::kIgnored;
+  return true;
+}
+
+/// A column without a meaning distinguishes lines that are equal otherwise: they are no repeats.
+void settle_unknown(const TextTable& table, TableColumns& columns) {
+  std::set<std::string> seen;
+  bool twice = false;
+  for (const TextTable::Row& row : table.rows) {
+    std::string key;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (is_configuration(columns[i].role)) key += row.cells[i] + "|";
+    }
+    twice = !seen.insert(key).second || twice;
+  }
+  for (TableColumn& column : columns) {
+    if (twice && column.role == TableRole::kUnknown) column.role = TableRole::kSetting;
+  }
+}
+
+/// What the lines between the table before and this one state about all its runs.
+void offer_facts_above(const TextTable& table, ImportedRun& run) {
+  std::vector<StatedFact> facts;
+  for (const std::string& line : table.above) find_facts(line, facts);
+  for (const StatedFact& fact : facts) {
+    if (fact.key == FactKey::kBatchPerWorker && !run.batch_per_worker && !run.batch_said)
+      run.batch_per_worker.offer(fact.number);
+    if (fact.key == FactKey::kGlobalBatch && !run.global_batch && !run.batch_said)
+      run.global_batch.offer(fact.number);
+    if (fact.key == FactKey::kBatch && !run.batch_per_worker && !run.global_batch &&
+        !run.batch_said)
+      run.batch_said = fact.number;
+    if (fact.key == FactKey::kDevices && !run.workers) run.workers.offer(fact.number);
+    if (fact.key == FactKey::kDevice && !run.device) run.device.offer(fact.text);
+    if (fact.key == FactKey::kModel && !run.model) run.model.offer(fact.text);
+    if (fact.key == FactKey::kDataset && !run.dataset) run.dataset.offer(fact.text);
+  }
+}
+
+void settle_table_batch(std::string& settings, ImportedRun& run) {
+  if (!run.batch_said || !run.workers || *run.workers < 2) return;
+  settings += fmt::format("{}batch size {}", settings.empty() ? "" : ", ", *run.batch_said);
+  run.warnings.push_back(fmt::format(
+      "the table does not state whether batch size {0} is of one worker or of all; --set batch={0} "
+      "or --set global_batch={0} decides",
+      *run.batch_said));
+  run.batch_said.reset();
+}
+
+std::vector<ImportedRun> runs_of_rows(const TextTable& table, const TableColumns& columns) {
+  std::vector<ImportedRun> runs;
+  for (const TextTable::Row& row : table.rows) {
+    ImportedRun run;
+    std::string settings;
+    std::int64_t each = 0;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      add_cell(row.cells[i], columns[i], run, settings);
+      if (columns[i].role == TableRole::kWorkersPerNode)
+        each = count_in_cell(row.cells[i]).value_or(0);
+    }
+    if (!run.workers && each > 0 && run.nodes) run.workers.offer(*run.nodes * each);
+    if (!run.has_figures()) continue;
+    offer_facts_above(table, run);
+    settle_table_batch(settings, run);
+    if (!settings.empty()) run.notes["setting"] = printable(settings);
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+std::vector<ImportedRun> runs_of_table(const TextTable& table) {
+  TableColumns columns = columns_of_table(table);
+  if (!leave_out_doubles(columns) || std::none_of(columns.begin(), columns.end(), is_figure))
+    return {};
+  if (has_column(columns, {TableRole::kStep})) return {};
+  if (has_column(columns, {TableRole::kEpoch})) {
+    auto run = run_of_epochs(table, columns);
+    if (!run) return {};
+    offer_facts_above(table, *run);
+    return {std::move(*run)};
+  }
+  if (!has_column(columns, {TableRole::kWorkers, TableRole::kNodes, TableRole::kBatch,
+                            TableRole::kBatchPerWorker, TableRole::kGlobalBatch}))
+    return {};
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].name.empty()) columns[i].name = lower(table.columns[i]);
+  }
+  settle_unknown(table, columns);
+  return runs_of_rows(table, columns);
+}
+
+/// "2 GPUs: 23.1 s/epoch", "4 workers - 3961 img/s": a count at the front of the line, and where
+/// the line goes on.
+std::optional<std::pair<std::int64_t, std::string_view>> counted_line(std::string_view line) {
+  line = trim(line);
+  while (line.starts_with('-') || line.starts_with('*')) line = trim(line.substr(1));
+  if (line.empty() || line.size() > 200 || !is_digit(line[0])) return std::nullopt;
+  const std::size_t sign = line.find_first_of(":=");
+  const std::size_t dash = line.find(" - ");
+  const std::size_t end = std::min(sign, dash == std::string_view::npos ? dash : dash + 1);
+  if (end == std::string_view::npos) return std::nullopt;
+  const auto count =
+      says_gpus(line.substr(0, end)) ? count_in_cell(line.substr(0, end)) : std::nullopt;
+  if (!count) return std::nullopt;
+  return std::pair(*count, line.substr(end + 1));
+}
+
+/// The figures that their units alone explain; anything else on the line is left out.
+ImportedRun run_of_line(std::int64_t workers, std::string_view text) {
+  ImportedRun run;
+  run.workers.offer(workers);
+  for_each_figure(text, [&](const Figure& figure) {
+    if (figure.unit.find('/') == std::string_view::npos) return;
+    TableColumn column = table_column(figure.unit);
+    if (column.role != TableRole::kMetric && column.role != TableRole::kStepRate) return;
+    std::string settings;
+    add_cell(fmt::format("{}", figure.value), column, run, settings);
+  });
+  return run;
+}
+
+/// Lines that each begin with another count, two or more below each other.
+std::vector<ImportedRun> runs_of_lines(std::string_view text) {
+  std::vector<ImportedRun> all;
+  std::vector<ImportedRun> block;
+  std::set<std::int64_t> counts;
+  const auto close = [&] {
+    if (block.size() > 1 && counts.size() == block.size() && all.empty()) all = std::move(block);
+    block.clear();
+    counts.clear();
+  };
+  while (!text.empty()) {
+    const std::size_t stop = text.find('\n');
+    const std::string_view line = text.substr(0, stop);
+    text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
+    if (trim(line).empty()) continue;
+    const auto counted = counted_line(line);
+    ImportedRun run = counted ? run_of_line(counted->first, counted->second) : ImportedRun();
+    if (!run.has_figures()) {
+      close();
+      continue;
+    }
+    counts.insert(counted->first);
+    block.push_back(std::move(run));
+  }
+  close();
+  return all;
+}
+
+/// The line above a table tells it from the others of the text.
+std::string title_of(const TextTable& table) {
+  if (table.above.empty()) return {};
+  std::string_view title = trim(table.above.back());
+  while (title.starts_with('#') || title.starts_with('*')) title.remove_prefix(1);
+  while (title.ends_with(':') || title.ends_with('*')) title.remove_suffix(1);
+  return printable(trim(title), 80);
+}
+
+std::vector<ImportedRun> runs_of_tables(const std::vector<TextTable>& tables) {
+  std::vector<ImportedRun> all;
+  std::set<std::string> known;
+  std::size_t with_runs = 0;
+  for (const TextTable& table : tables) {
+    std::string content;
+    for (const TextTable::Row& row : table.rows)
+      content += fmt::format("{}\n", fmt::join(row.cells, "|"));
+    if (!known.insert(content).second) continue;  // printed again
+    std::vector<ImportedRun> runs = runs_of_table(table);
+    if (!runs.empty()) ++with_runs;
+    for (ImportedRun& run : runs) {
+      if (const std::string title = title_of(table); !title.empty()) run.notes["heading"] = title;
+      all.push_back(std::move(run));
+    }
+  }
+  if (with_runs < 2) {
+    for (ImportedRun& run : all) run.notes.erase("heading");
+  }
+  return all;
+}
+
+/// The runs of the tables; without any, those of lines that begin with a count.
+std::vector<ImportedRun> runs_of_text(std::string_view text) {
+  std::vector<ImportedRun> runs = runs_of_tables(find_tables(text));
+  return runs.empty() ? runs_of_lines(text) : runs;
+}
+
+/// Tables of runs that a person or a script wrote.
+class TablesReader final : public Reader {
+ public:
+  std::string_view name() const override { return "tables"; }
+  std::string_view description() const override {
+    return "tables of runs or epochs in a text (GPUs | batch size | time per epoch (s) | speedup)";
+  }
+  Match recognise(const Sample& sample) const override {
+    if (runs_of_text(sample.text).empty()) return Match::kNo;
+    // Frames of pandas have lines of their own, which look like a table where they were torn.
+    return runs_of_frames(find_frames(sample.text)).empty() ? Match::kLikely : Match::kNo;
+  }
+  void read(Input& input, ImportSink& sink) const override {
+    const std::string text = without_escapes(input.peek(kMostTableText));
+    std::size_t number = 0;
+    for (ImportedRun& run : runs_of_text(text)) {
+      if (++number > 1) run.label = "#" + std::to_string(number);
+      sink.add(std::move(run));
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Reader> make_tables_reader() {
+  return std::make_unique<TablesReader>();
+}
+
+}  // namespace lockstep::import
