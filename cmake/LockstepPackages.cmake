@@ -13,6 +13,7 @@ if(LOCKSTEP_WORKER)
   if(TARGET lockstep-mpi)
     set_target_properties(lockstep-mpi PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
     install(TARGETS lockstep-mpi LIBRARY DESTINATION lib/lockstep COMPONENT worker)
+    install(TARGETS lockstep-mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/lockstep COMPONENT library)
   endif()
 endif()
 

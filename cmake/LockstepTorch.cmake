@@ -49,20 +49,21 @@ endif()
 separate_arguments(LOCKSTEP_TORCH_FLAGS UNIX_COMMAND "${TORCH_CXX_FLAGS}")
 target_compile_options(lockstep_torch INTERFACE ${LOCKSTEP_TORCH_FLAGS})
 # A pip install of torch has headers of its own fmt in its include folder, and no library to go with
-# them; header-only, either fmt works.
-target_compile_definitions(lockstep_torch INTERFACE FMT_HEADER_ONLY=1)
+# them; header-only, either fmt works. FMT_SHARED has no effect then; modules have it from fmt::fmt, and the users of one
+# precompiled header must agree.
+target_compile_definitions(lockstep_torch INTERFACE FMT_HEADER_ONLY=1 FMT_SHARED)
 # Some of these sources are in the shared library too. Compiling all of them for it makes one precompiled header do.
 target_compile_options(lockstep_torch INTERFACE -fPIC -fno-semantic-interposition)
 
-# Every torch source includes torch/torch.h: 15-29 s each without this, once with it.
-file(WRITE ${CMAKE_BINARY_DIR}/torch_pch.cpp.in "\n")
-configure_file(${CMAKE_BINARY_DIR}/torch_pch.cpp.in ${CMAKE_BINARY_DIR}/torch_pch.cpp COPYONLY)
-add_library(lockstep_torch_pch STATIC ${CMAKE_BINARY_DIR}/torch_pch.cpp)
-target_include_directories(lockstep_torch_pch PUBLIC ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(lockstep_torch_pch PUBLIC lockstep_torch)
-target_precompile_headers(lockstep_torch_pch PRIVATE <torch/torch.h>)
-
+# Every torch source includes torch/torch.h: 15-29 s each without a precompiled one. The first target has it made,
+# because even an empty source that uses it takes 8 s.
 function(lockstep_use_torch target)
   target_link_libraries(${target} PUBLIC lockstep_torch)
-  target_precompile_headers(${target} REUSE_FROM lockstep_torch_pch)
+  get_property(owner GLOBAL PROPERTY lockstep_torch_header)
+  if(owner)
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  else()
+    target_precompile_headers(${target} PRIVATE <torch/torch.h>)
+    set_property(GLOBAL PROPERTY lockstep_torch_header ${target})
+  endif()
 endfunction()

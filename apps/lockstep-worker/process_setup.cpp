@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "lockstep/base/error.h"
-#include "lockstep/measure/machine.h"
+#include "lockstep/measure/core_map.h"
 #include "lockstep/measure/openblas_environment.h"
 #include "lockstep/record/worker_environment.h"
 
@@ -85,9 +85,7 @@ void set_up_process(int threads) {
 
 int threads_by_default(const comm::Placement& place) {
   const auto mine = static_cast<int>(measure::usable_cores().size());
-  const bool bound =
-      measure::affinity_cores().size() < static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN));
-  return bound ? std::max(1, mine) : std::max(1, mine / place.local_size);
+  return measure::bound_to_cores() ? std::max(1, mine) : std::max(1, mine / place.local_size);
 }
 
 bool is_oversubscribed(const comm::Placement& place) {

@@ -16,6 +16,7 @@
 #include "lockstep/base/units.h"
 #include "lockstep/launch/collectives_run.h"
 #include "lockstep/launch/worker_answer.h"
+#include "lockstep/measure/core_map.h"
 #include "lockstep/measure/machine.h"
 #include "lockstep/predict/phases/link_calibration.h"
 #include "lockstep/report/bench_tables.h"

@@ -23,7 +23,8 @@ struct JoinOptions {
   /// end. LOCKSTEP_TIMEOUT, in seconds, replaces it.
   std::chrono::duration<double> timeout{300};
   /// "auto": NCCL on GPUs, shared memory within a host, Gloo between hosts. Or one of "shm",
-  /// "gloo", "hierarchical", "nccl".
+  /// "gloo", "hierarchical", "nccl", "mpi" (for ranks that mpirun or `srun --mpi=pmix` started).
+  /// LOCKSTEP_BACKEND replaces it.
   std::string backend = "auto";
   /// Has the allocator keep freed memory. A step frees and allocates the same large tensors again
   /// and again, and by default each comes as fresh pages from the kernel.

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # consumer_test.sh BUILD LOCKSTEP: installs the library, builds the project of this folder from the
 # installed copy by CMake and by pkg-config, and trains on 1, 2 and 4 ranks by every way to start them.
 # All must end with the parameters of one rank with the global batch, to rounding.
@@ -7,7 +7,8 @@ build=$1
 lockstep=$2
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$here/../cluster/slurm.sh"
+trap 'set +e; slurm_down; rm -rf "$work"' EXIT
 export HOME="$work" OMP_NUM_THREADS=1 LOCKSTEP_TIMEOUT=60
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_mpi_yield_when_idle=1
@@ -68,7 +69,19 @@ for n in 2 4; do
   run "workers-$n" env LOCKSTEP_WORKERS=$n "$app" $((48 / n))
   run "mpirun-$n" mpirun -np $n "$app" $((48 / n))
   run "torchrun-variables-$n" by_variables $n "$app" $((48 / n))
+  if [ -e "$work/prefix/lib/lockstep/lockstep-mpi.so" ]; then
+    run "mpirun-mpi-$n" mpirun -np $n -x LOCKSTEP_BACKEND=mpi "$app" $((48 / n))
+  fi
 done
+
+# Two nodes of a real Slurm, where the machine can run one.
+if reason=$(slurm_possible); then
+  slurm_up 2 2 || { echo "slurm"; exit 1; }
+  run srun-2 srun -n 2 "$app" 24
+  run srun-4 srun -N 2 -n 4 "$app" 12
+else
+  echo "not by srun: $reason"
+fi
 
 # What lockstep run recorded: phases of all ranks.
 "$lockstep" runs show 2 > "$work/shown"

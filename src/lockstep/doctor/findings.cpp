@@ -1,6 +1,7 @@
 #include "lockstep/doctor/findings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -47,7 +48,13 @@ Finding cores(const HostFacts& facts) {
                         facts.online_cores),
             "taskset or the job's settings decide this"};
   }
-  return {Severity::kOk, "cores", fmt::format("{} usable", usable), ""};
+  // On the usual small machine there is nothing to map.
+  const std::vector<std::string> nodes = measure::describe_nodes(facts.usable_cores);
+  const bool plain = nodes.size() <= 1 && measure::hardware_threads(facts.usable_cores) <= usable;
+  return {Severity::kOk, "cores",
+          plain ? fmt::format("{} usable", usable)
+                : fmt::format("{} usable; {}", usable, fmt::join(nodes, "; ")),
+          ""};
 }
 
 Finding cpu(const HostFacts& facts) {
@@ -86,9 +93,13 @@ Finding memory(const HostFacts& facts) {
 }
 
 Finding threads(const HostFacts& facts) {
-  if (!facts.cpu.smt) return {Severity::kOk, "smt", "each core runs one hardware thread", ""};
-  return {Severity::kNote, "smt", "two hardware threads share a core",
-          "speedups beyond the number of physical cores are small; -n sets the workers"};
+  const int threads = measure::hardware_threads(facts.usable_cores);
+  if (threads <= static_cast<int>(facts.usable_cores.size()))
+    return {Severity::kOk, "smt", "each core runs one hardware thread", ""};
+  return {Severity::kNote, "smt",
+          fmt::format("{} cores have {} hardware threads: by default a worker gets whole cores",
+                      facts.usable_cores.size(), threads),
+          "more workers than cores share them, and gain little"};
 }
 
 Finding governor(const HostFacts& facts) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lockstep/measure/busy_processes.h"
+#include "lockstep/measure/core_map.h"
 #include "lockstep/measure/machine.h"
 
 namespace lockstep::doctor {
@@ -24,7 +25,7 @@ struct ProbeAnswer {
 /// Everything the doctor looks at, gathered before anything is evaluated.
 struct HostFacts {
   int online_cores = 0;
-  std::vector<int> usable_cores;
+  std::vector<measure::Core> usable_cores;
   measure::GroupLimits limits;
   std::int64_t memory_bytes = 0;
   std::int64_t available_memory_bytes = 0;

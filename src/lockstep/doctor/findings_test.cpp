@@ -11,7 +11,7 @@ namespace {
 HostFacts healthy() {
   HostFacts facts;
   facts.online_cores = 4;
-  facts.usable_cores = {0, 1, 2, 3};
+  for (const int cpu : {0, 1, 2, 3}) facts.usable_cores.push_back({{cpu}, 0});
   facts.memory_bytes = 16'000'000'000;
   facts.available_memory_bytes = 12'000'000'000;
   facts.cpu.vendor = "GenuineIntel";
@@ -104,13 +104,17 @@ TEST(Doctor, WarnsOfWhatSpoilsTimings) {
   facts.cpu.flags = {"sse4_2"};
   expect_one(facts, Severity::kWarn, "cpu", "AVX2");
   facts = healthy();
-  facts.cpu.smt = true;
-  expect_one(facts, Severity::kNote, "smt", "share a core");
+  for (measure::Core& core : facts.usable_cores) core.threads.push_back(core.threads[0] + 4);
+  expect_one(facts, Severity::kNote, "smt", "4 cores have 8 hardware threads");
+  const auto findings = examine(facts);
+  EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.text == "4 usable; node 0: 4 cores, CPUs 0-7";
+  }));
 }
 
 TEST(Doctor, ReportsWhatLimitsTheCores) {
   HostFacts facts = healthy();
-  facts.usable_cores = {0, 1};
+  facts.usable_cores.resize(2);
   expect_one(facts, Severity::kNote, "cores", "2 of 4 usable: the affinity mask");
   facts.limits.cores = 2.5;
   expect_one(facts, Severity::kNote, "cores", "whole cores");

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <sstream>
 #include <thread>
 
@@ -150,7 +151,9 @@ HostFacts gather_host_facts(const std::string& store_path, const Clock& clock) {
   const Seconds interval(static_cast<double>(clock.monotonic() - began) * 1e-9);
   facts.busy = measure::busy_between(before, after, interval, kBusyCores, ::getpid());
 
-  facts.online_cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  std::vector<int> online(static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
+  std::iota(online.begin(), online.end(), 0);
+  facts.online_cores = static_cast<int>(measure::cores_of(online).size());
   facts.usable_cores = measure::usable_cores();
   facts.limits = measure::read_group_limits();
   facts.memory_bytes = measure::read_memory_bytes();

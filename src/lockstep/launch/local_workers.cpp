@@ -44,7 +44,7 @@ std::vector<ProcessSpec> LocalWorkers::specs(const std::string& program,
       spec.environment.push_back(fmt::format("{}={}", name, value));
     }
     spec.environment.push_back(fmt::format("{}={}", environment::kSecret, secret_));
-    spec.cores = plan.cores[static_cast<std::size_t>(rank)];
+    spec.cpus = plan.cpus[static_cast<std::size_t>(rank)];
     spec.inherited = {shared_memory_.get()};
     specs.push_back(std::move(spec));
   }

@@ -17,7 +17,7 @@ std::string value_of(const ProcessSpec& spec, const std::string& name) {
 
 TEST(LocalWorkers, GiveEachWorkerItsRankThreadsAndSharedResources) {
   const LocalWorkers local;
-  const std::vector<int> cores{0, 1, 2, 3};
+  const std::vector<measure::Core> cores{{{0}}, {{1}}, {{2}}, {{3}}};
   const auto specs = local.specs("worker", {"train", "fashion"}, plan_cores(cores, 2, 2, false),
                                  {"OPENBLAS_CORETYPE=Zen"});
   ASSERT_EQ(specs.size(), 2u);
@@ -29,7 +29,7 @@ TEST(LocalWorkers, GiveEachWorkerItsRankThreadsAndSharedResources) {
     EXPECT_EQ(value_of(specs[0], name), "2");
   }
   EXPECT_EQ(value_of(specs[0], "OPENBLAS_CORETYPE"), "Zen");
-  EXPECT_EQ(specs[1].cores, (std::vector<int>{2, 3}));
+  EXPECT_EQ(specs[1].cpus, (std::vector<int>{2, 3}));
   EXPECT_EQ(specs[1].arguments, (std::vector<std::string>{"train", "fashion"}));
   // One shared segment for all, which only the workers inherit.
   EXPECT_EQ(value_of(specs[0], "LOCKSTEP_SHM_FD"), value_of(specs[1], "LOCKSTEP_SHM_FD"));

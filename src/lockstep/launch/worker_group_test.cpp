@@ -203,7 +203,7 @@ TEST(WorkerGroup, PinsAWorkerToItsCores) {
   int core = 0;
   while (!CPU_ISSET(core, &allowed)) ++core;
   ProcessSpec spec = script("grep Cpus_allowed_list /proc/self/status\n" + ends_run());
-  spec.cores = {core};
+  spec.cpus = {core};
   Recorder recorder;
   SignalInbox signals;
   const auto outcome = run_group({spec}, recorder, signals, SystemClock());

@@ -17,7 +17,7 @@
 
 #include "lockstep/library/job_state.h"
 #include "lockstep/library/rank_starter.h"
-#include "lockstep/measure/machine.h"
+#include "lockstep/measure/core_map.h"
 #include "lockstep/record/worker_environment.h"
 
 namespace lockstep {
@@ -102,6 +102,8 @@ JoinOptions with_environment(JoinOptions options) {
     }
     options.timeout = std::chrono::duration<double>(seconds);
   }
+  if (const char* text = variable(environment::kBackend); text != nullptr && *text != '\0')
+    options.backend = text;
   return options;
 }
 
@@ -110,9 +112,7 @@ JoinOptions with_environment(JoinOptions options) {
 void limit_threads(const comm::Placement& place) {
   if (place.local_size == 1 || variable("OMP_NUM_THREADS") != nullptr) return;
   const auto cores = static_cast<int>(measure::usable_cores().size());
-  const bool bound =
-      measure::affinity_cores().size() < static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN));
-  const int threads = std::max(1, bound ? cores : cores / place.local_size);
+  const int threads = std::max(1, measure::bound_to_cores() ? cores : cores / place.local_size);
   at::set_num_threads(threads);
   using SetThreads = void(int);
   if (auto* set =

@@ -4,13 +4,12 @@
 #include <torch/torch.h>
 
 #include <cstdlib>
-#include <thread>
 
 #include "lockstep/comm/backends/backend_table.h"
 #include "lockstep/comm/backends/single.h"
 #include "lockstep/comm/rendezvous/job_secret.h"
 #include "lockstep/comm/rendezvous/own_gpu.h"
-#include "lockstep/measure/machine.h"
+#include "lockstep/measure/core_map.h"
 #include "lockstep/train/sync/device.h"
 
 namespace lockstep::library {
@@ -27,7 +26,7 @@ constexpr Seconds kCause{5};
 
 bool has_core_per_rank(const comm::Placement& place) {
   return place.local_size <= static_cast<int>(measure::usable_cores().size()) ||
-         measure::usable_cores().size() < std::thread::hardware_concurrency();
+         measure::bound_to_cores();
 }
 
 /// Whether this rank has a GPU; then its number and id are set.

@@ -19,7 +19,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/random_bytes.h"
 #include "lockstep/launch/core_plan.h"
-#include "lockstep/measure/machine.h"
+#include "lockstep/measure/core_map.h"
 #include "lockstep/measure/openblas_environment.h"
 #include "lockstep/record/worker_environment.h"
 
@@ -38,11 +38,11 @@ void set(const char* name, const std::string& value, bool replace = true) {
 }
 
 /// In the child, between fork and exec.
-void bind_to(const std::vector<int>& cores) {
-  if (cores.empty()) return;
+void bind_to(const std::vector<int>& cpus) {
+  if (cpus.empty()) return;
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  for (const int core : cores) CPU_SET(core, &mask);
+  for (const int cpu : cpus) CPU_SET(cpu, &mask);
   ::sched_setaffinity(0, sizeof mask, &mask);
 }
 
@@ -57,7 +57,7 @@ pid_t start_rank(int rank, const launch::CorePlan& plan, char** argv, const sigs
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   ::sigprocmask(SIG_UNBLOCK, &signals, nullptr);
-  bind_to(plan.cores[static_cast<std::size_t>(rank)]);
+  bind_to(plan.cpus[static_cast<std::size_t>(rank)]);
   set(environment::kRank, std::to_string(rank));
   set(environment::kLocalRank, std::to_string(rank));
   ::execv("/proc/self/exe", argv);

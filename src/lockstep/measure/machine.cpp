@@ -1,7 +1,6 @@
 #include "lockstep/measure/machine.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -12,6 +11,8 @@
 #include <fstream>
 #include <sstream>
 #include <string_view>
+
+#include "lockstep/measure/core_map.h"
 
 namespace lockstep::measure {
 namespace {
@@ -111,7 +112,6 @@ CpuFacts read_cpu(const fs::path& root) {
   facts.model = value_of(info, "model name", ':');
   std::istringstream flags(value_of(info, "flags", ':'));
   for (std::string flag; flags >> flag;) facts.flags.push_back(flag);
-  facts.smt = first_line(root / "sys/devices/system/cpu/smt/active") == "1";
   return facts;
 }
 
@@ -170,28 +170,6 @@ std::vector<std::string> read_nvidia_gpus(const fs::path& root) {
   }
   std::sort(models.begin(), models.end());
   return models;
-}
-
-std::vector<int> affinity_cores() {
-  std::vector<int> cores;
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
-    for (int core = 0; core < CPU_SETSIZE; ++core) {
-      if (CPU_ISSET(core, &allowed)) cores.push_back(core);
-    }
-  }
-  if (cores.empty()) cores.push_back(0);
-  return cores;
-}
-
-std::vector<int> usable_cores() {
-  std::vector<int> cores = affinity_cores();
-  if (const auto limit = read_group_limits().cores) {
-    const auto whole = static_cast<std::size_t>(std::max(1.0, std::floor(*limit)));
-    if (whole < cores.size()) cores.resize(whole);
-  }
-  return cores;
 }
 
 record::Machine describe_machine() {

@@ -16,7 +16,6 @@ struct CpuFacts {
       vendor;  ///< "AuthenticAMD", "GenuineIntel", ...; empty if the kernel does not report it
   std::string model;
   std::vector<std::string> flags;
-  bool smt = false;  ///< two hardware threads share a core
 };
 
 /// Limits that the control groups of this process set: the lowest of all groups up the tree.
@@ -37,13 +36,6 @@ std::int64_t read_available_memory_bytes(const std::filesystem::path& root = "/"
 /// 1-minute load average.
 double read_load(const std::filesystem::path& root = "/");
 std::vector<std::string> read_nvidia_gpus(const std::filesystem::path& root = "/");
-
-/// The cores of this process's affinity mask, in ascending order.
-std::vector<int> affinity_cores();
-
-/// The cores this process may use: its affinity mask, cut to as many as its control groups let it
-/// use at a time. Where they cut it, any core of the mask may serve, not only those in the list.
-std::vector<int> usable_cores();
 
 /// All of it, as a run records it.
 record::Machine describe_machine();

@@ -7,15 +7,21 @@
 namespace lockstep::predict {
 namespace {
 
-/// z of a two-sided 90 % interval, and of a one-sided one.
-constexpr double kTwoSided = 1.645;
+/// z of a one-sided 90 % interval.
 constexpr double kOneSided = 1.2816;
 constexpr double kSmallest = 1e-9;
 
 }  // namespace
 
 double log_deviation(const Estimate& x) {
-  return std::log(x.high / x.low) / (2 * kTwoSided);
+  return std::log(x.high / x.low) / (2 * kNormal90);
+}
+
+Estimate product(const Estimate& a, const Estimate& b) {
+  const double value = a.value * b.value;
+  const double low = std::hypot(std::log(a.value / a.low), std::log(b.value / b.low));
+  const double high = std::hypot(std::log(a.high / a.value), std::log(b.high / b.value));
+  return {value, value * std::exp(-low), value * std::exp(high)};
 }
 
 double normal_below(double z) {
@@ -23,7 +29,7 @@ double normal_below(double z) {
 }
 
 double central_probability(double size, double half) {
-  return 2 * normal_below(kTwoSided * size / std::max(half, kSmallest)) - 1;
+  return 2 * normal_below(kNormal90 * size / std::max(half, kSmallest)) - 1;
 }
 
 double probability_at_most(const Estimate& x, double limit) {
@@ -42,8 +48,8 @@ double nine_of_ten(const Estimate& x) {
 
 double expected_log(const Estimate& x) {
   // The mean of a half-normal is sqrt(2/pi) of its deviation.
-  const double up = std::log(x.high / x.value) / kTwoSided;
-  const double down = std::log(x.value / x.low) / kTwoSided;
+  const double up = std::log(x.high / x.value) / kNormal90;
+  const double down = std::log(x.value / x.low) / kNormal90;
   return std::log(x.value) + 0.5 * std::sqrt(2 * std::numbers::inv_pi) * (up - down);
 }
 

@@ -9,6 +9,9 @@ namespace lockstep::predict {
 /// Standard deviation of the logarithm behind the 90 % interval.
 double log_deviation(const Estimate& x);
 
+/// a b, the two taken as independent: their relative errors add in squares.
+Estimate product(const Estimate& a, const Estimate& b);
+
 /// P(z <= `z`) of the standard normal distribution.
 double normal_below(double z);
 /// Of the interval that reaches `size` from the value, where one of 90 % reaches `half`.

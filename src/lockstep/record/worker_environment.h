@@ -31,6 +31,8 @@ inline constexpr char kWorkers[] = "LOCKSTEP_WORKERS";
 inline constexpr char kRestarts[] = "LOCKSTEP_RESTARTS";
 /// Longest wait of a program of the library for another rank, seconds.
 inline constexpr char kTimeout[] = "LOCKSTEP_TIMEOUT";
+/// What carries the data of such a program.
+inline constexpr char kBackend[] = "LOCKSTEP_BACKEND";
 /// Folder in which each rank of a watched command writes its record.
 inline constexpr char kWatchFolder[] = "LOCKSTEP_WATCH_DIR";
 

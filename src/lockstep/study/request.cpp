@@ -10,6 +10,7 @@
 #include "lockstep/base/digest.h"
 #include "lockstep/base/error.h"
 #include "lockstep/launch/training_run.h"
+#include "lockstep/measure/core_map.h"
 #include "lockstep/measure/machine.h"
 #include "lockstep/record/train_arguments.h"
 #include "lockstep/study/command_template.h"

@@ -71,7 +71,7 @@ struct Preparation {
   char* const* arguments;
   char* const* environment;
   const ProcessSpec* spec;
-  cpu_set_t cores;
+  cpu_set_t cpus;
   pid_t parent;
   pid_t group;  ///< to join; 0 = a new one
   int input;
@@ -89,8 +89,8 @@ struct Preparation {
   ::dup2(prepared.output, STDOUT_FILENO);
   ::dup2(prepared.errors, STDERR_FILENO);
   for (const int fd : prepared.spec->inherited) ::fcntl(fd, F_SETFD, 0);
-  if (!prepared.spec->cores.empty()) {
-    ::sched_setaffinity(0, sizeof prepared.cores, &prepared.cores);
+  if (!prepared.spec->cpus.empty()) {
+    ::sched_setaffinity(0, sizeof prepared.cpus, &prepared.cpus);
   }
   if (prepared.spec->data_limit > 0) {
     const rlimit limit{prepared.spec->data_limit, prepared.spec->data_limit};
@@ -136,10 +136,10 @@ int exec_result(int report) {
   }
 }
 
-cpu_set_t core_set(const std::vector<int>& cores) {
+cpu_set_t cpu_set(const std::vector<int>& cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
-  for (const int core : cores) CPU_SET(core, &set);
+  for (const int cpu : cpus) CPU_SET(cpu, &set);
   return set;
 }
 
@@ -188,7 +188,7 @@ ChildProcess ChildProcess::start(const ProcessSpec& spec) {
                              argument_list.data(),
                              environment_list.data(),
                              &spec,
-                             core_set(spec.cores),
+                             cpu_set(spec.cpus),
                              ::getpid(),
                              0,
                              input.get(),

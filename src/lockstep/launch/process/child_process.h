@@ -17,7 +17,7 @@ struct ProcessSpec {
   std::vector<std::string> arguments;
   /// "NAME=value", replacing or adding to this process's environment; the last of a name counts.
   std::vector<std::string> environment;
-  std::vector<int> cores;      ///< the only cores it may run on; empty = those of this process
+  std::vector<int> cpus;       ///< the only CPUs it may run on; empty = those of this process
   std::vector<int> inherited;  ///< descriptors that stay open in it, under the same number
   /// Most that it and each process it starts may allocate (RLIMIT_DATA); 0 = no limit.
   std::uint64_t data_limit = 0;

@@ -1,22 +1,14 @@
 #include "lockstep/predict/devices/device_transfer.h"
 
-#include <cmath>
-
 #include "lockstep/base/error.h"
 #include "lockstep/predict/devices/batch_transfer.h"
+#include "lockstep/predict/odds.h"
 
 namespace lockstep::predict {
 namespace {
 
 /// The batch of a step where neither the question nor the measurements state one.
 constexpr double kUsualBatch = 128;
-
-Estimate product(const Estimate& a, const Estimate& b) {
-  const double low = std::hypot(std::log(a.value / a.low), std::log(b.value / b.low));
-  const double high = std::hypot(std::log(a.high / a.value), std::log(b.high / b.value));
-  const double value = a.value * b.value;
-  return {value, value * std::exp(-low), value * std::exp(high)};
-}
 
 std::string network_of(std::span<const TableSeries> series, const DeviceQuestion& question) {
   if (!question.network.empty()) return question.network;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lockstep/base/error.h"
+#include "lockstep/predict/odds.h"
 
 namespace lockstep::predict {
 namespace {
@@ -15,14 +16,6 @@ namespace {
 constexpr double kUsualSpread = 0.1;
 /// Standard deviation of what counting in whole epochs leaves open.
 constexpr double kWholeEpoch = 0.29;
-
-Estimate product(const Estimate& a, const Estimate& b) {
-  // Independent relative errors add in squares.
-  const double value = a.value * b.value;
-  const double low = std::hypot(std::log(a.value / a.low), std::log(b.value / b.low));
-  const double high = std::hypot(std::log(a.high / a.value), std::log(b.high / b.value));
-  return {value, value * std::exp(-low), value * std::exp(high)};
-}
 
 }  // namespace
 

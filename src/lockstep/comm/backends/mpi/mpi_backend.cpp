@@ -1,15 +1,17 @@
-// The module behind mpi_module.h: the only file that uses MPI.
+// The module behind mpi_module.h.
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/ordered_thread.h"
 #include "lockstep/comm/backends/mpi/mpi_module.h"
+#include "lockstep/comm/backends/mpi/mpi_process.h"
 #include "lockstep/comm/rendezvous/membership.h"
 #include "lockstep/comm/wire/rounded_areas.h"
 #include "lockstep/comm/wire/rounded_exchange.h"
@@ -23,25 +25,6 @@ constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 template <class T>
 std::span<T> part_at(std::span<T> all, std::size_t at) {
   return all.subspan(at, std::min(kMostAtOnce, all.size() - at));
-}
-
-/// Settings of Open MPI that suit training; those of the user win. By default it halves and
-/// doubles, which uses each direction of a link in turn: 49 to 58 % of a shaped link of 4 hosts
-/// against 89 % with its segmented ring. And a thread that waits would keep the training thread
-/// from its core.
-void prefer_settings() {
-  ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-  if (std::getenv("OMPI_MCA_coll_tuned_use_dynamic_rules") != nullptr) return;
-  ::setenv("OMPI_MCA_coll_tuned_use_dynamic_rules", "1", 1);
-  ::setenv("OMPI_MCA_coll_tuned_allreduce_algorithm", "5", 0);
-}
-
-/// Without a PMIx server, MPI_Init ends the process with a page about how to build MPI.
-void require_pmix() {
-  const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
-  if (!is_set("SLURM_PROCID") || is_set("PMIX_RANK") || is_set("OMPI_COMM_WORLD_RANK")) return;
-  throw Error(ErrorKind::kUsage, "srun started this rank without PMIx, which MPI needs",
-              "add --mpi=pmix to srun, or use --backend gloo");
 }
 
 void check(int code, const char* what) {
@@ -61,14 +44,18 @@ class Mpi final : public Communicator {
  public:
   explicit Mpi(const Context& context)
       : Communicator(context.rank, context.size), context_(context) {
-    // One thread makes all calls of MPI, the first and the last included.
+    // One thread makes all calls of this communicator.
     in_order("start", [this] { start(); });
   }
 
   ~Mpi() override {
-    if (broken_) return;
+    if (broken_) {
+      // MPI_Finalize waits for all ranks, and one of them is lost.
+      new std::shared_ptr<MpiProcess>(std::move(process_));
+      return;
+    }
     try {
-      in_order("end", [] { MPI_Finalize(); });
+      in_order("end", [this] { end(); });
     } catch (const Error&) {
       // The process ends anyway.
     }
@@ -150,11 +137,7 @@ class Mpi final : public Communicator {
   }
 
   void start() {
-    require_pmix();
-    prefer_settings();
-    int provided = 0;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    process_ = MpiProcess::get();
     int mpi_rank = 0;
     int mpi_size = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &mpi_rank);
@@ -169,9 +152,14 @@ class Mpi final : public Communicator {
                               mpi_rank, mpi_size, context_.world_rank(rank()), size()),
                   "start the workers with mpirun or srun --mpi=pmix, or use --backend gloo");
     }
-    if (whole) return;
+    // Messages of this communicator must not meet those of others in this process.
     check(MPI_Comm_split(MPI_COMM_WORLD, member ? 0 : MPI_UNDEFINED, rank(), &group_), "start");
     if (member) MPI_Comm_set_errhandler(group_, MPI_ERRORS_RETURN);
+  }
+
+  void end() {
+    if (group_ != MPI_COMM_NULL) MPI_Comm_free(&group_);
+    process_.reset();
   }
 
   void in_order(const char* what, std::function<void()> job) {
@@ -200,7 +188,8 @@ class Mpi final : public Communicator {
   }
 
   Context context_;
-  MPI_Comm group_ = MPI_COMM_WORLD;
+  std::shared_ptr<MpiProcess> process_;
+  MPI_Comm group_ = MPI_COMM_NULL;
   RoundedAreas rounded_;
   bool broken_ = false;  ///< a call may never return
   std::vector<std::unique_ptr<float, Freed>> memory_;

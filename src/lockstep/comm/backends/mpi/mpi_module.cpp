@@ -14,14 +14,28 @@
 namespace lockstep::comm {
 namespace {
 
-/// Beside the program, where it is built, or in ../lib/lockstep, if it is installed;
-/// LOCKSTEP_MPI_MODULE names another.
-void* load_module(std::string& problem) {
-  namespace fs = std::filesystem;
+namespace fs = std::filesystem;
+
+/// The folder of the program or shared library that this code is part of.
+fs::path own_folder() {
   std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  std::vector<std::string> places{program / "lockstep-mpi.so",
-                                  program / "../lib/lockstep/lockstep-mpi.so"};
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<void*>(&make_mpi), &info) != 0 && info.dli_fname != nullptr) {
+    const fs::path file = fs::canonical(info.dli_fname, ignored);
+    if (!file.empty() && file.filename().string().find(".so") != std::string::npos)
+      return file.parent_path();
+  }
+  return fs::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
+/// Beside the worker, or bin/ beside the library's lib/, where it is built; in lib/lockstep, if it
+/// is installed. LOCKSTEP_MPI_MODULE names another.
+void* load_module(std::string& problem) {
+  std::error_code ignored;
+  const fs::path here = own_folder();
+  std::vector<std::string> places{
+      here / "lockstep-mpi.so", here / "../lib/lockstep/lockstep-mpi.so",
+      here / "lockstep/lockstep-mpi.so", here / "../bin/lockstep-mpi.so"};
   if (const char* given = std::getenv("LOCKSTEP_MPI_MODULE")) places = {given};
   for (const std::string& place : places) {
     if (!fs::exists(place, ignored)) continue;

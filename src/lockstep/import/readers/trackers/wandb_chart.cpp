@@ -19,7 +19,7 @@ struct Column {
   std::string metric;
 };
 
-std::optional<Column> column_of(std::string_view name) {
+std::optional<Column> chart_column(std::string_view name) {
   if (name.ends_with("__MIN") || name.ends_with("__MAX")) return std::nullopt;
   const std::size_t gap = name.rfind(" - ");
   if (gap == std::string_view::npos || gap == 0) return std::nullopt;
@@ -55,7 +55,7 @@ class WandbChartReader final : public Reader {
     std::size_t charts = 0;
     bool range = false;
     for (std::size_t i = 1; i < header.size(); ++i) {
-      charts += column_of(header[i]).has_value();
+      charts += chart_column(header[i]).has_value();
       range = range || header[i].ends_with("__MIN");
     }
     if (charts == 0) return Match::kNo;
@@ -74,7 +74,7 @@ class WandbChartReader final : public Reader {
     std::map<std::string, ChartRun> runs;
     std::vector<std::string> order;
     for (std::string_view field : fields) {
-      columns.push_back(columns.empty() ? std::nullopt : column_of(field));
+      columns.push_back(columns.empty() ? std::nullopt : chart_column(field));
       if (columns.back() && runs.try_emplace(columns.back()->run).second)
         order.push_back(columns.back()->run);
     }
