@@ -37,7 +37,7 @@ test: format-check all sanitized
 programs:
 	$(call install, programs)
 	@mkdir -p $(BUILD)
-	@test -f $(BUILD)/build.ninja || { echo "building lockstep and its worker: about 6 minutes on 2 cores, the first time" >&2; }
+	@test -f $(BUILD)/build.ninja || { echo "building lockstep and its worker: about 7 minutes on 2 cores, the first time" >&2; }
 	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) -B $(BUILD) -DBUILD_TESTING=OFF --log-level=WARNING > $(BUILD)/configure.log
 	@tools/build $(BUILD) programs
 

@@ -4,7 +4,7 @@
 //   plain     forward, backward, torch::optim::SGD; nothing is exchanged (one rank only)
 //   blocking  the same, then one all-reduce of Gloo per parameter and a division
 //   engine    GradientSync and the fused optimizer, as lockstep train uses them
-//   sharded   DataParallel with a sharded Adam, beside DataParallel with torch::optim::Adam
+//   adam      DataParallel with torch::optim::Adam; "adam, sharded" with a sharded one
 #include <fcntl.h>
 #include <lockstep/lockstep.h>
 #include <sys/mman.h>
@@ -201,9 +201,11 @@ int main(int argc, char** argv) {
   if (wanted("library")) ways.push_back(with_library(make, job));
   if (wanted("engine")) ways.push_back(engine(make, job));
   if (wanted("adam")) ways.push_back(adam(make, job, false));
-  if (wanted("sharded")) ways.push_back(adam(make, job, true));
+  if (wanted("adam, sharded")) ways.push_back(adam(make, job, true));
   if (wanted("blocking") && job.size() > 1) ways.push_back(blocking(make, job, file));
   if (wanted("plain") && job.size() == 1) ways.push_back(plain(make));
+  if (ways.empty())
+    throw Error(ErrorKind::kUsage, "there is no way '" + only + "' with these ranks");
   for (Way& way : ways) timed(job, way, batch, 2);
   for (int round = 0; round < rounds; ++round) {
     for (Way& way : ways) way.seconds.push_back(timed(job, way, batch, steps));

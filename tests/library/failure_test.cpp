@@ -43,6 +43,7 @@ TEST_F(FailureTest, NamesARankThatHangs) {
 }
 
 TEST_F(FailureTest, NamesTheRankBetweenHostsToo) {
+  expect_error(fail("hang", 3, "backend=gloo"), 5, "rank 1 did not reach", 3);
   expect_error(fail("die", 3, "backend=gloo"), 5, "rank 1 on ", 2);
   expect_error(fail("throw", 3, "backend=gloo"), 5, "the data of rank 1 is bad", 3);
 }

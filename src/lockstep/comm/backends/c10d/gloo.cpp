@@ -18,6 +18,7 @@
 #include "lockstep/comm/backends/c10d/gloo_group.h"
 #include "lockstep/comm/backends/c10d/rounded_sum.h"
 #include "lockstep/comm/backends/sum_across_ranks.h"
+#include "lockstep/comm/rendezvous/attendance.h"
 #include "lockstep/comm/rendezvous/membership.h"
 #include "lockstep/comm/rendezvous/peer_watch.h"
 #include "lockstep/comm/wire/rounded_areas.h"
@@ -77,6 +78,7 @@ class Gloo final : public Communicator {
   }
 
   void finish() override {
+    attendance_.next();
     translate("all-reduce", [&] {
       for (RoundedSum& sum : rounding_) {
         await(sum.work());
@@ -92,6 +94,7 @@ class Gloo final : public Communicator {
 
   void sum_to_root(std::span<float> values, int root) override {
     if (values.empty()) return;
+    attendance_.next();
     translate("gather", [&] {
       const auto count = static_cast<std::int64_t>(values.size());
       std::vector<at::Tensor> input{torch::from_blob(values.data(), {count})};
@@ -114,6 +117,7 @@ class Gloo final : public Communicator {
 
   void broadcast(std::span<std::byte> bytes, int root) override {
     if (bytes.empty()) return;
+    attendance_.next();
     translate("broadcast", [&] {
       std::vector<at::Tensor> view{as_tensor(bytes)};
       c10d::BroadcastOptions options;
@@ -124,6 +128,7 @@ class Gloo final : public Communicator {
 
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
     if (mine.empty()) return;
+    attendance_.next();
     translate("gather", [&] {
       std::vector<at::Tensor> input{as_tensor(mine)};
       std::vector<std::vector<at::Tensor>> output(1);
@@ -137,7 +142,7 @@ class Gloo final : public Communicator {
 
  private:
   /// Waits in slices, so that a lost run ends the wait.
-  void await(c10d::Work& work) const {
+  void await(c10d::Work& work) {
     while (true) {
       try {
         work.wait(kCheckInterval);
@@ -148,6 +153,7 @@ class Gloo final : public Communicator {
           return;
         }
         context_.membership->check();
+        attendance_.announce();
       }
     }
   }
@@ -156,6 +162,7 @@ class Gloo final : public Communicator {
   /// can be determined.
   template <class Call>
   void translate(const char* what, Call&& call) {
+    const auto began = std::chrono::steady_clock::now();
     try {
       call();
     } catch (const Error&) {
@@ -169,6 +176,9 @@ class Gloo final : public Communicator {
         throw Error(ErrorKind::kPeer, fmt::format("{} died before the {}", name_ranks(gone), what),
                     "see its output for the cause");
       }
+      // Gloo's own time began when the sum was submitted.
+      if (Seconds(std::chrono::steady_clock::now() - began) > context_.timeout / 2)
+        throw attendance_.timed_out(what);
       throw Error(ErrorKind::kPeer,
                   fmt::format("the {} failed: {}", what, first_line(problem.what())),
                   "another rank died, hung or lost its connection; see its output");
@@ -177,6 +187,7 @@ class Gloo final : public Communicator {
 
   Context context_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
+  Attendance attendance_{context_};
   std::optional<PeerWatch> watch_;
   std::deque<at::Tensor> tensors_;
   at::Tensor gathered_;

@@ -4,6 +4,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/comm/backends/backend_entry.h"
+#include "lockstep/comm/rendezvous/attendance.h"
 #include "lockstep/comm/rendezvous/membership.h"
 #include "lockstep/comm/rendezvous/network_address.h"
 #include "lockstep/comm/rendezvous/own_gpu.h"
@@ -37,6 +38,8 @@ namespace {
 /// A sum inside a host takes well under a millisecond: poll often before sleeping.
 constexpr int kPollsBeforeSleep = 1000;
 constexpr std::chrono::microseconds kNap{20};
+/// After which others may know that this rank waits.
+constexpr std::chrono::seconds kLongWait{1};
 
 /// c10d has threads that end the process when a collective takes longer than its own timeout, or
 /// when they hear of trouble through the store. The coordinator of the run and await() do both,
@@ -220,28 +223,26 @@ class Nccl final : public Communicator {
 
   /// NCCL itself waits forever. Work that failed counts as completed: its exception is thrown. Its
   /// wait() only makes the current stream wait, which is what later work on the sums needs.
-  void await(c10d::Work& work, const char* what) const {
+  void await(c10d::Work& work, const char* what) {
     complete(work, what);
     work.wait();
   }
 
-  void complete(c10d::Work& work, const char* what) const {
+  void complete(c10d::Work& work, const char* what) {
     wait_until([&] { return work.isCompleted(); }, what);
     if (const std::exception_ptr problem = work.exception()) std::rethrow_exception(problem);
   }
 
   template <class Done>
-  void wait_until(Done&& done, const char* what) const {
-    const auto deadline = std::chrono::steady_clock::now() + timeout_;
+  void wait_until(Done&& done, const char* what) {
+    const auto began = std::chrono::steady_clock::now();
+    attendance_.next();
     for (int polls = 0; !done(); ++polls) {
       if (polls < kPollsBeforeSleep) continue;
       if (polls % kPollsBeforeSleep == 0) context_.membership->check();
-      if (std::chrono::steady_clock::now() > deadline) {
-        throw Error(ErrorKind::kPeer,
-                    fmt::format("the {} over NCCL did not finish within {:.0f} s", what,
-                                std::chrono::duration<double>(timeout_).count()),
-                    "another rank hangs; raise --timeout if it is only slow");
-      }
+      const auto waited = std::chrono::steady_clock::now() - began;
+      if (waited > kLongWait) attendance_.announce();
+      if (waited > timeout_) throw attendance_.timed_out(what);
       std::this_thread::sleep_for(kNap);
     }
   }
@@ -262,6 +263,7 @@ class Nccl final : public Communicator {
   }
 
   Context context_;
+  Attendance attendance_{context_};
   torch::Device device_;
   std::chrono::milliseconds timeout_;
   bool abandoned_ = false;

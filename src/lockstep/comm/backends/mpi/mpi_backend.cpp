@@ -12,6 +12,7 @@
 #include "lockstep/base/ordered_thread.h"
 #include "lockstep/comm/backends/mpi/mpi_module.h"
 #include "lockstep/comm/backends/mpi/mpi_process.h"
+#include "lockstep/comm/rendezvous/attendance.h"
 #include "lockstep/comm/rendezvous/membership.h"
 #include "lockstep/comm/wire/rounded_areas.h"
 #include "lockstep/comm/wire/rounded_exchange.h"
@@ -171,15 +172,13 @@ class Mpi final : public Communicator {
   void wait(const char* what) {
     constexpr Seconds kCheckInterval{0.5};
     Seconds waited{0};
+    attendance_.next();
     try {
       while (!thread_.wait(kCheckInterval)) {
         context_.membership->check();
         waited += kCheckInterval;
-        if (waited < context_.timeout) continue;
-        throw Error(
-            ErrorKind::kPeer,
-            fmt::format("the {} did not finish within {}", what, format_seconds(context_.timeout)),
-            "see the output of the other ranks; raise --timeout if they were only slow");
+        attendance_.announce();
+        if (waited >= context_.timeout) throw attendance_.timed_out(what);
       }
     } catch (...) {
       broken_ = true;
@@ -190,6 +189,7 @@ class Mpi final : public Communicator {
   Context context_;
   std::shared_ptr<MpiProcess> process_;
   MPI_Comm group_ = MPI_COMM_NULL;
+  Attendance attendance_{context_};
   RoundedAreas rounded_;
   bool broken_ = false;  ///< a call may never return
   std::vector<std::unique_ptr<float, Freed>> memory_;
