@@ -90,7 +90,7 @@ TEST(Nccl, FailuresOfSumsThatTheHostDoesNotWaitForShowWhenTheyAreConfirmed) {
   EXPECT_EQ(failed[0], "the all-reduce failed: NCCL error: remote process exited");
   const auto hung = errors_of_two_ranks(FakeNccl::kNeverEnds, true);
   ASSERT_EQ(hung.size(), 2u);
-  EXPECT_EQ(hung[0], "the all-reduce over NCCL did not finish within 1 s");
+  EXPECT_EQ(hung[0], "the all-reduce over NCCL did not finish within 1.00 s");
 }
 
 TEST(Nccl, WorkThatFailedIsAnErrorThoughItCountsAsCompleted) {
@@ -104,7 +104,7 @@ TEST(Nccl, ASumThatNeverEndsIsReportedAtTheTimeout) {
   const auto errors = errors_of_two_ranks(FakeNccl::kNeverEnds);
   ASSERT_EQ(errors.size(), 2u);
   for (const std::string& error : errors) {
-    EXPECT_EQ(error, "the all-reduce over NCCL did not finish within 1 s");
+    EXPECT_EQ(error, "the all-reduce over NCCL did not finish within 1.00 s");
   }
 }
 
@@ -112,8 +112,28 @@ TEST(Nccl, AConnectionThatHangsIsReportedAtTheTimeout) {
   const auto errors = errors_of_two_ranks(FakeNccl::kConnectionHangs);
   ASSERT_EQ(errors.size(), 2u);
   for (const std::string& error : errors) {
-    EXPECT_EQ(error, "the first all-reduce over NCCL did not finish within 1 s");
+    EXPECT_EQ(error, "the first all-reduce over NCCL did not finish within 1.00 s");
   }
+}
+
+TEST(Nccl, ARankThatHangsInTheMiddleIsNamed) {
+  c10d::fake_nccl = FakeNccl::kSums;
+  on_all_ranks(2, fresh_job(), [](Session& session) {
+    const auto comm = make_nccl(short_context(session), session.options().place.rank);
+    if (session.options().place.rank == 1) {
+      std::this_thread::sleep_for(2 * kTimeout);
+      comm->abandon();
+      return;
+    }
+    try {
+      comm->start_sum(comm->allocate(8));
+      comm->finish();
+      ADD_FAILURE() << "one rank is missing";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "rank 1 did not reach the all-reduce over NCCL within 1.00 s");
+    }
+    comm->abandon();
+  });
 }
 
 TEST(Nccl, RanksThatNeverArriveAreNamed) {

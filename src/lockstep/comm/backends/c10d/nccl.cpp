@@ -15,6 +15,7 @@
 #include <torch/torch.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -241,8 +242,9 @@ class Nccl final : public Communicator {
       if (polls < kPollsBeforeSleep) continue;
       if (polls % kPollsBeforeSleep == 0) context_.membership->check();
       const auto waited = std::chrono::steady_clock::now() - began;
-      if (waited > kLongWait) attendance_.announce();
-      if (waited > timeout_) throw attendance_.timed_out(what);
+      if (waited > std::min<std::chrono::nanoseconds>(kLongWait, timeout_ / 2))
+        attendance_.announce();
+      if (waited > timeout_) throw attendance_.timed_out(fmt::format("{} over NCCL", what));
       std::this_thread::sleep_for(kNap);
     }
   }
