@@ -26,7 +26,7 @@ std::optional<int> number_in(const fs::path& path) {
   return std::nullopt;
 }
 
-/// Memory node of each hardware thread; from links like cpu3/node1.
+/// Memory node of a hardware thread, from a link like cpu3/node1.
 int node_of(const fs::path& cpu) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(cpu, ignored)) {

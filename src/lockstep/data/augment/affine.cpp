@@ -235,15 +235,7 @@ void check(const AffineOptions& o) {
     fail(fmt::format("images of {} x {} x {} cannot be augmented", o.input.channels, o.input.height,
                      o.input.width));
   }
-  const auto channels = static_cast<std::size_t>(o.input.channels);
-  if (o.normalisation.mean.size() != channels || o.normalisation.deviation.size() != channels) {
-    fail(fmt::format("normalisation needs a mean and a standard deviation for each of {} channels",
-                     channels));
-  }
-  for (float deviation : o.normalisation.deviation) {
-    if (!(deviation > 0))
-      fail(fmt::format("a standard deviation of {} cannot be used for normalisation", deviation));
-  }
+  check_normalisation(o.normalisation, o.input.channels);
   const auto within = [&](const char* what, double value, double most) {
     if (!(value >= 0 && value <= most)) {
       fail(fmt::format("{} of {} is not in [0, {}]", what, value, most));

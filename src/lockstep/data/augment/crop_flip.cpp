@@ -165,19 +165,11 @@ class CropFlip final : public Transform {
 };
 
 void check(const CropFlipOptions& o) {
-  const auto channels = static_cast<std::size_t>(std::max(o.input.channels, 0));
   const auto fail = [](const std::string& what) { throw Error(ErrorKind::kUsage, what); };
   if (o.input.values() == 0 || o.input.height < 1 || o.input.width < 1) {
     fail("images without pixels cannot be cropped");
   }
-  if (o.normalisation.mean.size() != channels || o.normalisation.deviation.size() != channels) {
-    fail(fmt::format("normalisation needs a mean and a standard deviation for each of {} channels",
-                     channels));
-  }
-  for (float deviation : o.normalisation.deviation) {
-    if (!(deviation > 0))
-      fail(fmt::format("a standard deviation of {} cannot be used for normalisation", deviation));
-  }
+  check_normalisation(o.normalisation, o.input.channels);
   if (o.padding < 0) fail(fmt::format("padding cannot be {}", o.padding));
   if (!(o.flip_probability >= 0 && o.flip_probability <= 1)) {
     fail(fmt::format("a flip probability of {} is not in [0, 1]", o.flip_probability));

@@ -15,6 +15,9 @@ struct Normalisation {
   std::vector<float> deviation;
 };
 
+/// Throws kUsage unless each channel has a mean and a positive deviation.
+void check_normalisation(const Normalisation& normalisation, int channels);
+
 /// Working memory of one thread for `Transform::apply`.
 struct TransformScratch {
   std::vector<std::uint8_t> bytes;

@@ -180,6 +180,25 @@ MetricName metric_of(std::string_view name) {
   return {};
 }
 
+bool set_quality(Metric metric, double value, record::EpochResult& result) {
+  switch (metric) {
+    case Metric::kTrainLoss:
+      result.train_loss = value;
+      return true;
+    case Metric::kTrainAccuracy:
+      result.train_accuracy = value;
+      return true;
+    case Metric::kValLoss:
+      result.val_loss = value;
+      return true;
+    case Metric::kValAccuracy:
+      result.val_accuracy = value;
+      return true;
+    default:
+      return false;
+  }
+}
+
 MetricName MetricCache::of(std::string_view name) {
   constexpr std::size_t kMost = 1024;
   const auto found = known_.find(name);

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "lockstep/record/event.h"
+
 namespace lockstep::import {
 
 /// The figures of a run that Lockstep has a word for.
@@ -33,6 +35,9 @@ struct MetricName {
 /// Reads names such as "val_acc", "valid/accuracy", "eval_loss", "train loss", "Acc@1", "top1",
 /// "lr-AdamW", "epoch_time_ms", "samples_per_second", "img/s". Upper and lower case are the same.
 MetricName metric_of(std::string_view name);
+
+/// Stores a loss or an accuracy. False for other figures.
+bool set_quality(Metric metric, double value, record::EpochResult& result);
 
 /// metric_of() for names that come again and again.
 class MetricCache {

@@ -210,22 +210,7 @@ class KerasParser final : public LogParser {
     record::EpochResult& end =
         unnumbered_.at_end ? *unnumbered_.at_end : unnumbered_.at_end.emplace();
     for (const auto& [name, value] : line.metrics) {
-      switch (metrics_.of(name).metric) {
-        case Metric::kTrainLoss:
-          end.train_loss = value;
-          break;
-        case Metric::kTrainAccuracy:
-          end.train_accuracy = value;
-          break;
-        case Metric::kValLoss:
-          end.val_loss = value;
-          break;
-        case Metric::kValAccuracy:
-          end.val_accuracy = value;
-          break;
-        default:
-          break;
-      }
+      set_quality(metrics_.of(name).metric, value, end);
     }
     if (line.time_s && *line.time_s > 0) unnumbered_times_.insert(*line.time_s);
   }

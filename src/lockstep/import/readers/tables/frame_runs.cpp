@@ -60,7 +60,6 @@ FrameColumn column_of(const std::string& name) {
 }
 
 void add_frame_figure(const MetricName& metric, double value, ImportedRun& run) {
-  record::EpochResult end = run.at_end.value_or(record::EpochResult{});
   switch (metric.metric) {
     case Metric::kEpochTime:
       if (value > 0) run.epoch_s = value * metric.scale;
@@ -74,22 +73,15 @@ void add_frame_figure(const MetricName& metric, double value, ImportedRun& run) 
     case Metric::kThroughputPerWorker:
       if (value > 0) run.throughput_per_worker.add(0, value);
       return;
-    case Metric::kTrainLoss:
-      end.train_loss = value;
-      break;
     case Metric::kTrainAccuracy:
-      end.train_accuracy = value > 1 ? value / 100 : value;
-      break;
-    case Metric::kValLoss:
-      end.val_loss = value;
-      break;
     case Metric::kValAccuracy:
-      end.val_accuracy = value > 1 ? value / 100 : value;
+      if (value > 1) value /= 100;
       break;
     default:
-      return;
+      break;
   }
-  run.at_end = end;
+  record::EpochResult end = run.at_end.value_or(record::EpochResult{});
+  if (set_quality(metric.metric, value, end)) run.at_end = end;
 }
 
 /// A column "time" says neither of what it is nor does it have to: histories in the same text may.

@@ -25,7 +25,6 @@ void offer_figure(const std::string& key, double value, ImportedRun& run) {
     return;
   }
   const MetricName name = metric_of(key);
-  record::EpochResult end = run.at_end.value_or(record::EpochResult{});
   switch (name.metric) {
     case Metric::kStepTime:
       // "optimizer_step_ms" and the like are parts of a step.
@@ -40,22 +39,11 @@ void offer_figure(const std::string& key, double value, ImportedRun& run) {
     case Metric::kThroughputPerWorker:
       if (value > 0) run.throughput_per_worker.add(0, value);
       return;
-    case Metric::kTrainLoss:
-      end.train_loss = value;
-      break;
-    case Metric::kTrainAccuracy:
-      end.train_accuracy = value;
-      break;
-    case Metric::kValLoss:
-      end.val_loss = value;
-      break;
-    case Metric::kValAccuracy:
-      end.val_accuracy = value;
-      break;
     default:
-      return;
+      break;
   }
-  run.at_end = end;
+  record::EpochResult end = run.at_end.value_or(record::EpochResult{});
+  if (set_quality(name.metric, value, end)) run.at_end = end;
 }
 
 /// The result of one run that a benchmark script wrote as one JSON object. Nested objects only name
