@@ -16,6 +16,12 @@ install = @tools/install-dependencies $(1:%=tools/packages/%.txt)
 static_libraries = tools/package/static-libraries build/static-libraries
 endif
 
+# The first configuration; what it leaves out is reported when all programs are built.
+configure_once = mkdir -p $(BUILD) && { test -f $(BUILD)/build.ninja || { \
+  echo "building lockstep and its worker: about 6 minutes on 2 cores, the first time" >&2; \
+  cmake --preset $(PRESET) -B $(BUILD) -DBUILD_TESTING=OFF > $(BUILD)/configure.log 2>&1 || { \
+  tail -n 20 $(BUILD)/configure.log >&2; exit 3; }; }; }
+
 # $(call run_tests, FOLDER, CHOICE)
 define run_tests
 @ctest --test-dir $(1) $(2) --output-on-failure -j $$(nproc) || { \
@@ -25,8 +31,14 @@ endef
 
 .PHONY: run test programs all package bench format-check sanitized lint clean
 
-run: programs
+# The verdict first: the page and the simulator, which the first study does not need, are built after it.
+run:
+	$(call install, programs)
+	@$(configure_once)
+	@tools/build $(BUILD) lockstep lockstep-worker
 	@tools/first-study $(BUILD)/bin/lockstep $(STORE)
+	@test -x $(BUILD)/bin/lockstep-sim || echo "building the rest: the page of report --html and serve, and the simulator" >&2
+	@$(MAKE) --no-print-directory programs
 
 # What CI runs. The quick checks come first; the first failure ends it. Tests that failed beside others are repeated
 # alone, once, under their names: on a busy machine that tells a defect from a shortage of processors.
@@ -35,15 +47,14 @@ test: format-check all sanitized
 
 # Only what a user runs: no tests, no benchmarks, and none of their packages.
 programs:
-	$(call install, programs)
-	@mkdir -p $(BUILD)
-	@test -f $(BUILD)/build.ninja || { echo "building lockstep and its worker: about 7 minutes on 2 cores, the first time" >&2; }
-	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) -B $(BUILD) -DBUILD_TESTING=OFF --log-level=WARNING > $(BUILD)/configure.log
+	$(call install, programs page-and-simulator)
+	@$(configure_once)
+	@cmake $(BUILD) --log-level=WARNING > $(BUILD)/configure.log
 	@tools/build $(BUILD) programs
 
 # Without the sources that the static program needs, it and the tests of it are left out.
 all:
-	$(call install, programs tests)
+	$(call install, programs page-and-simulator tests)
 	-@$(static_libraries)
 	@mkdir -p $(BUILD)
 	@cmake --preset $(PRESET) -B $(BUILD) -DBUILD_TESTING=ON --log-level=WARNING > $(BUILD)/configure.log
@@ -51,7 +62,7 @@ all:
 
 # The static program, the wheel, the .deb and the tarball with the worker.
 package:
-	$(call install, programs package)
+	$(call install, programs page-and-simulator package)
 	@$(static_libraries)
 	@mkdir -p $(BUILD)
 	@cmake --preset $(PRESET) -B $(BUILD) --log-level=WARNING > $(BUILD)/configure.log
@@ -68,7 +79,7 @@ format-check:
 # The tests of the torch-free modules under AddressSanitizer and UndefinedBehaviorSanitizer. Tests of whole programs
 # run the same code, and would take as long again to build.
 sanitized:
-	$(call install, programs tests)
+	$(call install, programs page-and-simulator tests)
 	@cmake --preset asan -DLOCKSTEP_WORKER=OFF --log-level=WARNING
 	@cmake --build build/asan --target module_tests
 	$(call run_tests, build/asan, -L module)

@@ -1,6 +1,7 @@
 # What is installed, by component, and the .deb that CPack makes of it (`make package`):
 #   programs  lockstep, its manual pages and completions
 #   worker    lockstep-worker and the MPI module, for the LibTorch that they were built against
+#   simulator lockstep-sim, for the SimGrid that it was built against
 #   library   lockstep::lockstep for programs of your own (src/lockstep/library)
 include(GNUInstallDirs)
 install(TARGETS lockstep RUNTIME COMPONENT programs)
@@ -15,6 +16,9 @@ if(LOCKSTEP_WORKER)
     install(TARGETS lockstep-mpi LIBRARY DESTINATION lib/lockstep COMPONENT worker)
     install(TARGETS lockstep-mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/lockstep COMPONENT library)
   endif()
+endif()
+if(TARGET lockstep-sim)
+  install(TARGETS lockstep-sim RUNTIME COMPONENT simulator)
 endif()
 
 # Manual pages and completions, from the options of the program itself.

@@ -8,7 +8,9 @@ need_program unshare
 
 deb=$("$sources/tools/package/deb" "$build" .) || fail "tools/package/deb"
 dpkg-deb --contents "$deb" > contents
-for file in bin/lockstep bin/lockstep-worker share/man/man1/lockstep-train.1.gz \
+simulator=
+[ ! -x "$build/bin/lockstep-sim" ] || simulator=bin/lockstep-sim
+for file in bin/lockstep bin/lockstep-worker $simulator share/man/man1/lockstep-train.1.gz \
   share/bash-completion/completions/lockstep share/zsh/vendor-completions/_lockstep \
   share/fish/vendor_completions.d/lockstep.fish share/doc/lockstep/LICENSE; do
   expect "it has $file" grep -q " ./usr/$file\$" contents
@@ -29,6 +31,8 @@ chroot over/root sh -c 'dpkg --no-triggers --install /package/*.deb' || exit 1
 chroot over/root sh -c 'cd /tmp && lockstep --version && lockstep demo /tmp/demo && rm -rf /tmp/demo' || exit 2
 chroot over/root sh -c 'cd /tmp && lockstep train fashion --data synthetic -n 2 --oversubscribe --threads 1 \
   --batch 16 --steps 3 --store /tmp/runs.db && rm -f /tmp/runs.db*' || exit 3
+[ ! -x over/root/usr/bin/lockstep-sim ] || chroot over/root lockstep simulate --compute 120ms --gradients 100MB \
+  --workers 16 --per-host 8 --inside 300GB/s,2us --link 200Gbit,2us --topology fat-tree:2 || exit 5
 chroot over/root sh -c 'dpkg --no-triggers --purge lockstep' || exit 4
 # Files of the package in the layer of changes: what is left of them. Deleted ones are device nodes there.
 (cd over/changes && find usr etc -type f 2> /dev/null | grep -i lockstep) > left || true
