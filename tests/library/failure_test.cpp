@@ -48,6 +48,34 @@ TEST_F(FailureTest, NamesTheRankBetweenHostsToo) {
   expect_error(fail("throw", 3, "backend=gloo"), 5, "the data of rank 1 is bad", 3);
 }
 
+TEST_F(FailureTest, NamesTheRankUnderMpiToo) {
+  const auto module =
+      std::filesystem::path(LOCKSTEP_TRAINING_PROGRAM).replace_filename("lockstep-mpi.so");
+  if (!std::filesystem::exists(module) || std::system("command -v mpirun > /dev/null") != 0) {
+    GTEST_SKIP() << "no MPI module or no mpirun";
+  }
+  // mpirun ends the other ranks with the first, which may cut off what they print.
+  const auto under_mpi = [](const std::string& how) {
+    launch::ProcessSpec spec;
+    spec.program = "mpirun";
+    spec.arguments = {"-np", "3", LOCKSTEP_TRAINING_PROGRAM, "wrong=" + how, "backend=mpi"};
+    spec.environment = {"LOCKSTEP_TIMEOUT=4",
+                        "OMP_NUM_THREADS=1",
+                        "OMPI_ALLOW_RUN_AS_ROOT=1",
+                        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+                        "OMPI_MCA_rmaps_base_oversubscribe=1",
+                        "OMPI_MCA_mpi_yield_when_idle=1"};
+    spec.separate_errors = true;
+    return launch::run_captured(spec, Seconds(120), SystemClock());
+  };
+  for (const auto& [how, text] : {std::pair("hang", "rank 1 did not reach the all-reduce"),
+                                  std::pair("throw", "the data of rank 1 is bad")}) {
+    const auto captured = under_mpi(how);
+    EXPECT_NE(captured.status.code, 0) << how;
+    EXPECT_GE(count(captured.errors, text), 1U) << captured.errors;
+  }
+}
+
 TEST_F(FailureTest, NamesARankThatLeftBeforeTheOthers) {
   const auto captured = fail("exit");
   EXPECT_EQ(captured.status.code, 5) << captured.errors;
