@@ -11,10 +11,8 @@
 #include "command.h"
 #include "lockstep/analyze/step_limit.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/output_file.h"
 #include "lockstep/base/terminal.h"
 #include "lockstep/collect/stored_runs.h"
-#include "lockstep/report/measurements_csv.h"
 #include "lockstep/report/phase_table.h"
 #include "lockstep/report/run_export.h"
 #include "lockstep/report/run_tables.h"
@@ -28,8 +26,6 @@ struct RunsOptions {
   std::vector<std::int64_t> ids;
   bool yes = false;
   bool compact = false;
-  std::string format = "jsonl";
-  std::string output;
 };
 
 void list_runs(const GlobalOptions& global, RunsOptions& options) {
@@ -104,36 +100,13 @@ void delete_runs(const GlobalOptions& global, RunsOptions& options) {
   }
 }
 
-void export_as_lines(const GlobalOptions& global, const RunsOptions& options) {
-  store::Store store(global.store_path);
-  const std::int64_t id = options.ids.front();
-  const store::StoredRun run = store.load(id);
-  write_result(options.output, [&](std::ostream& out) {
-    if (options.format == "csv") {
-      out << report::measurements_csv(collect::run_rows(store, run.summary.id));
-    } else if (options.format == "json" || global.json) {
-      out << report::run_json(run);
-    } else {
-      report::export_events(store, id, out);
-    }
-  });
-}
-
-/// For --format: names the choices when another is asked for.
-void require_export_format(const std::string& format) {
-  if (format == "jsonl" || format == "json" || format == "csv") return;
-  throw Error(ErrorKind::kUsage, fmt::format("unknown export format '{}'", format),
-              "choose jsonl (events, with steps), json (summary) or csv (measurements table)");
-}
-
 }  // namespace
 
 void add_runs_command(CLI::App& app, const GlobalOptions& global) {
   const auto options = std::make_shared<RunsOptions>();
-  CLI::App& runs = add_command(
-      app, "runs", "Lists, shows, deletes and exports the runs of the store.",
-      {"lockstep runs", "lockstep runs --recipe fashion --status done", "lockstep runs show 3",
-       "lockstep runs delete 1 2 --yes", "lockstep runs export 3 --format csv -o run3.csv"});
+  CLI::App& runs = add_command(app, "runs", "Lists, shows and deletes the runs of the store.",
+                               {"lockstep runs", "lockstep runs --recipe fashion --status done",
+                                "lockstep runs show 3", "lockstep runs delete 1 2 --yes"});
   runs.require_subcommand(0, 1);
   runs.add_option("--recipe", options->filter.recipe, "Only runs of this recipe")
       ->type_name("NAME");
@@ -163,25 +136,6 @@ void add_runs_command(CLI::App& app, const GlobalOptions& global) {
   remove.add_flag("--yes,-y", options->yes, "Do not ask for confirmation");
   remove.add_flag("--compact", options->compact, "Shrink the store file afterwards");
   set_action(remove, [&global, options] { delete_runs(global, *options); });
-
-  CLI::App& exported =
-      add_command(runs, "export", "Writes one run to a file or to stdout.",
-                  {"lockstep runs export 3 -o run3.jsonl", "lockstep runs export 3 --format csv"});
-  exported.add_option("id", options->ids, "Id of the run")
-      ->required()
-      ->expected(1)
-      ->type_name("ID");
-  exported
-      .add_option("--format", options->format,
-                  "jsonl (events, with steps), json (summary) or csv (measurements table)")
-      ->type_name("FORMAT")
-      ->capture_default_str();
-  exported.add_option("-o,--output", options->output, "File to write (default: stdout)")
-      ->type_name("FILE");
-  set_action(exported, [&global, options] {
-    require_export_format(options->format);
-    export_as_lines(global, *options);
-  });
 }
 
 }  // namespace lockstep::cli

@@ -17,6 +17,13 @@ class RunsCommand : public CommandTest {
   /// `lockstep runs WORDS`.
   Outcome runs(const std::string& words) const { return run("runs " + words, {&add_runs_command}); }
 
+  /// `lockstep export ID --to FORMAT WORDS`.
+  Outcome exported(std::int64_t id, const std::string& format,
+                   const std::string& words = "") const {
+    return run("export " + std::to_string(id) + " --to " + format + " " + words,
+               {&add_export_command});
+  }
+
   /// A finished run of two epochs on 2 workers.
   std::int64_t add_run(const std::string& recipe = "fashion", bool finish = true,
                        record::Backend backend = record::Backend::kSharedMemory) const {
@@ -130,9 +137,8 @@ TEST_F(RunsCommand, ShowsAsJson) {
 
 TEST_F(RunsCommand, UnknownIdNamesTheNearestAndExitsWith4) {
   add_run();
-  for (const char* words : {"show 9", "export 9", "delete 9 --yes"}) {
-    const Outcome outcome = runs(words);
-    EXPECT_EQ(outcome.code, 4) << words;
+  for (const Outcome& outcome : {runs("show 9"), exported(9, "jsonl"), runs("delete 9 --yes")}) {
+    EXPECT_EQ(outcome.code, 4);
     EXPECT_NE(outcome.err.find("no run 9"), std::string::npos) << outcome.err;
     EXPECT_NE(outcome.err.find("nearest ids are 1"), std::string::npos) << outcome.err;
   }
@@ -157,28 +163,28 @@ TEST_F(RunsCommand, DeletesOnlyAfterAYes) {
 TEST_F(RunsCommand, ExportedEventsMakeTheSameRunAgain) {
   const std::int64_t id = add_run();
   const std::string file = folder_ + "/run.jsonl";
-  ASSERT_EQ(runs("export " + std::to_string(id) + " -o " + file).code, 0);
+  ASSERT_EQ(exported(id, "jsonl", "-o " + file).code, 0);
   std::ifstream in(file);
   store::RunWriter writer(store());
   for (std::string line; std::getline(in, line);) writer.write(*record::from_line(line));
-  const std::string first = runs("export 1").out;
-  EXPECT_EQ(runs("export " + std::to_string(writer.run_id())).out, first);
+  const std::string first = exported(1, "jsonl").out;
+  EXPECT_EQ(exported(writer.run_id(), "jsonl").out, first);
   EXPECT_NE(first.find("\"steps\""), std::string::npos);
 }
 
 TEST_F(RunsCommand, ExportsTheMeasurementsTable) {
-  const std::string csv = runs("export " + std::to_string(add_run()) + " --format csv").out;
+  const std::string csv = exported(add_run(), "csv").out;
   EXPECT_TRUE(csv.starts_with("model,dataset,device,nodes,workers,batch_per_worker,")) << csv;
   EXPECT_NE(csv.find("fashion,fashion-mnist,cpu,1,2,64,128,60000,2,epoch_time,4,s,"),
             std::string::npos);
 }
 
 TEST_F(RunsCommand, ReportsWhyAnExportCannotBeWritten) {
-  const std::string id = std::to_string(add_run());
-  const Outcome outcome = runs("export " + id + " -o " + folder_ + "/none/x.json");
+  const std::int64_t id = add_run();
+  const Outcome outcome = exported(id, "jsonl", "-o " + folder_ + "/none/x.json");
   EXPECT_EQ(outcome.code, 4);
   EXPECT_NE(outcome.err.find("No such file"), std::string::npos) << outcome.err;
-  EXPECT_EQ(runs("export " + id + " --format xml").code, 2);
+  EXPECT_EQ(exported(id, "xml").code, 2);
 }
 
 TEST_F(RunsCommand, ReportsThatThereIsNoStore) {
