@@ -57,8 +57,7 @@ def run(rank, ranks, place, options):
     batch, accumulate = options["batch"], options["accumulate"]
     mine = batch // ranks // accumulate
     for step in range(options["steps"]):
-        # As LibTorch's zero_grad: gradients stay, and become zero.
-        optimizer.zero_grad(set_to_none=False)
+        optimizer.zero_grad()  # from PyTorch 2.0 on, gradients become None; likewise in LibTorch
         use_extra = False if step % 3 == 0 else rank == 0 if step % 3 == 1 else True
         total = torch.zeros((), dtype=torch.double)
         for micro in range(accumulate):

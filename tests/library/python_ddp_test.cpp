@@ -13,7 +13,10 @@ TEST_P(PythonDdpTest, HasTheSameLossesAsPythonsDdp) {
   for (std::string word; text >> word;) words.push_back(word);
   const auto ours = numbers(run(2, words), "loss");
   launch::ProcessSpec spec;
-  spec.program = "/usr/bin/python3";  // which has Debian's torch
+  // The Python whose torch is the LibTorch of this build: Debian's, or the one of
+  // tools/check-pip-torch.
+  const char* const python = std::getenv("LOCKSTEP_PYTHON");
+  spec.program = python ? python : "/usr/bin/python3";
   spec.arguments = {LOCKSTEP_PEER, "2"};
   spec.arguments.insert(spec.arguments.end(), words.begin(), words.end());
   spec.separate_errors = true;
