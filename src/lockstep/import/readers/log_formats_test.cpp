@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "lockstep/base/error.h"
 #include "lockstep/import/import_fixture.h"
 
 namespace lockstep::import {
@@ -124,6 +125,15 @@ TEST(LogFormats, ExamplesPerSecondCountsTheDevicesOfEachPrintout) {
   EXPECT_EQ(*file.runs[1].workers, 1);
   EXPECT_DOUBLE_EQ(file.runs[1].other.at("loss_G").last(), 3);
   EXPECT_DOUBLE_EQ(*file.runs[2].epoch_s, 14.3);
+}
+
+TEST(LogFormats, ExamplesPerSecondOnSomethingThatIsNoDeviceAreProse) {
+  EXPECT_THROW(import_text("One card reaches 31 images/sec on Inception and 52 images/sec on "
+                           "ResNet.\n"),
+               Error);
+  const ImportedRun run = import_text("loss 0.25, 2100.5 images/sec on 8 GPUs\n").runs.at(0);
+  EXPECT_EQ(*run.workers, 8);
+  EXPECT_EQ(*run.device, "gpu");
 }
 
 TEST(LogFormats, TfCnnBenchmarksGiveRateBatchAndDevice) {

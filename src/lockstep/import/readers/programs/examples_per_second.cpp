@@ -1,6 +1,7 @@
 #include "lockstep/import/readers/readers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "lockstep/import/model/metric_names.h"
@@ -21,12 +22,33 @@ struct Verdict {
 constexpr std::string_view kUnits[] = {"examples/sec", "samples/sec", "images/sec", "tokens/sec",
                                        "sec/epoch"};
 
+/// "8 GPUs": the count before the word.
+std::optional<std::int64_t> counted_devices(std::string_view devices) {
+  const auto count = take_number(devices);
+  const std::string word = lower(trim(devices).substr(0, 3));
+  const bool counts = count && *count >= 1 && *count < 1e6 && *count == std::floor(*count);
+  if (!counts || (word != "gpu" && word != "tpu" && word != "cpu")) return std::nullopt;
+  return static_cast<std::int64_t>(*count);
+}
+
+/// "cuda:0", "[gpu(0), gpu(1)]", "8 GPUs"; not "ResNet-50", as prose has it.
+bool names_devices(std::string_view devices) {
+  devices = trim(devices);
+  if (counted_devices(devices)) return true;
+  while (devices.starts_with('[')) devices.remove_prefix(1);
+  const std::string text = lower(devices.substr(0, 16));
+  for (std::string_view kind : {"device(", "cuda", "gpu", "cpu", "mps", "tpu", "xpu"}) {
+    if (text.starts_with(kind)) return true;
+  }
+  return false;
+}
+
 std::optional<Verdict> verdict(std::string_view text) {
   for (std::string_view unit : kUnits) {
     const std::size_t at = text.find(unit);
     if (at == std::string_view::npos || at < 2) continue;
     const std::string_view rest = text.substr(at + unit.size());
-    if (!rest.starts_with(" on ")) continue;
+    if (!rest.starts_with(" on ") || !names_devices(rest.substr(4))) continue;
     std::size_t begin = at;
     while (begin > 0 && text[begin - 1] == ' ') --begin;
     while (begin > 0 &&
@@ -41,8 +63,10 @@ std::optional<Verdict> verdict(std::string_view text) {
   return std::nullopt;
 }
 
-/// "[device(type='cuda', index=0), device(type='cuda', index=1)]" -> 2; "cuda:0" -> 1.
+/// "[device(type='cuda', index=0), device(type='cuda', index=1)]" -> 2; "8 GPUs" -> 8; "cuda:0" ->
+/// 1.
 std::int64_t count_devices(std::string_view devices) {
+  if (const auto count = counted_devices(devices)) return *count;
   if (devices.empty() || devices[0] != '[') return 1;
   std::int64_t count = 0;
   int depth = 0;
@@ -221,8 +245,11 @@ class ExamplesPerSecondParser final : public LogParser {
 
 Match recognise_examples_per_second(const Sample& sample) {
   for (std::string_view unit : kUnits) {
-    const std::size_t at = sample.text.find(std::string(unit) + " on ");
-    if (at != std::string_view::npos) return Match::kCertain;
+    const std::string mark = std::string(unit) + " on ";
+    for (std::size_t at = sample.text.find(mark); at != std::string_view::npos;
+         at = sample.text.find(mark, at + 1)) {
+      if (names_devices(sample.text.substr(at + mark.size(), 40))) return Match::kCertain;
+    }
   }
   return Match::kNo;
 }
