@@ -78,10 +78,11 @@ std::optional<std::int64_t> devices_in_use(std::string_view text) {
 }
 
 void worker_facts(std::string_view text, std::vector<StatedFact>& facts) {
-  constexpr std::array<std::string_view, 3> kWorld{"world size", "world_size", "worldsize"};
-  constexpr std::array<std::string_view, 9> kDevices{
-      "number of gpus",      "num_gpus",      "num gpus",      "n_gpus",    "ngpus",
-      "number of processes", "num processes", "num_processes", "hvd.size()"};
+  constexpr std::array<std::string_view, 7> kWorld{
+      "world size",    "world_size",    "worldsize", "number of processes",
+      "num processes", "num_processes", "hvd.size()"};
+  constexpr std::array<std::string_view, 5> kDevices{"number of gpus", "num_gpus", "num gpus",
+                                                     "n_gpus", "ngpus"};
   constexpr std::array<std::string_view, 4> kNodes{"nodes", "num_nodes", "nnodes", "num nodes"};
   constexpr std::array<std::string_view, 5> kEach{"gpus/node", "gpus per node", "gpus_per_node",
                                                   "nproc_per_node", "nproc-per-node"};

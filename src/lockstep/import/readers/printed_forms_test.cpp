@@ -18,6 +18,19 @@ TEST(PrintedForms, SectionsAreRunsAndBlocksOfOneSectionItsRanks) {
   EXPECT_DOUBLE_EQ(file.runs[1].epochs.at(1).train_s, 21.75);
 }
 
+TEST(PrintedForms, ProcessesOfTheJobCountAndNotTheDevicesThatItsNodesOffer) {
+  // Started once per node without a common address, each node trains for itself.
+  const ImportedRun run =
+      import_text(
+          "Nodes      : 2\nGPUs/Node  : 2\nNum processes:    2\n"
+          "Batch per GPU:    64 | Effective batch: 128\n"
+          "Epoch [1] | Train Loss: 2.5 | Time: 11.5s\nEpoch [2] | Train Loss: 2.25 | Time: 9.5s\n")
+          .runs.at(0);
+  EXPECT_EQ(*run.workers, 2);
+  EXPECT_EQ(*run.batch_per_worker, 64);
+  EXPECT_EQ(*run.global_batch, 128);
+}
+
 TEST(PrintedForms, TimesOfMinutesAndSecondsAreAddedUp) {
   const ImportedRun run = import_fixture("transcript_splits.log").runs.at(0);
   ASSERT_EQ(run.epochs.size(), 3u);
