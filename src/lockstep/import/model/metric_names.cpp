@@ -148,7 +148,9 @@ MetricName metric_of(std::string_view name) {
     const bool one = words.has("per") && words.any("gpu", "rank", "worker", "device");
     return {one ? Metric::kThroughputPerWorker : Metric::kThroughput};
   }
-  if (words.any("time", "duration", "runtime", "seconds", "elapsed") && !validation) {
+  if (words.any("time", "times", "timing", "timings", "duration", "runtime", "seconds",
+                "elapsed") &&
+      !validation) {
     const double scale = time_scale(words);
     if (words.has("epoch")) return {Metric::kEpochTime, 0, scale};
     if (words.any("step", "iter", "iteration", "batch")) return {Metric::kStepTime, 0, scale};

@@ -64,6 +64,48 @@ TEST(PrintedForms, CumulativeTimeOfATableIsTheClockOfTheRun) {
   EXPECT_DOUBLE_EQ(run.other.at("metrics/mAP50(B)").last(), 0.3625);
 }
 
+TEST(PrintedForms, TimeThatFallsBetweenRowsIsOfEachEpoch) {
+  const ImportedFile file = import_fixture("history_times.csv");
+  EXPECT_EQ(file.format, "lightning-csv");
+  const ImportedRun& run = file.runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 4u);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_s, 42.5) << "training, not the whole that is beside it";
+  EXPECT_DOUBLE_EQ(run.epochs[3].train_s, 41.25);
+  EXPECT_DOUBLE_EQ(run.epochs[3].val_accuracy, 0.625);
+  EXPECT_FALSE(run.total_s);
+  const ImportedRun rising =
+      import_text("epoch,loss,time\n7,0.5,5000\n8,0.4,5040\n9,0.3,5085\n", "x.csv").runs.at(0);
+  EXPECT_EQ(rising.epochs.at(1).train_s, 0) << "a clock of a continued run, or times that rise";
+}
+
+TEST(PrintedForms, TableThatAnotherRunWasAppendedToHasTwo) {
+  const ImportedFile file = import_text(
+      "epoch,loss,val_accuracy\n0,1.5,0.5\n1,1.25,0.75\n0,1.75,0.25\n1,1.5,0.625\n", "x.csv");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs.at(1).val_accuracy, 0.75);
+  EXPECT_DOUBLE_EQ(file.runs[1].epochs.at(1).val_accuracy, 0.625);
+  EXPECT_EQ(file.runs[1].label, "#2");
+  const ImportedFile tested =
+      import_text("epoch,loss,test_acc\n0,1.5,\n1,1.25,\n0,,0.75\n", "x.csv");
+  EXPECT_EQ(tested.runs.size(), 1u) << "a test is no run";
+}
+
+TEST(PrintedForms, EpochsThatComeBackInATableAreLeftOut) {
+  const ImportedRun continued =
+      import_text("epoch,loss\n1,2.5\n2,2.25\n3,1.75\n4,1.5\n3,1.625\n4,1.375\n5,1.25\n6,1.125\n",
+                  "x.csv")
+          .runs.at(0);
+  ASSERT_EQ(continued.epochs.size(), 4u);
+  EXPECT_EQ(continued.epochs[2].epoch, 5);
+  ASSERT_EQ(continued.warnings.size(), 1u);
+  EXPECT_TRUE(continued.warnings[0].starts_with("2 epochs come back")) << continued.warnings[0];
+  const ImportedRun mixed =
+      import_text("epoch,loss\n3,1.5\n1,2.5\n4,1.25\n2,2.25\n5,1.125\n3,1.75\n4,1.625\n", "x.csv")
+          .runs.at(0);
+  EXPECT_TRUE(mixed.epochs.empty());
+  EXPECT_FALSE(mixed.has_figures());
+}
+
 TEST(PrintedForms, YoloLinesHaveNoNamesButAFixedOrder) {
   const ImportedRun run = import_fixture("yolo_results.txt").runs.at(0);
   ASSERT_EQ(run.epochs.size(), 4u);

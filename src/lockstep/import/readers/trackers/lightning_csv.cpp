@@ -1,8 +1,10 @@
 #include "lockstep/import/readers/readers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <set>
 
 #include "lockstep/import/model/epoch_means.h"
 #include "lockstep/import/model/log_reader.h"
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 constexpr std::size_t kHeaderSample = 64 * 1024;
+constexpr std::size_t kMostRuns = 10'000;
 
 std::size_t column(const std::vector<std::string>& header, Metric metric) {
   for (std::size_t i = 0; i < header.size(); ++i) {
@@ -23,18 +26,29 @@ std::size_t column(const std::vector<std::string>& header, Metric metric) {
 }
 
 /// "time" of a table with epochs counts from the start in some tools and per epoch in others: the
-/// values themselves show which.
-bool is_clock_name(std::string_view name) {
+/// values themselves show which. 2 for "train_time", the better one of two, 0 for other names.
+int clock_rank(std::string_view name) {
   const std::string plain = lower(trim(name));
+  if (plain == "train_time" || plain == "training_time" || plain == "train time" ||
+      plain == "training time" || plain == "train_time_s" || plain == "train_time_sec" ||
+      plain == "train_seconds" || plain == "train_duration")
+    return 2;
   return plain == "time" || plain == "elapsed" || plain == "elapsed_time" ||
-         plain == "time_elapsed" || plain == "wall_time" || plain == "walltime";
+                 plain == "time_elapsed" || plain == "wall_time" || plain == "walltime" ||
+                 plain == "time_s" || plain == "time_sec" || plain == "time(s)" ||
+                 plain == "time (s)" || plain == "seconds" || plain == "duration" ||
+                 plain == "duration_s"
+             ? 1
+             : 0;
 }
 
 std::size_t clock_column(const std::vector<std::string>& header) {
+  std::size_t best = kNone;
   for (std::size_t i = 0; i < header.size(); ++i) {
-    if (is_clock_name(header[i])) return i;
+    const int rank = clock_rank(header[i]);
+    if (rank > 0 && (best == kNone || rank > clock_rank(header[best]))) best = i;
   }
-  return kNone;
+  return best;
 }
 
 /// Rows come by step: the figures of a step are spread over several rows, and the row with the
@@ -49,6 +63,21 @@ class MetricsTable {
     for (const std::string& name : header_) columns_.push_back(EpochMeans::column(name));
   }
 
+  /// Whether `values` begin another run: its first epoch again, after later ones. A test at the end
+  /// may number its only row from the beginning.
+  bool restarts(const std::vector<double>& values) const {
+    if (!first_epoch_ || falls_ > 0 || epoch_column_ >= values.size()) return false;
+    if (values[epoch_column_] != *first_epoch_ || !(values[epoch_column_] < *epoch_)) return false;
+    for (std::size_t i = 0; i < std::min(columns_.size(), values.size()); ++i) {
+      const Metric metric = columns_[i].metric.metric;
+      if (std::isnan(values[i]) || metric == Metric::kEpoch || metric == Metric::kStep) continue;
+      const bool test = (metric == Metric::kValLoss || metric == Metric::kValAccuracy) &&
+                        columns_[i].metric.rank >= kTestColumn;
+      if (!test && metric != Metric::kOther) return true;
+    }
+    return false;
+  }
+
   /// `values` are NaN where a field is empty.
   void row(const std::vector<double>& values) {
     ++rows_;
@@ -58,6 +87,12 @@ class MetricsTable {
     };
     const auto epoch = cell(epoch_column_);
     if (epoch) {
+      if (!first_epoch_) first_epoch_ = epoch;
+      if (epoch_ && *epoch < *epoch_) ++falls_;
+      const double whole = std::floor(*epoch);
+      if (seen_.size() < kMostClockRows && !seen_.insert(whole).second &&
+          (!epoch_ || std::floor(*epoch_) != whole))
+        mixed_.insert(whole);
       epoch_ = epoch;
       if (*epoch == 0) zero_based_ = true;
     }
@@ -85,6 +120,7 @@ class MetricsTable {
 
   ImportedRun finish() {
     means_.finish(run_);
+    leave_out_mixed();
     read_clock();
     const auto epochs = static_cast<double>(run_.epochs.size());
     if (step_column_ != kNone && epoch_column_ != kNone && zero_based_ && epochs > 0 && step_ > 0) {
@@ -97,17 +133,50 @@ class MetricsTable {
 
  private:
   static constexpr std::size_t kMostClockRows = 200'000;
+  static constexpr double kLongestEpoch = 1e8;  ///< larger numbers are times since 1970
+  static constexpr int kTestColumn = 4;         ///< MetricName::rank of figures of a test
+
+  /// Epochs that come back after later ones are of one run that was continued, or of several that
+  /// wrote into one table: which row counts is unknown. Of mixed rows none is certain.
+  void leave_out_mixed() {
+    if (mixed_.empty()) return;
+    if (falls_ * 4 > rows_) {
+      run_.epochs.clear();
+      run_.at_end.reset();
+      run_.train_loss = Series();
+      run_.warnings.emplace_back(
+          "rows of several runs are mixed in the table, so no epoch is read: give each run a table "
+          "of its own");
+      return;
+    }
+    const double shift = zero_based_ ? 1 : 0;
+    std::erase_if(run_.epochs, [&](const record::EpochResult& result) {
+      return mixed_.contains(static_cast<double>(result.epoch) - shift);
+    });
+    run_.warnings.push_back(
+        fmt::format("{} epochs come back after later ones, so their figures are left out: the run "
+                    "was continued from an earlier epoch, or another one wrote into the table",
+                    mixed_.size()));
+  }
 
   /// A clock that runs through rises by about its first value per epoch; its differences are the
-  /// times of the epochs and its last value is the whole run.
+  /// times of the epochs and its last value is the whole run. One that falls counts per epoch.
   void read_clock() {
-    if (clock_.size() < 3 || clock_.size() != run_.epochs.size()) return;
+    if (clock_.size() < 2 || clock_.size() != run_.epochs.size()) return;
+    bool rises = true;
     for (std::size_t i = 0; i < clock_.size(); ++i) {
       const auto& [epoch, seconds] = clock_[i];
-      const bool rises = i == 0 ? seconds > 0 : seconds > clock_[i - 1].second;
-      const bool next = i == 0 || epoch == clock_[i - 1].first + 1;
-      if (!rises || !next) return;
+      if (!(seconds > 0) || seconds > kLongestEpoch) return;
+      if (i > 0 && epoch != clock_[i - 1].first + 1) return;
+      rises = rises && (i == 0 || seconds > clock_[i - 1].second);
     }
+    if (!rises) {
+      for (std::size_t i = 0; i < clock_.size(); ++i) {
+        if (run_.epochs[i].train_s == 0) run_.epochs[i].train_s = clock_[i].second;
+      }
+      return;
+    }
+    if (clock_.size() < 3) return;
     const auto rows = static_cast<double>(clock_.size());
     if (clock_.back().second < 0.5 * rows * clock_.front().second) return;
     // A table that was continued begins with a later epoch: its first row is then not one epoch.
@@ -129,6 +198,10 @@ class MetricsTable {
   EpochMeans means_;
   ImportedRun run_;
   std::optional<double> epoch_;
+  std::optional<double> first_epoch_;
+  std::int64_t falls_ = 0;  ///< rows whose epoch is before that of the row above
+  std::set<double> seen_;
+  std::set<double> mixed_;
   bool zero_based_ = false;
   std::int64_t step_ = 0;
   std::int64_t rows_ = 0;
@@ -164,11 +237,23 @@ class LightningReader final : public Reader {
     std::vector<std::string_view> fields;
     if (!rows.next(fields)) return;
     const std::size_t columns = fields.size();
-    MetricsTable table({fields.begin(), fields.end()});
+    const std::vector<std::string> header(fields.begin(), fields.end());
+    MetricsTable table(header);
+    std::size_t runs = 0;
+    const auto close = [&] {
+      if (table.rows() == 0) return;
+      ImportedRun run = table.finish();
+      if (++runs > 1) run.label = "#" + std::to_string(runs);
+      sink.add(std::move(run));
+    };
     std::uint64_t short_line = 0;
     std::vector<double> values;
     while (rows.next_numbers(values)) {
       if (values.size() != columns && short_line == 0) short_line = rows.line();
+      if (runs < kMostRuns && table.restarts(values)) {
+        close();
+        table = MetricsTable(header);
+      }
       table.row(values);
     }
     if (short_line != 0) {
@@ -176,7 +261,7 @@ class LightningReader final : public Reader {
                 std::to_string(columns) + " fields of its header");
     }
     warn_of_damage(rows.lines(), input, sink);
-    if (table.rows() > 0) sink.add(table.finish());
+    close();
   }
 };
 
