@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,6 +43,45 @@ TEST(StepLines, UnitsTellRatesOfStepsTokensAndImagesApart) {
           "Step 1/9 loss=2.5 3.2s/it\nStep 2/9 loss=2.4 3.1s/it\nStep 3/9 loss=2.3 3.1s/it\n")
           .runs.at(0);
   EXPECT_DOUBLE_EQ(ratio.train_loss.last(), 2.3);
+}
+
+TEST(EpochLines, FiguresMayStandBeforeTheEpochOrBeNamedThere) {
+  for (const char* form : {"took {}s for epoch {}", "{} seconds for epoch {}"}) {
+    const ImportedRun run = import_text(fmt::format(fmt::runtime(form), 83.5, 1) + "\n" +
+                                        fmt::format(fmt::runtime(form), 81.25, 2) + "\n")
+                                .runs.at(0);
+    ASSERT_EQ(run.epochs.size(), 2u) << form;
+    EXPECT_DOUBLE_EQ(run.epochs[1].train_s, 81.25) << form;
+  }
+  const ImportedRun named = import_text(
+                                "Loading time for epoch 1: 3.5 sec\n"
+                                "Time taken for epoch 1: 25.25 sec\nTrain loss for epoch 1: 1.5\n"
+                                "Loading time for epoch 2: 3.25 sec\n"
+                                "Time taken for epoch 2: 24.5 sec\nTrain loss for epoch 2: 1.25\n")
+                                .runs.at(0);
+  ASSERT_EQ(named.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(named.epochs[0].train_s, 25.25);
+  EXPECT_DOUBLE_EQ(named.epochs[1].train_loss, 1.25);
+  EXPECT_FALSE(named.total_s);
+}
+
+TEST(EpochLines, NumberMayBeGluedToItsName) {
+  const ImportedRun run = import_text(
+                              "Epoch 0 | loss4.75 | epoch time26.5s\nsaved ckpt/acc0.93.pt\n"
+                              "Epoch 1 | loss3.25 | epoch time22.75s\n")
+                              .runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_loss, 4.75);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_s, 22.75);
+  EXPECT_FALSE(run.epochs[0].train_accuracy == 0.93);
+}
+
+TEST(EpochLines, TrainingThatIsCompleteAfterSeveralEpochsTookTheWholeTime) {
+  const std::string epochs = "Epoch [1/2], Loss: 2.5\nEpoch [2/2], Loss: 1.5\n";
+  const ImportedRun run = import_text(epochs + "Training complete in: 0:01:35.25\n").runs.at(0);
+  EXPECT_DOUBLE_EQ(*run.total_s, 95.25);
+  EXPECT_EQ(run.epochs.at(1).train_s, 0);
+  EXPECT_FALSE(import_text(epochs + "Training time: 95.25 s\n").runs.at(0).total_s);
 }
 
 TEST(StepLines, ThousandsAreNotCutOff) {
@@ -95,6 +135,35 @@ TEST(RankLines, RanksInOtherPlacesAreToldApartToo) {
     ASSERT_EQ(run.epochs.size(), 1u) << text;
     EXPECT_DOUBLE_EQ(run.epochs[0].train_loss, 1.0) << text;
   }
+}
+
+TEST(RankLines, NumberInBracketsIsARankWhereSeveralPrintOneEpoch) {
+  const ImportedFile file = import_fixture("transcript_bare_ranks.log");
+  ASSERT_EQ(file.runs.size(), 1u);
+  EXPECT_EQ(*file.runs[0].workers, 3);
+  ASSERT_EQ(file.runs[0].epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].train_s, 11.5);
+  const ImportedRun counter =
+      import_text("[1] epoch 1 loss 1.5\n[2] epoch 2 loss 1.25\n[3] epoch 3 loss 1.125\n")
+          .runs.at(0);
+  EXPECT_FALSE(counter.workers);
+  EXPECT_EQ(counter.epochs.size(), 3u) << "the number counts epochs";
+}
+
+TEST(RankLines, RanksMayNameThemselvesOnlyWhereAnEpochBegins) {
+  std::string text;
+  for (const char* rank : {"1", "0"}) {
+    text += fmt::format(
+        "[GPU{0}] Epoch 0 | Batchsize: 32 | Steps: 64\nEpoch 0 | loss 2.{0}5 | time 9.{0}5 s\n",
+        rank);
+    text += fmt::format(
+        "[GPU{0}] Epoch 1 | Batchsize: 32 | Steps: 64\nEpoch 1 | loss 1.{0}5 | time 8.{0}5 s\n",
+        rank);
+  }
+  const ImportedFile file = import_text(text);
+  ASSERT_EQ(file.runs.size(), 1u);
+  EXPECT_EQ(*file.runs[0].workers, 2);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs.at(1).train_s, 8.15);
 }
 
 TEST(RankLines, ACountIsStatedOrEveryRankWasSeen) {

@@ -67,6 +67,27 @@ inline double take_thousands(std::string_view& rest) {
   return sign == 'M' ? 1e6 : 1e3;
 }
 
+/// "loss4.7057", "epoch time26.5s": a number that a script printed right behind its name. A part of
+/// a file's name ("acc0.93.pt") is none.
+inline bool is_glued(std::string_view text, std::size_t at) {
+  std::size_t begin = at;
+  while (begin > 0 && is_letter(text[begin - 1])) --begin;
+  const std::string_view name = text.substr(begin, at - begin);
+  if (name != "loss" && name != "time" && name != "acc" && name != "accuracy" && name != "Loss" &&
+      name != "Time" && name != "Acc" && name != "Accuracy")
+    return false;
+  if (begin > 0 && text[begin - 1] != ' ' && text[begin - 1] != '|' && text[begin - 1] != ',')
+    return false;
+  std::size_t end = at;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  if (end + 1 >= text.size() || text[end] != '.' || !is_digit(text[end + 1])) return false;
+  ++end;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  if (end < text.size() && (text[end] == 's' || text[end] == '%')) ++end;
+  return end == text.size() || text[end] == ' ' || text[end] == ',' || text[end] == '|' ||
+         text[end] == ';';
+}
+
 /// A unit that alone defines what the number is: a time, or a rate.
 inline bool speaks_alone(std::string_view unit) {
   return unit == "s" || unit == "sec" || unit == "secs" || unit == "seconds" || unit == "ms" ||
@@ -78,8 +99,8 @@ inline bool speaks_alone(std::string_view unit) {
 }  // namespace figure_scan_detail
 
 /// Calls `take(figure)` for each number of `text` that has a name before it, the two apart by
-/// blanks, ':' or '=', and for rates and times without a name. Numbers that are part of a word
-/// ("conv2", "Acc@1") or of a ratio ("3/16") are none.
+/// blanks, ':' or '=' (or not at all: "loss0.25"), and for rates and times without a name. Numbers
+/// that are part of a word ("conv2", "Acc@1") or of a ratio ("3/16") are none.
 template <class Take>
 void for_each_figure(std::string_view text, Take&& take) {
   std::size_t name_begin = 0;
@@ -89,7 +110,8 @@ void for_each_figure(std::string_view text, Take&& take) {
                                         (is_digit(text[i + 1]) || text[i + 1] == '.'));
     const char before = i > 0 ? text[i - 1] : ' ';
     const bool apart = before == ' ' || before == '=' || before == ':' || before == '\t' ||
-                       before == '(' || before == '[';
+                       before == '(' || before == '[' ||
+                       (is_digit(c) && is_letter(before) && figure_scan_detail::is_glued(text, i));
     const bool word = (c == 'n' || c == 'i') && apart && i > 1 &&
                       (text.substr(i, 3) == "nan" || text.substr(i, 3) == "inf");
     if (!(starts || word) || !apart) {

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <map>
 #include <optional>
 
 #include "lockstep/import/scan/contains_any.h"
@@ -209,6 +210,45 @@ RankedText split_number(std::string_view line) {
   return {*rank, i + 2 <= line.size() ? line.substr(i + 2) : std::string_view()};
 }
 
+/// "[3] epoch 1", "(3) epoch 1": the number alone in brackets at the front.
+RankedText split_bare(std::string_view line) {
+  const RankedText plain{-1, line};
+  if (line.size() < 4 || (line[0] != '[' && line[0] != '(')) return plain;
+  std::size_t i = 1;
+  while (i < line.size() && is_digit(line[i])) ++i;
+  if (i == 1 || i > 5 || i >= line.size() || line[i] != (line[0] == '[' ? ']' : ')')) return plain;
+  const auto rank = parse_rank(line.substr(1, i - 1));
+  if (!rank) return plain;
+  std::string_view rest = line.substr(i + 1);
+  while (!rest.empty() && (rest[0] == ' ' || rest[0] == ':')) rest.remove_prefix(1);
+  return {*rank, rest};
+}
+
+/// The number may as well count epochs or steps: it is a rank where two of them, 0 among all, have
+/// lines of one epoch.
+class BareEvidence {
+ public:
+  void line(std::string_view line) {
+    const RankedText split = split_bare(line);
+    if (split.rank < 0 || !starts_with_word(split.text, "epoch")) return;
+    std::string_view rest = split.text.substr(5);
+    const std::size_t digit = rest.find_first_not_of(" :=[#");
+    if (digit == std::string_view::npos || !is_digit(rest[digit])) return;
+    rest.remove_prefix(digit);
+    const auto epoch = take_number(rest);
+    if (!epoch || *epoch > 1e6) return;
+    zero_ = zero_ || split.rank == 0;
+    const auto [known, first] = ranks_.emplace(static_cast<std::int64_t>(*epoch), split.rank);
+    shared_ = shared_ || (!first && known->second != split.rank);
+  }
+  bool are_ranks() const { return zero_ && shared_; }
+
+ private:
+  std::map<std::int64_t, int> ranks_;  ///< the first of each epoch
+  bool zero_ = false;
+  bool shared_ = false;
+};
+
 }  // namespace
 
 RankedText split_rank(std::string_view line, PrefixStyle style) {
@@ -219,6 +259,8 @@ RankedText split_rank(std::string_view line, PrefixStyle style) {
       return split_named(line);
     case PrefixStyle::kNumber:
       return split_number(line);
+    case PrefixStyle::kBare:
+      return split_bare(line);
     case PrefixStyle::kNone:
       break;
   }
@@ -232,6 +274,7 @@ PrefixStyle prefix_style(std::string_view text) {
   int numbered = 0;
   int epochs = 0;
   int named_epochs = 0;
+  BareEvidence bare;
   while (!text.empty() && lines < 2000) {
     const std::size_t stop = text.find('\n');
     const std::string_view line = text.substr(0, stop);
@@ -246,12 +289,14 @@ PrefixStyle prefix_style(std::string_view text) {
       named_epochs += has_name;
     }
     numbered += split_number(line).rank >= 0;
+    bare.line(line);
   }
   if (tagged > 0) return PrefixStyle::kTagged;
   if (named * 4 >= lines && named > 0) return PrefixStyle::kNamed;
   if (named_epochs > 1 && named_epochs * 2 >= epochs) return PrefixStyle::kNamed;
   // A number and a colon alone are weak evidence; nearly every line must have it.
   if (numbered * 10 >= lines * 8 && numbered > 0) return PrefixStyle::kNumber;
+  if (bare.are_ranks()) return PrefixStyle::kBare;
   return PrefixStyle::kNone;
 }
 

@@ -11,6 +11,7 @@ enum class PrefixStyle {
   kTagged,  ///< mpirun --tag-output and horovodrun: "[1,3]<stdout>:", "[3]<stderr>:"
   kNamed,   ///< torchrun, PyTorch and scripts: "[default3]:", "[rank: 3]", "Rank 3 - ", "[GPU3] "
   kNumber,  ///< srun --label: "3: "
+  kBare,    ///< scripts: "[3] epoch 1", "(3) epoch 1"
 };
 
 /// From the first lines of a file.

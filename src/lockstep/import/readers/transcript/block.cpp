@@ -126,7 +126,8 @@ void Block::add(std::int64_t epoch, const LineFigure& figure, bool marked) {
               conflict,
               running,
               figure.kind == Kind::kLooseTime,
-              marked};
+              marked,
+              figure.closes};
   if (grows) {  // the loss beside it is one so far as well
     Cell& loss = where->cells[*place == 1 ? 0 : 2];
     if (loss.rank >= 2) loss.running = true;
@@ -294,7 +295,11 @@ void Block::table_of(ImportedRun& run, bool training_is_part) const {
         "or it is printed more than once per epoch; --pattern chooses the line that counts",
         conflicts[i], i == kTime ? "epoch time" : kCellNames[i]));
   }
-  if (loose > 0 && rows_.size() > 1 && loose < rows_.size()) {
+  if (loose == 1 && rows_.size() > 1 && times.size() == 1 &&
+      rows_.rbegin()->second.cells[kTime].closes) {
+    run.total_s = times.back();  // once, after the last of several epochs
+    times.clear();
+  } else if (loose > 0 && rows_.size() > 1 && loose < rows_.size()) {
     run.warnings.push_back(fmt::format(
         "a time of {:.6g} s follows {} epochs and may be of one epoch or of all of them; --pattern "
         "with a group epoch_time or total_time decides",

@@ -68,6 +68,7 @@ class Block {
     bool running = false;  ///< a value so far, not that of the epoch
     bool loose = false;    ///< a time that may be of the whole run
     bool marked = false;   ///< stood on a line that names the epoch
+    bool closes = false;   ///< a loose time of training that has ended
   };
   struct Row {
     std::array<Cell, kCells> cells;

@@ -82,6 +82,30 @@ bool names_a_figure(std::string_view before) {
   return false;
 }
 
+/// Whether "epoch 3" behind "time taken for" is a numbered epoch: the figure follows it after a
+/// sign, or nothing does.
+bool is_numbered(std::string_view between, std::string_view after) {
+  if (between.find_first_not_of(" #[") != std::string_view::npos) return false;
+  while (after.starts_with(']')) after.remove_prefix(1);
+  after = trim(after);
+  if (after.empty() || after == ".") return true;
+  for (const std::string_view sign : {":", "=", "is ", "was "}) {
+    if (!after.starts_with(sign)) continue;
+    after = trim(after.substr(sign.size()));
+    return !after.empty() && is_digit(after[0]);
+  }
+  return false;
+}
+
+/// How long the words before "for epoch 3" are, without the "for"; 0 for other words.
+std::size_t words_before(std::string_view before) {
+  before = trim(before);
+  for (const std::string_view word : {" for", " of", " in"}) {
+    if (before.ends_with(word)) return before.size() - word.size();
+  }
+  return 0;
+}
+
 /// "[ Train | 001/100 ] loss = 1.9".
 std::optional<EpochMark> bracketed_split(std::string_view text) {
   std::string_view rest = trim(text);
@@ -112,7 +136,10 @@ std::optional<EpochMark> find_epoch_mark(std::string_view text) {
     const bool starts = (first == 'E' || first == 'e') && (at < 2 || !is_letter(text[at - 2]));
     std::size_t i = at + 4;
     at = text.find("poch", at + 1);
-    if (!starts || names_a_figure(text.substr(0, i - 5))) continue;
+    if (!starts) continue;
+    const std::size_t begin = i - 5;
+    const bool named = names_a_figure(text.substr(0, begin));
+    const std::size_t word_end = i;
     while (i < text.size() &&
            (text[i] == ' ' || text[i] == ':' || text[i] == '=' || text[i] == '[' ||
             text[i] == '#' || text[i] == '\t' || text[i] == '(')) {
@@ -122,7 +149,11 @@ std::optional<EpochMark> find_epoch_mark(std::string_view text) {
     const bool digit = !rest.empty() && is_digit(rest[0]);
     const auto number = digit ? take_number(rest) : std::nullopt;
     if (!number || *number > 1e6) continue;
+    const bool numbered = is_numbered(text.substr(word_end, i - word_end), rest);
+    if (named && !numbered) continue;
     EpochMark mark;
+    if (numbered && text.find_first_not_of(' ') < begin)
+      mark.named_by = words_before(text.substr(0, begin));
     mark.epoch = static_cast<std::int64_t>(*number);
     if (*number != std::floor(*number)) ++mark.epoch;  // "epoch: 1.8" is within the second
     std::string_view total = rest;

@@ -15,6 +15,9 @@ struct EpochMark {
   std::int64_t position = 0;  ///< of the example or step within the epoch
   std::int64_t length = 0;    ///< 0 = not stated
   bool within = false;        ///< the line is about a part of the epoch
+  /// "Time taken for epoch 3: 25.2", "took 83 s for epoch 3": how long the words before the epoch
+  /// are, which name the figure or contain it; 0 where what follows the epoch explains itself.
+  std::size_t named_by = 0;
 };
 
 /// "Epoch 3", "[Epoch 3]", "Epoch: 3/90", "epoch=3", "Epoch [3/90]", "Epoch 1 of 5", "Epoch #1",

@@ -43,6 +43,7 @@ struct LineFigure {
   bool averaged = false;  ///< the mean in parentheses of "Loss 2.08 (2.11)"
   std::string_view name = {};  ///< of kOtherLoss; valid as long as the line is
   bool of_error = false;       ///< an accuracy that is one less an error rate
+  bool closes = false;         ///< "Training complete in 95 s": a time of what has ended
 };
 
 /// The place of the line.

@@ -10,7 +10,7 @@ namespace lockstep::import {
 bool may_have_figures(std::string_view text) {
   return contains_any<"poch", "acc", "Acc", "oss", "/s", "/it", "ime", "hroughput", "lr", "top1",
                       "rain |", "alid |", "seconds", "recision", "verage", "learning", "inished in",
-                      "ompleted in", "lapsed">(text);
+                      "ompleted in", "omplete in", "lapsed">(text);
 }
 
 bool is_separator(std::string_view text) {

@@ -1,5 +1,7 @@
 #include "lockstep/import/readers/transcript/segments.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "lockstep/import/readers/transcript/line_kinds.h"
@@ -143,8 +145,14 @@ void Segments::note_parts() {
 
 void Segments::marked_line(const Line& line, const EpochMark& mark) {
   figures_.clear();
-  line_figures(line.text.substr(mark.end), line.text, {true, mark.within, above_}, metrics_,
-               figures_);
+  if (mark.named_by > 0 && !mark.within) {
+    joined_ =
+        fmt::format("{} epoch{}", line.text.substr(0, mark.named_by), line.text.substr(mark.end));
+    line_figures(joined_, joined_, {true, false, above_}, metrics_, figures_);
+  } else {
+    line_figures(line.text.substr(mark.end), line.text, {true, mark.within, above_}, metrics_,
+                 figures_);
+  }
   note_parts();
   const bool conflict =
       !mark.within && std::any_of(figures_.begin(), figures_.end(), [&](const auto& figure) {

@@ -81,6 +81,7 @@ class Segments {
   bool training_is_part_ = false;
   bool repeats_ = false;
   std::string last_header_;  ///< the last line that named an epoch and had no figures
+  std::string joined_;       ///< a line without the epoch between a figure and its name
   std::optional<TqdmBar> held_bar_;
   ValueLists lists_;
 };

@@ -129,6 +129,8 @@ std::optional<LineFigure> time_figure(const Figure& figure, std::string_view uni
   } else if (contains(name, "train")) {
     found.rank = 1;
     if (!place.marked) found.kind = Kind::kLooseTime;
+    found.closes = contains_any<"training complete", "training finished", "finished training",
+                                "completed training">(name);
   } else if (!place.marked) {
     return std::nullopt;
   }

@@ -148,6 +148,16 @@ void offer_workers_of_failure(std::vector<ImportedRun>& runs) {
   }
 }
 
+/// Each rank named itself on the lines that begin its epochs ("[GPU1] Epoch 0 | Steps: 64") and
+/// printed the figures below without: as many blocks as ranks, all of the same epochs.
+bool are_blocks_of_ranks(const std::vector<ImportedRun>& runs, int ranks) {
+  if (ranks < 2 || runs.size() != static_cast<std::size_t>(ranks)) return false;
+  return std::all_of(runs.begin(), runs.end(), [&](const ImportedRun& run) {
+    return !run.epochs.empty() && run.epochs.size() == runs.front().epochs.size() &&
+           run.epochs.front().epoch == runs.front().epochs.front().epoch && !run.workers;
+  });
+}
+
 /// "#2" for the second run of a file, and so on.
 void number_runs(std::vector<ImportedRun>& runs) {
   for (std::size_t i = 1; i < runs.size(); ++i) runs[i].label = fmt::format("#{}", i + 1);
@@ -293,7 +303,11 @@ void RankStreams::settle(const std::map<int, RankOutcome>& outcomes, int shown,
   const bool any = std::any_of(best.begin(), best.end(), [](const ImportedRun& run) {
     return run.has_figures() || run.notes.contains("epochs");
   });
-  const int counted = std::max(ranks_stated_, alike && any ? count_of_ranks(ranks) : 0);
+  int counted = std::max(ranks_stated_, alike && any ? count_of_ranks(ranks) : 0);
+  if (shown < 0 && are_blocks_of_ranks(best, count_of_ranks(ranks))) {
+    counted = std::max(counted, count_of_ranks(ranks));
+    best.resize(1);
+  }
   if (best.size() == 1) {
     for (auto& [rank, stream] : streams_) stream.whole_file().offer_facts(best.front(), counted);
   }
