@@ -1,6 +1,7 @@
 #include "lockstep/import/scan/text_table.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lockstep/import/scan/text_scan.h"
 
@@ -89,6 +90,48 @@ bool is_row(const Cells& cells, std::size_t columns) {
   return numbers > 0 && 2 * (numbers + gaps) >= columns;
 }
 
+bool names_workers(std::string_view cell) {
+  const std::string word = lower(cell);
+  for (const std::string_view thing : {"gpu", "worker", "process", "rank", "device", "world"}) {
+    if (contains(word, thing)) return true;
+  }
+  return false;
+}
+
+/// "GPUs | 1 | 2 | 4" or " | 1 GPU | 2 GPUs": a line of rising counts with or without their name.
+bool are_counts(const Cells& cells) {
+  if (cells.size() < 3 || cells.size() > kWidestTable) return false;
+  if (cells[0].empty() ? !names_workers(cells[1]) : !names_workers(cells[0]) || !is_name(cells[0]))
+    return false;
+  double last = 0;
+  for (std::size_t i = 1; i < cells.size(); ++i) {
+    const auto count = cell_number(cells[i]);
+    if (!count || !(count->value > last) || count->value != std::floor(count->value)) return false;
+    if (!count->unit.empty() && !names_workers(count->unit)) return false;
+    last = count->value;
+  }
+  return true;
+}
+
+/// "Epoch time (s) | 40.1 | 21.3 | 11.9": a name and its figures.
+bool is_named_row(const Cells& cells, std::size_t columns) {
+  return cells.size() == columns && is_name(cells[0]) &&
+         std::all_of(cells.begin() + 1, cells.end(),
+                     [](const std::string& cell) { return cell_number(cell) || is_gap(cell); });
+}
+
+TextTable turned(const TextTable& table) {
+  TextTable result{table.line, {}, {}, table.above};
+  result.columns.push_back(table.columns[0].empty() ? "GPUs" : table.columns[0]);
+  for (const TextTable::Row& row : table.rows) result.columns.push_back(row.cells[0]);
+  for (std::size_t i = 1; i < table.columns.size(); ++i) {
+    TextTable::Row run{table.line, {table.columns[i]}};
+    for (const TextTable::Row& row : table.rows) run.cells.push_back(row.cells[i]);
+    result.rows.push_back(std::move(run));
+  }
+  return result;
+}
+
 /// Scans line by line; the names are only known by the line below them.
 class TableScan {
  public:
@@ -122,7 +165,8 @@ class TableScan {
       if (bars != (names_cut == Cut::kBars)) continue;
       Cells names = cells_of(names_, names_cut);
       Cells cells = cells_of(text, row_cut);
-      if (!are_names(names) || !is_row(cells, names.size())) continue;
+      sideways_ = are_counts(names) && is_named_row(cells, names.size());
+      if (!sideways_ && (!are_names(names) || !is_row(cells, names.size()))) continue;
       cut_ = row_cut;
       table_ = TextTable{names_line_, std::move(names), {}, {}};
       table_.rows.push_back({number_, std::move(cells)});
@@ -137,13 +181,15 @@ class TableScan {
   bool row(std::string_view text) {
     if (table_.rows.size() >= kMostTableRows) return false;
     Cells cells = cells_of(text, cut_);
-    if (!is_row(cells, table_.columns.size())) return false;
+    if (sideways_ ? !is_named_row(cells, table_.columns.size())
+                  : !is_row(cells, table_.columns.size()))
+      return false;
     table_.rows.push_back({number_, std::move(cells)});
     return true;
   }
 
   void close() {
-    if (open_) tables_.push_back(std::move(table_));
+    if (open_) tables_.push_back(sideways_ ? turned(table_) : std::move(table_));
     open_ = false;
   }
 
@@ -161,6 +207,7 @@ class TableScan {
   std::uint64_t number_ = 0;
   Cut cut_ = Cut::kBars;
   bool open_ = false;
+  bool sideways_ = false;  ///< the open one has its names in the first column
 };
 
 }  // namespace

@@ -23,7 +23,8 @@ struct TextTable {
 };
 
 /// The tables of a text. A line belongs to one only if it has exactly as many cells as there are
-/// names and numbers in at least half of them.
+/// names and numbers in at least half of them. One whose first line counts workers ("GPUs | 1 | 2 |
+/// 4") has its names in the first column: it is turned.
 std::vector<TextTable> find_tables(std::string_view text);
 
 /// The number of a cell and the unit behind it: "1,024", "12.3 s", "1.85x", "92%", "**12**",

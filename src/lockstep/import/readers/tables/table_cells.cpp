@@ -77,6 +77,22 @@ bool says_gpus(std::string_view cell) {
   return count_in_cell(cell) && contains_any<"gpu", "GPU", "worker", "Worker">(cell);
 }
 
+std::optional<std::int64_t> gpus_named_in(std::string_view cell) {
+  const std::string text = lower(cell);
+  for (std::size_t at = text.find("gpu"); at != std::string::npos; at = text.find("gpu", at + 1)) {
+    std::size_t end = at;
+    while (end > 0 && (text[end - 1] == ' ' || text[end - 1] == '-')) --end;
+    std::size_t begin = end;
+    while (begin > 0 && is_digit(text[begin - 1])) --begin;
+    const char before = begin > 0 ? text[begin - 1] : ' ';
+    const bool apart = before == ' ' || before == '_' || before == '(' || before == ',' ||
+                       before == '-' || before == ':';
+    const auto count = parse_integer(std::string_view(text).substr(begin, end - begin));
+    if (apart && count && *count >= 1 && *count <= 1024) return count;
+  }
+  return std::nullopt;
+}
+
 bool is_figure(const TableColumn& column) {
   return column.role == TableRole::kMetric || column.role == TableRole::kTotalTime ||
          column.role == TableRole::kUnclearTime || column.role == TableRole::kStepRate ||
@@ -96,6 +112,9 @@ void add_cell(std::string_view cell, const TableColumn& column, ImportedRun& run
   switch (column.role) {
     case TableRole::kWorkers:
       if (count) run.workers.offer(*count);
+      break;
+    case TableRole::kNamedWorkers:
+      if (const auto named = gpus_named_in(cell)) run.workers.offer(*named);
       break;
     case TableRole::kNodes:
       if (count) run.nodes.offer(*count);

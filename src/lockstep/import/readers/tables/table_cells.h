@@ -17,6 +17,9 @@ std::optional<std::int64_t> count_in_cell(std::string_view cell);
 /// "4 GPUs", "1 worker": the cell itself states what it counts.
 bool says_gpus(std::string_view cell);
 
+/// The count in the name of a configuration: "DDP, 4 GPUs", "mnist_1 GPU".
+std::optional<std::int64_t> gpus_named_in(std::string_view cell);
+
 bool is_figure(const TableColumn& column);
 
 /// Seconds of a cell: its own unit, else that of the header.

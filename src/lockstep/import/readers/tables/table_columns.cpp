@@ -159,8 +159,8 @@ std::optional<TableColumn> time_column(const Header& header) {
     column.role = TableRole::kMetric;
     column.metric = {Metric::kStepTime};
   } else {
-    column.role =
-        header.has({"total", "overall", "whole"}) ? TableRole::kTotalTime : TableRole::kUnclearTime;
+    column.role = header.has({"total", "overall", "whole", "runtime"}) ? TableRole::kTotalTime
+                                                                       : TableRole::kUnclearTime;
     column.name = "time";
   }
   return column;

@@ -13,6 +13,7 @@ enum class TableRole {
   kUnknown,
   kIgnored,  ///< a spread, an ideal, the time of a part
   kWorkers,
+  kNamedWorkers,  ///< the count is in the name of the configuration: "DDP, 4 GPUs"
   kNodes,
   kWorkersPerNode,
   kBatch,  ///< of one worker or of all

@@ -9,6 +9,7 @@
 #include "lockstep/import/readers/tables/frame_runs.h"
 #include "lockstep/import/readers/tables/table_cells.h"
 #include "lockstep/import/readers/tables/table_columns.h"
+#include "lockstep/import/readers/tables/table_counts.h"
 #include "lockstep/import/readers/tables/table_epochs.h"
 #include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/figure_scan.h"
@@ -31,6 +32,21 @@ bool has_column(const TableColumns& columns, std::initializer_list<TableRole> an
 TableColumns columns_of_table(const TextTable& table) {
   TableColumns columns;
   for (const std::string& name : table.columns) columns.push_back(table_column(name));
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].role == TableRole::kEpoch && is_constant(table, i)) {
+      columns[i].role = TableRole::kFact;  // "Epoch": how many
+      columns[i].name = "epochs";
+    }
+    // "gpus" may list their numbers ("0,1,2"), "Node(s)" their names.
+    const bool counted =
+        columns[i].role == TableRole::kWorkers || columns[i].role == TableRole::kNodes;
+    if (counted && std::none_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+          return count_in_cell(row.cells[i]) && !contains(row.cells[i], ",");
+        }))
+      columns[i].role = TableRole::kSetting;
+    if (counted && columns[i].role == TableRole::kWorkers && lists_numbers(table, i))
+      columns[i].role = TableRole::kSetting;
+  }
   if (has_column(columns, {TableRole::kWorkers})) return columns;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].role != TableRole::kUnknown) continue;
@@ -38,6 +54,14 @@ TableColumns columns_of_table(const TextTable& table) {
                                     [&](const auto& row) { return says_gpus(row.cells[i]); });
     if (counts) {
       columns[i].role = TableRole::kWorkers;
+      return columns;
+    }
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].role != TableRole::kUnknown) continue;
+    if (std::all_of(table.rows.begin(), table.rows.end(),
+                    [&](const auto& row) { return gpus_named_in(row.cells[i]); })) {
+      columns[i].role = TableRole::kNamedWorkers;
       break;
     }
   }
@@ -45,10 +69,10 @@ TableColumns columns_of_table(const TextTable& table) {
 }
 
 bool is_configuration(TableRole role) {
-  return role == TableRole::kWorkers || role == TableRole::kNodes ||
-         role == TableRole::kWorkersPerNode || role == TableRole::kBatch ||
-         role == TableRole::kBatchPerWorker || role == TableRole::kGlobalBatch ||
-         role == TableRole::kFact || role == TableRole::kSetting;
+  return role == TableRole::kWorkers || role == TableRole::kNamedWorkers ||
+         role == TableRole::kNodes || role == TableRole::kWorkersPerNode ||
+         role == TableRole::kBatch || role == TableRole::kBatchPerWorker ||
+         role == TableRole::kGlobalBatch || role == TableRole::kFact || role == TableRole::kSetting;
 }
 
 bool has_one_meaning(const TableColumn& a, const TableColumn& b) {
@@ -139,8 +163,55 @@ std::vector<ImportedRun> runs_of_rows(const TextTable& table, const TableColumns
   return runs;
 }
 
+void leave_workers_open(ImportedRun& run) {
+  run.warnings.push_back(fmt::format(
+      "the table does not state whether {} GPUs are of one of the {} nodes or of all; --set "
+      "workers=N decides",
+      *run.workers, *run.nodes));
+  run.workers = {};
+}
+
+/// One column of times per network ("ResNet18 epoch time (s)", "ResNet50 epoch time (s)"): each
+/// cell is a run.
+std::vector<ImportedRun> runs_of_variants(const TextTable& table, const TableColumns& columns) {
+  std::vector<std::size_t> figures;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (is_figure(columns[i])) figures.push_back(i);
+    if (columns[i].role == TableRole::kEpoch || columns[i].role == TableRole::kStep) return {};
+  }
+  if (figures.size() < 2 || !has_column(columns, {TableRole::kWorkers, TableRole::kNamedWorkers}))
+    return {};
+  std::vector<std::string> variants;
+  for (const std::size_t i : figures) {
+    if (columns[i].role != TableRole::kMetric || !has_one_meaning(columns[i], columns[figures[0]]))
+      return {};
+    std::vector<std::string> others;
+    for (const std::size_t k : figures) {
+      if (k != i) others.push_back(table.columns[k]);
+    }
+    variants.push_back(variant_of(table.columns[i], others));
+    if (variants.back().empty()) return {};
+  }
+  std::vector<ImportedRun> all;
+  for (std::size_t f = 0; f < figures.size(); ++f) {
+    TableColumns own = columns;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const bool other = i != figures[f] && !is_configuration(own[i].role);
+      if (other) own[i].role = TableRole::kIgnored;  // a speedup may be of any of them
+    }
+    for (ImportedRun& run : runs_of_rows(table, own)) {
+      std::string& setting = run.notes["setting"];
+      setting = setting.empty() ? variants[f] : variants[f] + ", " + setting;
+      all.push_back(std::move(run));
+    }
+  }
+  return all;
+}
+
 std::vector<ImportedRun> runs_of_table(const TextTable& table) {
   TableColumns columns = columns_of_table(table);
+  const GpusOfNodes gpus = settle_nodes(table, columns);
+  if (std::vector<ImportedRun> runs = runs_of_variants(table, columns); !runs.empty()) return runs;
   if (!leave_out_doubles(columns) || std::none_of(columns.begin(), columns.end(), is_figure))
     return {};
   if (has_column(columns, {TableRole::kStep})) return {};
@@ -150,14 +221,21 @@ std::vector<ImportedRun> runs_of_table(const TextTable& table) {
     offer_facts_above(table, *run);
     return {std::move(*run)};
   }
-  if (!has_column(columns, {TableRole::kWorkers, TableRole::kNodes, TableRole::kBatch,
-                            TableRole::kBatchPerWorker, TableRole::kGlobalBatch}))
+  if (!has_column(columns,
+                  {TableRole::kWorkers, TableRole::kNamedWorkers, TableRole::kNodes,
+                   TableRole::kBatch, TableRole::kBatchPerWorker, TableRole::kGlobalBatch}))
     return {};
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].name.empty()) columns[i].name = lower(table.columns[i]);
   }
   settle_unknown(table, columns);
-  return runs_of_rows(table, columns);
+  std::vector<ImportedRun> runs = runs_of_rows(table, columns);
+  if (gpus == GpusOfNodes::kEither) {
+    for (ImportedRun& run : runs) {
+      if (run.nodes && *run.nodes > 1) leave_workers_open(run);
+    }
+  }
+  return runs;
 }
 
 /// "2 GPUs: 23.1 s/epoch", "4 workers - 3961 img/s": a count at the front of the line, and where

@@ -71,7 +71,7 @@ TEST(Tables, BarsBlanksTabsAndCommasCutThemAlike) {
 }
 
 TEST(Tables, TwoColumnsOfOneMeaningAreNotChosenBetween) {
-  EXPECT_THROW(import_text("GPUs | ResNet18 epoch time (s) | ResNet50 epoch time (s)\n"
+  EXPECT_THROW(import_text("GPUs | epoch time (s) | time per epoch (s)\n"
                            "1 | 10.1 | 20.1\n2 | 5.2 | 10.4\n"),
                Error);
 }
@@ -95,6 +95,72 @@ TEST(Tables, LinesOfEpochsAreOneRun) {
   EXPECT_DOUBLE_EQ(file.runs[0].epochs[2].train_loss, 0.702374);
   EXPECT_DOUBLE_EQ(file.runs[0].epochs[2].val_loss, 0.551226);
   EXPECT_DOUBLE_EQ(file.runs[0].epochs[2].val_accuracy, 0.821);
+}
+
+TEST(Tables, TableWithItsNamesInTheFirstColumnIsTurned) {
+  const ImportedFile file = import_fixture("tables_turned.md");
+  EXPECT_EQ(file.format, "tables");
+  ASSERT_EQ(file.runs.size(), 3u);
+  EXPECT_EQ(*file.runs[2].workers, 4);
+  EXPECT_DOUBLE_EQ(*file.runs[2].epoch_s, 11.75);
+  EXPECT_DOUBLE_EQ(*file.runs[1].reported_throughput, 2350.5);
+  EXPECT_DOUBLE_EQ(value_in_rows(file.runs[1], "reported_speedup"), 1.875);
+  const ImportedFile commas = import_text("GPUs,1,2\nTime per epoch (s),40.5,21.25\n", "x.csv");
+  ASSERT_EQ(commas.runs.size(), 2u);
+  EXPECT_DOUBLE_EQ(*commas.runs[1].epoch_s, 21.25);
+}
+
+TEST(Tables, OneColumnOfTimesPerNetworkGivesRunsOfEach) {
+  const ImportedFile file = import_text(
+      "| GPUs | ResNet18 epoch time (s) | ResNet50 epoch time (s) | Speedup |\n|---|---|---|---|\n"
+      "| 1 | 40.5 | 98.5 | 1 |\n| 2 | 21.25 | OOM | 1.9 |\n");
+  ASSERT_EQ(file.runs.size(), 4u);
+  EXPECT_DOUBLE_EQ(*file.runs[1].epoch_s, 21.25);
+  EXPECT_EQ(file.runs[1].notes.at("setting"), "ResNet18");
+  EXPECT_DOUBLE_EQ(*file.runs[2].epoch_s, 98.5);
+  EXPECT_EQ(file.runs[2].notes.at("setting"), "ResNet50");
+  EXPECT_TRUE(file.runs[3].out_of_memory);
+  EXPECT_TRUE(file.runs[1].reported.empty()) << "the speedup of which?";
+  EXPECT_THROW(import_text("| GPUs | mean epoch time (s) | median epoch time (s) |\n|---|---|---|\n"
+                           "| 1 | 40.5 | 41.5 |\n| 2 | 21.25 | 21.5 |\n"),
+               Error)
+      << "two figures of one run";
+}
+
+TEST(Tables, NumbersOfDevicesAndNamesOfNodesAreNoCounts) {
+  const ImportedFile file = import_text(
+      "gpus\tgpu_count\tbatch_size\tsamples/sec\n0\t1\t64\t950.5\n4\t1\t64\t960.5\n"
+      "0,1\t2\t64\t1750.5\n",
+      "x.csv");
+  ASSERT_EQ(file.runs.size(), 3u);
+  EXPECT_EQ(*file.runs[1].workers, 1);
+  EXPECT_EQ(*file.runs[2].workers, 2);
+  EXPECT_DOUBLE_EQ(*file.runs[2].reported_throughput, 1750.5);
+  const ImportedFile named = import_text(
+      "Configuration,Mean epoch time (s),Throughput (samples/s)\n"
+      "news_1 GPU,19.5 ± 0.5,6140\nnews_4 GPUs,42.25 ± 0.5,2830\n");
+  ASSERT_EQ(named.runs.size(), 2u);
+  EXPECT_EQ(*named.runs[1].workers, 4);
+  EXPECT_DOUBLE_EQ(*named.runs[1].epoch_s, 42.25);
+}
+
+TEST(Tables, GpusBesideNodesAreOfEachNodeWhereThereAreFewer) {
+  const std::string head =
+      "| #Nodes | #GPUs | Epoch | Runtime | Node(s) |\n|---|---|---|---|---|\n";
+  const ImportedFile each = import_text(head +
+                                        "| 1 | 2 | 10 | 1:14:46 | n3 |\n"
+                                        "| 2 | 1 | 10 | 1:25:00 | n[2,5] |\n");
+  ASSERT_EQ(each.runs.size(), 2u);
+  EXPECT_EQ(*each.runs[0].workers, 2);
+  EXPECT_EQ(*each.runs[1].workers, 2);
+  EXPECT_EQ(*each.runs[1].epochs_planned, 10);
+  EXPECT_DOUBLE_EQ(*each.runs[1].total_s, 5100);
+  const ImportedFile either = import_text(head +
+                                          "| 1 | 4 | 10 | 1:14:46 | n3 |\n"
+                                          "| 2 | 4 | 10 | 0:45:00 | n[2,5] |\n");
+  EXPECT_EQ(*either.runs.at(0).workers, 4);
+  EXPECT_FALSE(either.runs.at(1).workers) << "4 on two nodes, or on each of them?";
+  EXPECT_TRUE(table_warns(either.runs.at(1), "--set workers=N"));
 }
 
 TEST(Tables, LinesThatBeginWithACountAreRuns) {

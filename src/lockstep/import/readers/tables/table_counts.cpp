@@ -1,0 +1,79 @@
+#include "lockstep/import/readers/tables/table_counts.h"
+
+#include <algorithm>
+
+#include "lockstep/import/readers/tables/table_cells.h"
+#include "lockstep/import/scan/text_scan.h"
+
+namespace lockstep::import {
+
+bool is_constant(const TextTable& table, std::size_t column) {
+  return table.rows.size() > 1 &&
+         std::all_of(table.rows.begin(), table.rows.end(), [&](const TextTable::Row& row) {
+           return row.cells[column] == table.rows.front().cells[column];
+         });
+}
+
+bool lists_numbers(const TextTable& table, std::size_t column) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [&](const TextTable::Row& row) {
+    return row.cells[column] == "0" || row.cells[column].starts_with("0,");
+  });
+}
+
+GpusOfNodes settle_nodes(const TextTable& table, TableColumns& columns) {
+  TableColumn* workers = nullptr;
+  std::size_t workers_at = 0;
+  std::size_t nodes_at = 0;
+  int counted = 0;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].role == TableRole::kNodes) {
+      nodes_at = i;
+      ++counted;
+    }
+    if (columns[i].role != TableRole::kWorkers) continue;
+    workers = &columns[i];
+    workers_at = i;
+  }
+  if (workers == nullptr || counted != 1) return GpusOfNodes::kAll;
+  bool fewer = false;
+  bool several = false;
+  for (const TextTable::Row& row : table.rows) {
+    const auto all = count_in_cell(row.cells[workers_at]);
+    const auto nodes = count_in_cell(row.cells[nodes_at]);
+    if (!all || !nodes) continue;
+    fewer = fewer || *all < *nodes;
+    several = several || *nodes > 1;
+  }
+  if (fewer) workers->role = TableRole::kWorkersPerNode;  // a node has at least one
+  if (fewer) return GpusOfNodes::kEach;
+  return several && is_constant(table, workers_at) && !is_constant(table, nodes_at)
+             ? GpusOfNodes::kEither
+             : GpusOfNodes::kAll;
+}
+
+std::string variant_of(std::string_view name, const std::vector<std::string>& others) {
+  std::string variant;
+  std::string all;
+  for (const std::string& other : others) all += " " + lower(other) + " ";
+  std::replace_if(
+      all.begin(), all.end(), [](char c) { return c == '_' || c == '(' || c == ')'; }, ' ');
+  std::string text(name);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  while (!text.empty()) {
+    const std::size_t stop = text.find(' ');
+    const std::string word = text.substr(0, stop);
+    text = stop == std::string::npos ? std::string() : text.substr(stop + 1);
+    if (word.empty() || contains(all, " " + lower(word) + " ") || word.front() == '(') continue;
+    variant += (variant.empty() ? "" : " ") + word;
+  }
+  const std::string plain = lower(variant);
+  for (const std::string_view no_variant :
+       {"mean", "avg", "average", "median", "train", "training", "total", "last", "final", "std",
+        "wall", "measured", "real", "cpu", "gpu"}) {
+    if (contains(plain, no_variant)) return {};
+  }
+  const bool letters = std::any_of(variant.begin(), variant.end(), is_letter);
+  return letters ? printable(variant, 60) : std::string();
+}
+
+}  // namespace lockstep::import

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lockstep/import/readers/tables/table_columns.h"
+#include "lockstep/import/scan/text_table.h"
+
+namespace lockstep::import {
+
+/// Whether all of several lines have one value in the column.
+bool is_constant(const TextTable& table, std::size_t column);
+
+/// Cells such as "0,1,2" among those of a column of counts.
+bool lists_numbers(const TextTable& table, std::size_t column);
+
+/// Whether a column "GPUs" beside one of nodes counts those of a node or of all.
+enum class GpusOfNodes { kAll, kEach, kEither };
+
+/// Decides it by the counts: one of a node where there are fewer than nodes, open where the nodes
+/// change and the GPUs do not. The column's role follows.
+GpusOfNodes settle_nodes(const TextTable& table, TableColumns& columns);
+
+/// The words of a column's name that others of the same meaning do not have: "ResNet18" of
+/// "ResNet18 epoch time (s)". Empty where they name no variant: a number, a mean, a part.
+std::string variant_of(std::string_view name, const std::vector<std::string>& others);
+
+}  // namespace lockstep::import
