@@ -6,6 +6,15 @@
 namespace lockstep::import {
 namespace {
 
+TEST(TodaysFormats, NotebookTablesOfEpochsAreReadFromTheirMarkup) {
+  const ImportedFile file = import_fixture("notebook_table.ipynb");
+  EXPECT_EQ(file.format, "notebook");
+  const ImportedRun& run = file.runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_loss, 2.25);
+  EXPECT_DOUBLE_EQ(run.epochs[1].val_loss, 2.125);
+}
+
 TEST(TodaysFormats, NotebookGivesTheOutputOfItsCellsInTheirOrder) {
   const std::string text = R"({"cells": [
     {"cell_type": "code", "execution_count": 2, "source": ["batch_size = 999\n"], "outputs": [

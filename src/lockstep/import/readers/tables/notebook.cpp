@@ -34,7 +34,27 @@ void append_text(const nlohmann::json& value, std::string& text) {
   }
 }
 
-/// Streams and plain results. Errors are not output of a run, pictures and HTML no text.
+/// The rows of the tables in `html`, one line each, their cells apart by bars: how the Trainer of
+/// Hugging Face and fastai show their epochs.
+std::string table_lines(std::string_view html) {
+  std::string lines;
+  while (true) {
+    const std::size_t open = html.find('<');
+    if (open == std::string_view::npos) return lines;
+    html.remove_prefix(open + 1);
+    const bool cell = html.starts_with("th>") || html.starts_with("td>") ||
+                      html.starts_with("th ") || html.starts_with("td ");
+    if (html.starts_with("/tr") || html.starts_with("/table")) lines += '\n';
+    if (!cell) continue;
+    const std::size_t close = html.find('>');
+    if (close == std::string_view::npos) return lines;
+    html.remove_prefix(close + 1);
+    if (!lines.empty() && lines.back() != '\n') lines += " | ";
+    lines += trim(html.substr(0, html.find('<')));
+  }
+}
+
+/// Streams, plain results and tables. Errors are not output of a run, pictures no text.
 std::string output_text(const nlohmann::json& outputs) {
   std::string text;
   for (const nlohmann::json& output : outputs) {
@@ -43,7 +63,14 @@ std::string output_text(const nlohmann::json& outputs) {
       append_text(output["text"], text);
     } else if (output.contains("data") && output["data"].is_object() &&
                output["data"].contains("text/plain")) {
-      append_text(output["data"]["text/plain"], text);
+      std::string plain;
+      append_text(output["data"]["text/plain"], plain);
+      if (plain == "<IPython.core.display.HTML object>" && output["data"].contains("text/html")) {
+        std::string html;
+        append_text(output["data"]["text/html"], html);
+        plain = table_lines(html);
+      }
+      text += plain;
       if (!text.empty() && text.back() != '\n') text += '\n';
     }
   }
