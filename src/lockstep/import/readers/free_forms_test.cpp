@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "lockstep/import/import_fixture.h"
 #include "lockstep/import/scan/rank_prefix.h"
@@ -63,6 +64,43 @@ TEST(EpochLines, FiguresMayStandBeforeTheEpochOrBeNamedThere) {
   EXPECT_DOUBLE_EQ(named.epochs[0].train_s, 25.25);
   EXPECT_DOUBLE_EQ(named.epochs[1].train_loss, 1.25);
   EXPECT_FALSE(named.total_s);
+}
+
+TEST(EpochLines, TimeBesideAnIterationIsNotThatOfTheEpoch) {
+  for (const char* place : {"iters: 100", "Step: 100", "iteration=100", "Batch: 100"}) {
+    const ImportedRun run =
+        import_text(fmt::format("(epoch: 1, {0}, time: 0.325, data: 0.15) loss: 1.5\n"
+                                "(epoch: 2, {0}, time: 0.375, data: 0.15) loss: 1.25\n",
+                                place))
+            .runs.at(0);
+    ASSERT_EQ(run.epochs.size(), 2u) << place;
+    EXPECT_EQ(run.epochs[0].train_s, 0) << place;
+    EXPECT_DOUBLE_EQ(run.epochs[1].train_loss, 1.25) << place;
+  }
+}
+
+TEST(StepLines, AccuracyAboveOneIsAPercentage) {
+  const ImportedRun run = import_text(
+                              "Step 50/90; acc: 3.25; xent: 9.5; 5250/6100 tok/s; 60 sec\n"
+                              "Step 60/90; acc: 5.25; xent: 8.5; 5250/6100 tok/s; 70 sec\n"
+                              "Step 70/90; acc: 5.5; xent: 8.25; 5250/6100 tok/s; 80 sec\n"
+                              "Validation accuracy: 8.5\n")
+                              .runs.at(0);
+  EXPECT_DOUBLE_EQ(run.at_end->val_accuracy, 0.085);
+}
+
+TEST(EpochLines, TrainAndValBesideALossAreAccuracies) {
+  const ImportedRun run = import_text(
+                              "[Epoch 0] train=0.4375 val=0.5625 loss=1.625 time: 16.25\n"
+                              "[Epoch 1] train=0.625 val=0.6875 loss=1.125 time: 15.75\n")
+                              .runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_accuracy, 0.625);
+  EXPECT_DOUBLE_EQ(run.epochs[1].val_accuracy, 0.6875);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_loss, 1.125);
+  const ImportedRun either =
+      import_text("Epoch 1 train=0.4375 val=0.5625 time: 16.25\n").runs.at(0);
+  EXPECT_FALSE(std::isfinite(either.epochs.at(0).val_accuracy)) << "losses or accuracies?";
 }
 
 TEST(EpochLines, NumberMayBeGluedToItsName) {

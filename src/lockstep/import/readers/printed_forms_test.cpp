@@ -31,13 +31,35 @@ TEST(PrintedForms, ProcessesOfTheJobCountAndNotTheDevicesThatItsNodesOffer) {
   EXPECT_EQ(*run.global_batch, 128);
 }
 
+TEST(PrintedForms, TotalsOfAProfilerAreNotOfTheRun) {
+  const ImportedRun run = import_text(
+                              "Epoch 1 loss 1.5\nEpoch 2 loss 1.25\nSelf CPU time total: 68.5s\n"
+                              "Self CUDA time total: 6.75s\nTotal running time so far: 0h:1m:16s\n")
+                              .runs.at(0);
+  EXPECT_FALSE(run.total_s);
+}
+
+TEST(PrintedForms, BestEpochOfASummaryIsNoEpoch) {
+  const std::string epochs = "Epoch 1: val acc 0.75\nEpoch 2: val acc 0.625\n";
+  for (const char* line :
+       {"Best epoch: 1, final test accuracy: 0.5", "Best acc 0.75 at epoch 1, loss 0.5",
+        "Saved the best model at epoch 1 with accuracy 0.875"}) {
+    const ImportedRun run = import_text(epochs + line + "\n").runs.at(0);
+    ASSERT_EQ(run.epochs.size(), 2u) << line;
+    EXPECT_DOUBLE_EQ(run.epochs[0].val_accuracy, 0.75) << line;
+    EXPECT_FALSE(std::isfinite(run.epochs[0].train_accuracy)) << line;
+    EXPECT_FALSE(std::isfinite(run.epochs[0].train_loss)) << line;
+  }
+}
+
 TEST(PrintedForms, TimesOfMinutesAndSecondsAreAddedUp) {
   const ImportedRun run = import_fixture("transcript_splits.log").runs.at(0);
   ASSERT_EQ(run.epochs.size(), 3u);
   EXPECT_DOUBLE_EQ(run.epochs[0].train_s, 72.5);
   EXPECT_DOUBLE_EQ(run.epochs[2].val_loss, 1.2875);
   EXPECT_DOUBLE_EQ(*run.total_s, 213.25);
-  for (const char* time : {"2m 11s", "2 min 11 s", "2 minutes 11 seconds", "0:02:11", "131 s"}) {
+  for (const char* time :
+       {"2m 11s", "2 min 11 s", "2 minutes 11 seconds", "0:02:11", "131 s", "0h:2mins:11s"}) {
     const ImportedRun timed =
         import_text(std::string("Epoch 1 finished in ") + time + ", loss 0.5\n").runs.at(0);
     EXPECT_DOUBLE_EQ(timed.epochs.at(0).train_s, 131) << time;

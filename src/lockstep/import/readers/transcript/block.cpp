@@ -240,7 +240,9 @@ void Block::add_step(std::int64_t step, const LineFigure& figure) {
   } else if (figure.kind == Kind::kCell && figure.metric == Metric::kValAccuracy) {
     ++figures_;
     if (!run_.at_end) run_.at_end.emplace();
-    run_.at_end->val_accuracy = figure.percent ? figure.value / 100 : figure.value;
+    // 1.0000001 is a rounded fraction, not a percentage.
+    const bool percent = figure.percent || figure.value > 1.001;
+    run_.at_end->val_accuracy = percent ? figure.value / 100 : figure.value;
   }
 }
 

@@ -46,27 +46,29 @@ void find_place(std::string_view text, EpochMark& mark) {
       return;
     }
   }
-  if (contains_any<"iteration ", "step ", "iter ", "batch ", "Step ", "Batch ", "Iter">(
-          text.substr(mark.end))) {
-    for (const std::string_view word :
-         {"iteration ", "step ", "iter ", "batch ", "Step ", "Batch ", "Iter ", "Iteration "}) {
-      const std::size_t at = text.find(word, mark.end);
-      // "ms/batch 14.5" is a figure.
-      if (at == std::string_view::npos || text[at - 1] == '/') continue;
-      std::string_view rest = text.substr(at + word.size());
-      const std::size_t first = rest.find_first_not_of(" :=[(");
-      if (first == std::string_view::npos || !is_digit(rest[first])) continue;
-      rest.remove_prefix(first);
-      std::string_view whole = rest;
-      const auto place = take_ratio(rest);
-      const auto step = take_number(whole);
-      if (!place && (!step || *step < 0 || *step > 1e12)) continue;
-      mark.position = place ? place->done : static_cast<std::int64_t>(*step);
-      mark.length = place ? place->of : 0;
-      mark.within = true;
-      mark.end = text.size() - (place ? rest : whole).size();
-      return;
-    }
+  if (!contains_any<"iter", "step", "batch", "Step", "Batch", "Iter">(text.substr(mark.end)))
+    return;
+  for (const std::string_view word : {"iteration", "step", "iters", "iter", "batch", "Step",
+                                      "Batch", "Iters", "Iter", "Iteration"}) {
+    const std::size_t at = text.find(word, mark.end);
+    // "ms/batch 14.5" is a figure.
+    if (at == std::string_view::npos || text[at - 1] == '/') continue;
+    std::string_view rest = text.substr(at + word.size());
+    // "batch=64" may be a size; a place all the same where it stands apart.
+    const bool counts = rest.starts_with(' ') || rest.starts_with(':') ||
+                        (rest.starts_with('=') && lower(word) != "batch");
+    const std::size_t first = rest.find_first_not_of(" :=[(");
+    if (!counts || first == std::string_view::npos || !is_digit(rest[first])) continue;
+    rest.remove_prefix(first);
+    std::string_view whole = rest;
+    const auto place = take_ratio(rest);
+    const auto step = take_number(whole);
+    if (!place && (!step || *step < 0 || *step > 1e12)) continue;
+    mark.position = place ? place->done : static_cast<std::int64_t>(*step);
+    mark.length = place ? place->of : 0;
+    mark.within = true;
+    mark.end = text.size() - (place ? rest : whole).size();
+    return;
   }
 }
 
@@ -80,6 +82,14 @@ bool names_a_figure(std::string_view before) {
     if (rest == 0 || before[rest - 1] == ' ') return contains_any<"ime", "oss", "cc">(before);
   }
   return false;
+}
+
+/// "Best epoch: 69", "best accuracy 0.9 at epoch 69": a summary, not a line of that epoch.
+bool names_the_best(std::string_view before) {
+  if (!contains_any<"best", "Best", "BEST">(before)) return false;
+  const std::string words = lower(trim(before));
+  return words.ends_with("best") || words.ends_with(" at") || words.ends_with(" from") ||
+         words.ends_with(" in") || words.ends_with("(");
 }
 
 /// Whether "epoch 3" behind "time taken for" is a numbered epoch: the figure follows it after a
@@ -138,6 +148,7 @@ std::optional<EpochMark> find_epoch_mark(std::string_view text) {
     at = text.find("poch", at + 1);
     if (!starts) continue;
     const std::size_t begin = i - 5;
+    if (names_the_best(text.substr(0, begin))) continue;
     const bool named = names_a_figure(text.substr(0, begin));
     const std::size_t word_end = i;
     while (i < text.size() &&

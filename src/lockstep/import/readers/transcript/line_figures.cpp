@@ -226,6 +226,17 @@ void take_figure(const Figure& figure, Split split, bool test, const LinePlace& 
   figures.push_back(cell);
 }
 
+/// "train=0.41 val=0.53 loss=1.59": with a loss of its own on the line, the two are accuracies.
+bool take_split_accuracy(const Figure& figure, std::vector<LineFigure>& figures) {
+  const bool train = figure.name == "train";
+  if ((!train && figure.name != "val") || !figure.unit.empty() || figure.percent ||
+      !(figure.value >= 0 && figure.value <= 1))
+    return false;
+  figures.push_back({Kind::kCell, train ? Metric::kTrainAccuracy : Metric::kValAccuracy, 1,
+                     figure.value, false, 0, false});
+  return true;
+}
+
 }  // namespace
 
 Split split_of(std::string_view text) {
@@ -266,8 +277,11 @@ void line_figures(std::string_view text, std::string_view whole, const LinePlace
   const bool mixed = split == Split::kValidation || split == Split::kBoth;
   const char* validation = mixed ? first_validation_word(whole) : nullptr;
   const char* first_number = nullptr;
+  const bool accuracies = place.marked && !place.within && contains(text, "train=") &&
+                          contains(text, "val=") && contains(text, " loss=");
   for_each_figure(text, [&](const Figure& figure) {
     if (first_number == nullptr) first_number = figure.after.data();
+    if (accuracies && take_split_accuracy(figure, figures)) return;
     // "loss=1.2 val_acc=0.7": a figure before the first word of validation is one of training, one
     // after it may be of either.
     Split own = split;

@@ -22,7 +22,7 @@ double seconds_in(std::string_view unit) {
 }
 
 /// Seconds of a time in several parts, whose first number is taken already: "2m 11s",
-/// "1 h 02 min", "0:02:11.5". Nothing where the number is all there is.
+/// "1 h 02 min", "2h:47mins:29s", "0:02:11.5". Nothing where the number is all there is.
 std::optional<double> compound_seconds(double value, std::string_view after) {
   if (after.starts_with(':') && after.size() > 2 && is_digit(after[1])) {
     double total = value;
@@ -47,7 +47,8 @@ std::optional<double> compound_seconds(double value, std::string_view after) {
     last = scale;
     after.remove_prefix(letters);
     std::string_view rest = after;
-    while (!rest.empty() && (rest[0] == ' ' || rest[0] == ',')) rest.remove_prefix(1);
+    while (!rest.empty() && (rest[0] == ' ' || rest[0] == ',' || rest[0] == ':'))
+      rest.remove_prefix(1);
     const auto next = !rest.empty() && is_digit(rest[0]) ? take_number(rest) : std::nullopt;
     if (!next)
       return first && scale != 60 && scale != 86400 ? std::nullopt : std::optional<double>(total);
@@ -100,7 +101,8 @@ std::optional<LineFigure> time_figure(const Figure& figure, std::string_view uni
   if (!timed || (name.empty() && unit.empty())) return std::nullopt;
   if (contains_any<"data", "load", "comm", "mini", "comput", "forward", "backward", "sync",
                    "transfer", "val", "test", "eval", "infer", "wait", "eta", "remain", "left",
-                   "cumul", "since", "queue", "compil", "start", "stamp", "batch", "sampl">(name)) {
+                   "cumul", "since", "so far", "self c", "cuda time", "cpu time", "queue", "compil",
+                   "start", "stamp", "batch", "sampl">(name)) {
     return std::nullopt;
   }
   if (split == Split::kValidation) return std::nullopt;
