@@ -89,6 +89,18 @@ TEST(StepLines, AccuracyAboveOneIsAPercentage) {
   EXPECT_DOUBLE_EQ(run.at_end->val_accuracy, 0.085);
 }
 
+TEST(EpochLines, SummariesDoNotReplaceFiguresOfTheLastEpoch) {
+  const ImportedRun run = import_text(
+                              "Epoch: 1 | Train Loss: 1.5 | Throughput: 1250.5 samples/sec\n"
+                              "Epoch: 2 | Train Loss: 1.25 | Throughput: 1260.5 samples/sec\n"
+                              "Average throughput: 1255.5 samples/sec\n")
+                              .runs.at(0);
+  EXPECT_DOUBLE_EQ(run.epochs.at(1).examples_per_s, 1260.5);
+  const ImportedRun saved =
+      import_text("Epoch 5: loss 0.5\nSaved model at epoch 5 with accuracy 91.5%\n").runs.at(0);
+  EXPECT_FALSE(std::isfinite(saved.epochs.at(0).train_accuracy)) << "of training or of a test?";
+}
+
 TEST(EpochLines, TrainAndValBesideALossAreAccuracies) {
   const ImportedRun run = import_text(
                               "[Epoch 0] train=0.4375 val=0.5625 loss=1.625 time: 16.25\n"

@@ -112,6 +112,48 @@ TEST(PrintedForms, TableThatAnotherRunWasAppendedToHasTwo) {
   EXPECT_EQ(tested.runs.size(), 1u) << "a test is no run";
 }
 
+TEST(PrintedForms, RowsOfOtherSettingsAreOtherRuns) {
+  const ImportedFile file = import_fixture("history_settings.csv");
+  EXPECT_EQ(file.format, "lightning-csv");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(*file.runs[0].workers, 1);
+  EXPECT_EQ(*file.runs[1].workers, 2);
+  ASSERT_EQ(file.runs[1].epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.runs[1].epochs[1].train_s, 20.5);
+  EXPECT_DOUBLE_EQ(file.runs[1].epochs[1].train_loss, 1.75);
+  EXPECT_EQ(*file.runs[1].model, "small");
+  const ImportedFile named =
+      import_text("epoch,method,loss\n1,ring,2.5\n1,tree,2.25\n2,ring,1.5\n2,tree,1.25\n", "x.csv");
+  ASSERT_EQ(named.runs.size(), 2u);
+  EXPECT_DOUBLE_EQ(named.runs[0].epochs.at(1).train_loss, 1.5);
+  EXPECT_EQ(named.runs[1].notes.at("setting"), "method tree");
+}
+
+TEST(PrintedForms, RowsOfValidationAreNotOfTraining) {
+  const ImportedRun run =
+      import_text(
+          "epoch,phase,loss,acc,time\n1,train,2.5,0.25,9.5\n1,val,2.25,0.375,1.5\n"
+          "2,train,1.5,0.5,8.5\n2,val,1.25,0.625,1.25\n",
+          "x.csv")
+          .runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_loss, 1.5);
+  EXPECT_DOUBLE_EQ(run.epochs[1].val_loss, 1.25);
+  EXPECT_DOUBLE_EQ(run.epochs[1].val_accuracy, 0.625);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_s, 8.5);
+}
+
+TEST(PrintedForms, RowsOfRanksAreOneRun) {
+  const ImportedRun run =
+      import_text(
+          "rank,epoch,loss,time\n0,1,2.5,21.5\n1,1,2.25,21.75\n0,2,1.5,20.5\n1,2,1.25,20.25\n",
+          "x.csv")
+          .runs.at(0);
+  EXPECT_EQ(*run.workers, 2);
+  EXPECT_DOUBLE_EQ(run.epochs.at(1).train_loss, 1.5);
+  EXPECT_DOUBLE_EQ(run.epochs.at(1).train_s, 20.5);
+}
+
 TEST(PrintedForms, EpochsThatComeBackInATableAreLeftOut) {
   const ImportedRun continued =
       import_text("epoch,loss\n1,2.5\n2,2.25\n3,1.75\n4,1.5\n3,1.625\n4,1.375\n5,1.25\n6,1.125\n",

@@ -89,6 +89,14 @@ bool CsvRows::next_numbers(std::vector<double>& values) {
   return true;
 }
 
+bool CsvRows::next(std::vector<std::string_view>& fields, std::vector<double>& values) {
+  if (!next(fields)) return false;
+  values.clear();
+  for (const std::string_view field : fields)
+    values.push_back(number_of(field, delimiter_).value_or(kNothing));
+  return true;
+}
+
 char csv_delimiter(std::string_view text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   char best = ',';

@@ -22,6 +22,9 @@ class CsvRows {
   /// cost.
   bool next_numbers(std::vector<double>& values);
 
+  /// Both the fields and their numbers.
+  bool next(std::vector<std::string_view>& fields, std::vector<double>& values);
+
   /// Where the last record ended.
   std::uint64_t line() const { return lines_.number(); }
   const LineSource& lines() const { return lines_; }

@@ -259,8 +259,10 @@ ImportedRun run_of_line(std::int64_t workers, std::string_view text) {
   ImportedRun run;
   run.workers.offer(workers);
   for_each_figure(text, [&](const Figure& figure) {
-    if (figure.unit.find('/') == std::string_view::npos) return;
-    TableColumn column = table_column(figure.unit);
+    const bool rate = figure.unit.find('/') != std::string_view::npos;
+    if (!rate && (figure.unit.empty() || figure.name.empty())) return;
+    TableColumn column = table_column(rate ? std::string(figure.unit)
+                                           : fmt::format("{} ({})", figure.name, figure.unit));
     if (column.role != TableRole::kMetric && column.role != TableRole::kStepRate) return;
     std::string settings;
     add_cell(fmt::format("{}", figure.value), column, run, settings);

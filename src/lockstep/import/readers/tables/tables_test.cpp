@@ -172,6 +172,9 @@ TEST(Tables, LinesThatBeginWithACountAreRuns) {
   EXPECT_DOUBLE_EQ(*file.runs[1].epoch_s, 23.1);
   EXPECT_DOUBLE_EQ(*file.runs[1].reported_throughput, 1040.5);
   EXPECT_THROW(import_text("2 GPUs: 11.5 s\n4 GPUs: 6.5 s\n"), Error) << "seconds of what?";
+  const ImportedFile named = import_text("1 GPU - Epoch time: 40.5s\n2 GPUs - Epoch time: 21.5s\n");
+  ASSERT_EQ(named.runs.size(), 2u);
+  EXPECT_DOUBLE_EQ(*named.runs[1].epoch_s, 21.5);
 }
 
 TEST(Tables, CellsAreNumbersOnlyWhereNothingElseIsLeft) {

@@ -8,7 +8,9 @@
 
 #include "lockstep/import/model/epoch_means.h"
 #include "lockstep/import/model/log_reader.h"
+#include "lockstep/import/readers/trackers/row_settings.h"
 #include "lockstep/import/scan/csv_rows.h"
+#include "lockstep/import/scan/rank_prefix.h"
 #include "lockstep/import/scan/text_scan.h"
 
 namespace lockstep::import {
@@ -60,8 +62,15 @@ class MetricsTable {
         epoch_column_(column(header_, Metric::kEpoch)),
         step_column_(column(header_, Metric::kStep)),
         clock_column_(clock_column(header_)) {
-    for (const std::string& name : header_) columns_.push_back(EpochMeans::column(name));
+    for (const std::string& name : header_) {
+      columns_.push_back(EpochMeans::column(name));
+      validation_.push_back(EpochMeans::column("val_" + name));
+      test_.push_back(EpochMeans::column("test_" + name));
+    }
   }
+
+  /// The columns of the settings are no figures.
+  void leave_out(std::size_t column) { left_out_.insert(column); }
 
   /// Whether `values` begin another run: its first epoch again, after later ones. A test at the end
   /// may number its only row from the beginning.
@@ -79,7 +88,11 @@ class MetricsTable {
   }
 
   /// `values` are NaN where a field is empty.
-  void row(const std::vector<double>& values) {
+  void row(const std::vector<double>& values, RowSplit split = RowSplit::kUnknown) {
+    std::vector<EpochMeans::Column>& columns = split == RowSplit::kValidation ? validation_
+                                               : split == RowSplit::kTest     ? test_
+                                                                              : columns_;
+    const bool training = split == RowSplit::kUnknown || split == RowSplit::kTrain;
     ++rows_;
     const auto cell = [&](std::size_t i) -> std::optional<double> {
       if (i >= values.size() || std::isnan(values[i])) return std::nullopt;
@@ -98,17 +111,19 @@ class MetricsTable {
     }
     const auto step = cell(step_column_);
     if (step && std::abs(*step) < 9e15) step_ = static_cast<std::int64_t>(*step);
-    if (const auto clock = cell(clock_column_); clock && epoch && clock_.size() < kMostClockRows)
+    if (const auto clock = cell(clock_column_);
+        clock && epoch && training && clock_.size() < kMostClockRows)
       clock_.emplace_back(*epoch, *clock);
-    const std::size_t width = std::min(columns_.size(), values.size());
+    const std::size_t width = std::min(columns.size(), values.size());
     for (std::size_t i = 0; i < width; ++i) {
-      if (std::isnan(values[i]) || i == epoch_column_ || i == step_column_) continue;
-      const bool rate = columns_[i].metric.metric == Metric::kLearningRate;
+      if (std::isnan(values[i]) || i == epoch_column_ || i == step_column_ || left_out_.contains(i))
+        continue;
+      const bool rate = columns[i].metric.metric == Metric::kLearningRate;
       if (rate && !epoch) {
         pending_rate_ = {i, values[i]};
         continue;
       }
-      means_.add(columns_[i], values[i], epoch ? epoch : epoch_, step_, run_);
+      means_.add(columns[i], values[i], epoch ? epoch : epoch_, step_, run_);
     }
     if (epoch && pending_rate_.first != kNone) {
       means_.add(columns_[pending_rate_.first], pending_rate_.second, epoch, step_, run_);
@@ -191,6 +206,9 @@ class MetricsTable {
 
   std::vector<std::string> header_;
   std::vector<EpochMeans::Column> columns_;
+  std::vector<EpochMeans::Column> validation_;  ///< of rows that state their split
+  std::vector<EpochMeans::Column> test_;
+  std::set<std::size_t> left_out_;
   std::size_t epoch_column_;
   std::size_t step_column_;
   std::size_t clock_column_;
@@ -206,6 +224,84 @@ class MetricsTable {
   std::int64_t step_ = 0;
   std::int64_t rows_ = 0;
   std::pair<std::size_t, double> pending_rate_{kNone, 0};
+};
+
+/// The runs of one table: rows of other settings are of another run, and so are epochs that begin
+/// again.
+class RunsOfTable {
+ public:
+  RunsOfTable(std::vector<std::string> header, RowSettings settings)
+      : header_(std::move(header)), settings_(std::move(settings)) {}
+
+  void row(const std::vector<double>& values) { add(part(""), values, RowSplit::kUnknown); }
+
+  void row(const std::vector<std::string_view>& fields, const std::vector<double>& values) {
+    if (settings_.rank < values.size()) {
+      const double rank = values[settings_.rank];
+      if (rank >= 0 && rank < kMostRuns) ranks_.insert(static_cast<int>(rank));
+      if (ranks_.empty() || rank != *ranks_.begin()) return;  // the first is shown
+    }
+    Part& of_row = part(settings_.key(fields));
+    if (of_row.fields.empty()) of_row.fields.assign(fields.begin(), fields.end());
+    const bool stated = settings_.split < fields.size();
+    add(of_row, values, stated ? split_of_row(fields[settings_.split]) : RowSplit::kUnknown);
+  }
+
+  std::vector<ImportedRun> finish() {
+    for (Part& each : parts_) close(each);
+    const int ranks = count_of_ranks(ranks_);
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (ranks > 1 && !runs_[i].workers) runs_[i].workers.offer(ranks);
+      if (i > 0) runs_[i].label = "#" + std::to_string(i + 1);
+    }
+    return std::move(runs_);
+  }
+
+ private:
+  struct Part {
+    std::string key;
+    std::vector<std::string> fields;  ///< of its first row
+    MetricsTable table;
+  };
+
+  MetricsTable empty_table() const {
+    MetricsTable table(header_);
+    for (const std::size_t i : settings_.keys) table.leave_out(i);
+    table.leave_out(settings_.rank);
+    return table;
+  }
+
+  Part& part(const std::string& key) {
+    for (Part& known : parts_) {
+      if (known.key == key) return known;
+    }
+    if (parts_.size() >= kMostParts) return parts_.back();
+    return parts_.emplace_back(Part{key, {}, empty_table()});
+  }
+
+  void add(Part& of_row, const std::vector<double>& values, RowSplit split) {
+    if (runs_.size() < kMostRuns && of_row.table.restarts(values)) {
+      close(of_row);
+      of_row.table = empty_table();
+    }
+    of_row.table.row(values, split);
+  }
+
+  void close(Part& of_row) {
+    if (of_row.table.rows() == 0) return;
+    ImportedRun run = of_row.table.finish();
+    settings_.offer(header_, of_row.fields, run);
+    if (parts_.size() == 1) run.notes.erase("setting");
+    runs_.push_back(std::move(run));
+  }
+
+  static constexpr std::size_t kMostParts = 1'000;
+
+  std::vector<std::string> header_;
+  RowSettings settings_;
+  std::vector<Part> parts_;
+  std::vector<ImportedRun> runs_;
+  std::set<int> ranks_;
 };
 
 class LightningReader final : public Reader {
@@ -233,35 +329,31 @@ class LightningReader final : public Reader {
   }
 
   void read(Input& input, ImportSink& sink) const override {
-    CsvRows rows(input, csv_delimiter(input.peek(kHeaderSample)));
+    const std::string_view sample = input.peek(kHeaderSample);
+    const char delimiter = csv_delimiter(sample);
+    const std::vector<std::string> header = csv_header(sample, delimiter);
+    const RowSettings settings = find_row_settings(sample, delimiter, header);
+    CsvRows rows(input, delimiter);
     std::vector<std::string_view> fields;
     if (!rows.next(fields)) return;
+    RunsOfTable runs({fields.begin(), fields.end()}, settings);
     const std::size_t columns = fields.size();
-    const std::vector<std::string> header(fields.begin(), fields.end());
-    MetricsTable table(header);
-    std::size_t runs = 0;
-    const auto close = [&] {
-      if (table.rows() == 0) return;
-      ImportedRun run = table.finish();
-      if (++runs > 1) run.label = "#" + std::to_string(runs);
-      sink.add(std::move(run));
-    };
     std::uint64_t short_line = 0;
     std::vector<double> values;
-    while (rows.next_numbers(values)) {
+    while (settings.any() ? rows.next(fields, values) : rows.next_numbers(values)) {
       if (values.size() != columns && short_line == 0) short_line = rows.line();
-      if (runs < kMostRuns && table.restarts(values)) {
-        close();
-        table = MetricsTable(header);
+      if (settings.any()) {
+        runs.row(fields, values);
+      } else {
+        runs.row(values);
       }
-      table.row(values);
     }
     if (short_line != 0) {
       sink.warn(input.name() + " line " + std::to_string(short_line) + " does not have the " +
                 std::to_string(columns) + " fields of its header");
     }
     warn_of_damage(rows.lines(), input, sink);
-    close();
+    for (ImportedRun& run : runs.finish()) sink.add(std::move(run));
   }
 };
 

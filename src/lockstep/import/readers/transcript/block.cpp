@@ -94,10 +94,16 @@ void Block::add(std::int64_t epoch, const LineFigure& figure, bool marked) {
       --figures_;
       add_other_loss(std::max<std::int64_t>(epoch, 0), figure);
       return;
-    case Kind::kRate:
+    case Kind::kRate: {
+      Row* where = row(epoch);
+      // "Average throughput", printed below the last epoch, is not that of the epoch.
+      if (!marked && where != nullptr && where->rate_marked) return;
       run_.throughput.add(std::max<std::int64_t>(epoch, 0), figure.value);
-      if (Row* where = row(epoch)) where->rate = figure.value;
+      if (where == nullptr) return;
+      where->rate = figure.value;
+      where->rate_marked = marked;
       return;
+    }
     default:
       break;
   }

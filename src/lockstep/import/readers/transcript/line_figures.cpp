@@ -215,6 +215,7 @@ void take_figure(const Figure& figure, Split split, bool test, const LinePlace& 
     }
   }
   if (!settle_split(name, split, test)) return;
+  if (place.saves && name.rank >= 2) return;
   LineFigure cell{Kind::kCell, name.metric, name.rank, figure.value, figure.percent, 0, false};
   if (figure.percent) cell.seen = seen_after(figure.after, figure.value);
   if (place.within) {
@@ -273,6 +274,9 @@ void line_figures(std::string_view text, std::string_view whole, const LinePlace
   }
   Split split = split_of(whole);
   if (split == Split::kNone && !place.marked) split = place.above;
+  LinePlace own_place = place;
+  own_place.saves =
+      contains_any<"aved ", "aving ", "heckpoint", "oaded ", "oading ", "esum">(whole);
   const bool test = split != Split::kTrain && contains_any<"est", "EST">(whole);
   const bool mixed = split == Split::kValidation || split == Split::kBoth;
   const char* validation = mixed ? first_validation_word(whole) : nullptr;
@@ -287,7 +291,7 @@ void line_figures(std::string_view text, std::string_view whole, const LinePlace
     Split own = split;
     if (validation != nullptr && validation >= text.data() && first_number < validation)
       own = figure.after.data() < validation ? Split::kTrain : Split::kBoth;
-    take_figure(figure, own, test, place, metrics, figures);
+    take_figure(figure, own, test, own_place, metrics, figures);
   });
   if (!place.within) named_ratio(text, split, test, figures);
 }

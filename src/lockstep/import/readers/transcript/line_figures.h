@@ -51,6 +51,7 @@ struct LinePlace {
   bool marked = false;         ///< it names its epoch
   bool within = false;         ///< and is about a part of it
   Split above = Split::kNone;  ///< what the heading above it is about
+  bool saves = false;  ///< "Saved model at epoch 5 with accuracy 91.2": of training or of a test?
 };
 
 /// Appends the figures of `text`, which begins after the epoch's number. `whole` is the line.
