@@ -79,6 +79,15 @@ TEST(EpochLines, TimeBesideAnIterationIsNotThatOfTheEpoch) {
   }
 }
 
+TEST(EpochLines, SettingsOnALineWithAnEpochAreNoIteration) {
+  const ImportedRun run = import_text(
+                              "Namespace(batch_size=32, resume_epoch=0, new_step=1, num_gpus=8)\n"
+                              "[Epoch 0] loss=1.5 time: 9.5\n[Epoch 1] loss=1.25 time: 8.5\n")
+                              .runs.at(0);
+  EXPECT_EQ(*run.workers, 8);
+  EXPECT_EQ(run.epochs.size(), 2u);
+}
+
 TEST(StepLines, AccuracyAboveOneIsAPercentage) {
   const ImportedRun run = import_text(
                               "Step 50/90; acc: 3.25; xent: 9.5; 5250/6100 tok/s; 60 sec\n"

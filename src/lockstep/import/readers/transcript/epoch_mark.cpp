@@ -51,8 +51,10 @@ void find_place(std::string_view text, EpochMark& mark) {
   for (const std::string_view word : {"iteration", "step", "iters", "iter", "batch", "Step",
                                       "Batch", "Iters", "Iter", "Iteration"}) {
     const std::size_t at = text.find(word, mark.end);
-    // "ms/batch 14.5" is a figure.
-    if (at == std::string_view::npos || text[at - 1] == '/') continue;
+    // "ms/batch 14.5" is a figure, "new_step=1" a setting.
+    if (at == std::string_view::npos || text[at - 1] == '/' || text[at - 1] == '_' ||
+        is_letter(text[at - 1]))
+      continue;
     std::string_view rest = text.substr(at + word.size());
     // "batch=64" may be a size; a place all the same where it stands apart.
     const bool counts = rest.starts_with(' ') || rest.starts_with(':') ||
