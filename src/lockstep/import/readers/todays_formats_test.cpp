@@ -32,6 +32,22 @@ TEST(TodaysFormats, NotebookGivesTheOutputOfItsCellsInTheirOrder) {
   EXPECT_FALSE(file.runs[1].batch_said);
 }
 
+TEST(TodaysFormats, NotebookCellWithoutACountRanWhereItStands) {
+  const auto cell = [](const std::string& count, const std::string& loss) {
+    return R"({"cell_type": "code", "execution_count": )" + count +
+           R"(, "source": [], "outputs": [{"output_type": "stream", "text": "Epoch 1: loss )" +
+           loss + R"(\n"}]})";
+  };
+  const ImportedFile file =
+      import_text(R"({"cells": [)" + cell("7", "1.5") + "," + cell("null", "1.25") + "," +
+                      cell("2", "1.75") + R"(], "nbformat": 4, "metadata": {}})",
+                  "work.ipynb");
+  ASSERT_EQ(file.runs.size(), 3u);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs.at(0).train_loss, 1.75);
+  EXPECT_DOUBLE_EQ(file.runs[1].epochs.at(0).train_loss, 1.5);
+  EXPECT_DOUBLE_EQ(file.runs[2].epochs.at(0).train_loss, 1.25);
+}
+
 TEST(TodaysFormats, NanogptAndItsKin) {
   const ImportedRun clocked =
       import_text(

@@ -81,17 +81,19 @@ std::vector<CellOutput> outputs_of(const nlohmann::json& notebook) {
   std::vector<CellOutput> outputs;
   if (!notebook.contains("cells") || !notebook["cells"].is_array()) return outputs;
   std::size_t number = 0;
+  std::int64_t last = -1;
   for (const nlohmann::json& cell : notebook["cells"]) {
-    CellOutput found{number++, -1, {}};
+    CellOutput found{number++, last, {}};  // without a count it ran where it stands
     if (!cell.is_object() || !cell.contains("outputs") || !cell["outputs"].is_array()) continue;
     const auto count = cell.find("execution_count");
     if (count != cell.end() && count->is_number_integer())
       found.execution = count->get<std::int64_t>();
+    last = found.execution;
     found.text = output_text(cell["outputs"]);
     if (!trim(found.text).empty()) outputs.push_back(std::move(found));
   }
   std::stable_sort(outputs.begin(), outputs.end(), [](const CellOutput& a, const CellOutput& b) {
-    return a.execution >= 0 && b.execution >= 0 && a.execution < b.execution;
+    return a.execution < b.execution;
   });
   return outputs;
 }
