@@ -15,20 +15,33 @@ double mean_rate(const Series& series) {
   return series.median();
 }
 
-/// "batch_size" in a log may be meant per worker or for all; with one worker it is both.
+void warn_of_batch(std::int64_t size, ImportedRun& run) {
+  if (run.workers && *run.workers == 1) return;
+  const std::string warning = fmt::format(
+      "batch size {} is taken as the batch per worker; if it is of all workers, "
+      "--set global_batch={}",
+      size, size);
+  if (std::find(run.warnings.begin(), run.warnings.end(), warning) == run.warnings.end())
+    run.warnings.push_back(warning);
+}
+
+/// "batch_size" in a log may be meant per worker or for all; with one worker it is both. So may
+/// that of a name, which gives way to a global batch in the log.
 void settle_batch(ImportedRun& run) {
+  if (run.batch_per_worker && run.batch_per_worker.from == Provenance::kName) {
+    if (run.global_batch && run.global_batch.from <= Provenance::kLog) {
+      run.batch_per_worker = {};
+    } else {
+      warn_of_batch(*run.batch_per_worker, run);
+    }
+  }
   if (run.batch_said && !run.batch_per_worker && !run.global_batch) {
     const std::int64_t size = *run.batch_said;
     if (run.batch_said_is_global && *run.batch_said < 1'000'000'000) {
       run.global_batch.offer(size, Provenance::kLog);
     } else {
       run.batch_per_worker.offer(size, Provenance::kLog);
-      if (!run.workers || *run.workers > 1) {
-        run.warnings.push_back(
-            fmt::format("batch size {} is taken as the batch per worker; if it is of all workers, "
-                        "--set global_batch={}",
-                        size, size));
-      }
+      warn_of_batch(size, run);
     }
   }
   const std::int64_t accumulate = run.accumulate.value.value_or(1);

@@ -35,6 +35,19 @@ TEST(NameFacts, NetworkIsNamedAfterTheFileOnlyWhereTheLogDoesNotNameIt) {
   EXPECT_EQ(*named.model, "resnet18");
 }
 
+TEST(NameFacts, BatchOfANameMayBeOfAllWorkers) {
+  const std::string log = "Epoch 1, loss 0.5\n";
+  const ImportedRun run = import_text(log, "vit_8gpus_b256.log").runs.at(0);
+  EXPECT_EQ(*run.batch_per_worker, 256);
+  ASSERT_EQ(run.warnings.size(), 1u);
+  EXPECT_NE(run.warnings[0].find("--set global_batch=256"), std::string::npos);
+  const ImportedRun stated =
+      import_text("Global batch size: 256\n" + log, "vit_8gpus_b256.log").runs.at(0);
+  EXPECT_EQ(*stated.global_batch, 256);
+  EXPECT_EQ(*stated.batch_per_worker, 32);
+  EXPECT_TRUE(import_text(log, "vit_1gpu_b256.log").runs.at(0).warnings.empty());
+}
+
 TEST(NameFacts, RunsThatAFileNamesAreComparedByTheirOwnNames) {
   const ImportedFile file = import_text(
       "\"Step\",\"relu-8gpu - loss\",\"relu-4gpu - loss\",\"tanh-4gpu - loss\",\"x - loss__MIN\"\n"
