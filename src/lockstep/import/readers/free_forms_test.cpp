@@ -79,6 +79,17 @@ TEST(EpochLines, TimeBesideAnIterationIsNotThatOfTheEpoch) {
   }
 }
 
+TEST(EpochLines, TimesOfBatchesAreNoPlacesInTheEpoch) {
+  const ImportedRun run =
+      import_text(
+          "Epoch: 1  Loss: 1.5  Time per batch: 0.125s  Epoch duration: 0:00:48\n"
+          "Epoch: 2  Loss: 1.25  Time per batch: 0.12s  Epoch duration: 0:00:47\n")
+          .runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_loss, 1.25);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_s, 47);
+}
+
 TEST(EpochLines, SettingsOnALineWithAnEpochAreNoIteration) {
   const ImportedRun run = import_text(
                               "Namespace(batch_size=32, resume_epoch=0, new_step=1, num_gpus=8)\n"

@@ -51,9 +51,9 @@ void find_place(std::string_view text, EpochMark& mark) {
   for (const std::string_view word : {"iteration", "step", "iters", "iter", "batch", "Step",
                                       "Batch", "Iters", "Iter", "Iteration"}) {
     const std::size_t at = text.find(word, mark.end);
-    // "ms/batch 14.5" is a figure, "new_step=1" a setting.
+    // "ms/batch 14.5" and "time per batch: 0.12" are figures, "new_step=1" is a setting.
     if (at == std::string_view::npos || text[at - 1] == '/' || text[at - 1] == '_' ||
-        is_letter(text[at - 1]))
+        is_letter(text[at - 1]) || text.substr(0, at).ends_with("per "))
       continue;
     std::string_view rest = text.substr(at + word.size());
     // "batch=64" may be a size; a place all the same where it stands apart.
@@ -65,7 +65,7 @@ void find_place(std::string_view text, EpochMark& mark) {
     std::string_view whole = rest;
     const auto place = take_ratio(rest);
     const auto step = take_number(whole);
-    if (!place && (!step || *step < 0 || *step > 1e12)) continue;
+    if (!place && (!step || *step < 0 || *step > 1e12 || *step != std::floor(*step))) continue;
     mark.position = place ? place->done : static_cast<std::int64_t>(*step);
     mark.length = place ? place->of : 0;
     mark.within = true;
