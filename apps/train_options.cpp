@@ -91,6 +91,16 @@ class Binder {
     number(names, field, range, "N", description);
   }
 
+  template <class T>
+  void integer_or_auto(const std::string& names, T& field, std::type_identity_t<Range<T>> range,
+                       bool& is_auto, const std::string& description) {
+    add(names, "N|auto", description, range.holds(field) ? number_text(field) : "",
+        [&field, range, &is_auto, name = long_name(names)](const std::string& given) {
+          is_auto = given == "auto";
+          if (!is_auto) field = parse_number(name, given, range);
+        });
+  }
+
   void real(const std::string& names, double& field, Range<double> range,
             const std::string& description) {
     number(names, field, range, "X", description);

@@ -28,6 +28,7 @@ record::TrainRequest parse(std::vector<std::string> arguments) {
 /// Every field an option sets, comparable.
 nlohmann::json fields(const record::TrainRequest& r) {
   return {{"spec", r.spec},
+          {"workers", r.workers_auto},
           {"checkpoint", {r.checkpoint_dir, r.resume, r.checkpoint_every}},
           {"trace", r.trace_path},
           {"flags", {r.keep_going, r.validate, r.check_ranks, r.record_steps}},
@@ -47,7 +48,8 @@ record::TrainRequest random_request(Rng& rng) {
   const auto maybe = [&] { return rng.below(2) == 0; };
   record::TrainRequest r;
   r.spec.recipe = maybe() ? "fashion" : "cifar-resnet18";
-  r.spec.workers = 1 + static_cast<int>(rng.below(1000));
+  r.workers_auto = maybe();
+  if (!r.workers_auto) r.spec.workers = 1 + static_cast<int>(rng.below(1000));
   r.spec.threads_per_worker = 1 + static_cast<int>(rng.below(64));
   r.spec.batch_per_worker = 1 + static_cast<std::int64_t>(rng.below(1 << 20));
   r.spec.epochs = 1 + static_cast<int>(rng.below(10'000));

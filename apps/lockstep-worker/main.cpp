@@ -196,6 +196,10 @@ int run(int argc, char** argv) {
       command.request.spec.device = "cuda";
     }
     cli::check_train_request(command.request);
+    if (command.request.workers_auto) {
+      throw Error(ErrorKind::kUsage, "a worker cannot choose --workers auto",
+                  "give their number, or use lockstep train");
+    }
     if (command.request.spec.device == "cuda") {
       place.gpu = comm::own_gpu(place.local_rank, train::Device::visible_gpus());
       place.gpu_id = train::Device::pci_id_of(place.gpu);

@@ -16,6 +16,7 @@
 #include "lockstep/launch/worker_program.h"
 #include "lockstep/measure/machine.h"
 #include "lockstep/store/store_sink.h"
+#include "lockstep/study/worker_choice.h"
 #include "train_options.h"
 
 namespace lockstep::cli {
@@ -38,8 +39,34 @@ void throw_on_failure(const launch::GroupOutcome& outcome, record::RunStatus sta
 struct TrainCommand {
   record::TrainRequest request;
   launch::TrainingPlan plan;
+  std::int64_t global_batch = 0;  ///< 0 = not given
   bool dry_run = false;
 };
+
+void check_workers(TrainCommand& command) {
+  record::RunSpec& spec = command.request.spec;
+  const bool local = command.plan.launcher.local();
+  if (command.request.workers_auto) {
+    if (!local) {
+      throw Error(ErrorKind::kUsage, "--workers auto measures on this machine only",
+                  "with --launcher, give the number of workers");
+    }
+    if (command.dry_run) {
+      throw Error(ErrorKind::kUsage, "--dry-run cannot be combined with --workers auto",
+                  "give the number of workers");
+    }
+  } else if (local) {
+    launch::plan_workers(spec);
+  } else if (spec.workers == 0) {
+    throw Error(ErrorKind::kUsage, "--launcher needs the number of workers", "add -n N");
+  }
+  if (command.global_batch == 0) return;
+  if (spec.batch_per_worker > 0) {
+    throw Error(ErrorKind::kUsage, "--batch and --global-batch exclude each other",
+                "--batch is the batch per worker, --global-batch that of all workers together");
+  }
+  if (!command.request.workers_auto) study::share_global_batch(spec, command.global_batch);
+}
 
 void check(TrainCommand& command) {
   const record::TrainRequest& request = command.request;
@@ -54,11 +81,7 @@ void check(TrainCommand& command) {
   if (restarts.min_workers > 0 && restarts.restarts == 0) {
     throw Error(ErrorKind::kUsage, "--min-workers needs --restarts", "add --restarts N");
   }
-  if (command.plan.launcher.local()) {
-    launch::plan_workers(command.request.spec);
-  } else if (request.spec.workers == 0) {
-    throw Error(ErrorKind::kUsage, "--launcher needs the number of workers", "add -n N");
-  }
+  check_workers(command);
   launch::require_worker_program();
 }
 
@@ -74,12 +97,17 @@ void train(TrainCommand command, const GlobalOptions& options) {
     console.out(launch::launch_text(launch::make_launch(request, command.plan.launcher)));
     return;
   }
+  launch::SignalInbox signals;
+  // Before this program causes load itself.
+  const record::Machine machine = measure::describe_machine();
+  if (request.workers_auto) {
+    study::choose_workers(command.request, command.global_batch, machine, console, signals, clock);
+  }
   store::StoreSink store(options.store_path, console, {}, collect::keep_digest);
   display::RunDisplay display(console, clock);
   display::JsonSink json(console, clock);
-  launch::SignalInbox signals;
   const launch::TrainingOutcome outcome =
-      launch::run_training(request, command.plan, measure::describe_machine(),
+      launch::run_training(request, command.plan, machine,
                            {&store, options.json ? static_cast<record::RunSink*>(&json) : &display},
                            console, signals, clock);
   if (!options.json && !store.place().empty()) console.out(store.place());
@@ -96,6 +124,7 @@ void add_train_command(CLI::App& app, const GlobalOptions& options) {
       "or, "
       "with --launcher, on the hosts of a cluster.",
       {"lockstep train fashion -n 2 --batch 128 --epochs 3",
+       "lockstep train fashion --workers auto --global-batch 256",
        "lockstep train fashion -n 8 --launcher slurm --nodes 2 --partition cpu",
        "lockstep train cifar-resnet18 --data synthetic --steps 100 --trace trace.json",
        "lockstep train transfer --data fruit/ --backbone mobilenet_v2.pt --rotate 15 --flip 0.5",
@@ -107,6 +136,12 @@ void add_train_command(CLI::App& app, const GlobalOptions& options) {
   wanted->request.spec.threads_per_worker = 0;  // an equal share of them
   wanted->request.spec.batch_per_worker = 0;    // the recipe's own
   add_train_options(command, wanted->request);
+  command
+      .add_option("--global-batch", wanted->global_batch,
+                  "Examples per step of all workers, B, instead of --batch: b = B / (N A)")
+      ->type_name("B")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->group("Training");
   add_launcher_options(command, wanted->plan.launcher);
   command.add_flag("--dry-run", wanted->dry_run, "Show the commands without running them")
       ->group("Cluster");

@@ -23,9 +23,11 @@ class RunRelay final : public GroupObserver {
  public:
   /// `machine` is what runs record of this host: a worker sees only its share of it.
   RunRelay(std::vector<record::RunSink*> sinks, record::Machine machine,
-           const LauncherOptions& launcher, Console& console, const Clock& clock)
+           std::vector<record::WorkerTrial> worker_trials, const LauncherOptions& launcher,
+           Console& console, const Clock& clock)
       : sinks_(std::move(sinks)),
         machine_(std::move(machine)),
+        worker_trials_(std::move(worker_trials)),
         launcher_(launcher),
         console_(console),
         clock_(clock) {
@@ -46,6 +48,7 @@ class RunRelay final : public GroupObserver {
       record::RunStarted whole = *started;
       if (launcher_.local()) whole.machine = machine_;
       whole.spec.launcher = launcher_.launcher;
+      whole.spec.worker_trials = worker_trials_;
       write(whole);
       for (const record::WorkerError& error : std::exchange(before_start_, {})) write(error);
       return;
@@ -149,6 +152,7 @@ class RunRelay final : public GroupObserver {
 
   std::vector<record::RunSink*> sinks_;
   record::Machine machine_;
+  std::vector<record::WorkerTrial> worker_trials_;  ///< unknown to the workers
   const LauncherOptions& launcher_;
   int workers_ = 1;
   int last_epoch_ = 0;
@@ -242,7 +246,8 @@ bool wait_for_hosts(int refusals, SignalInbox& signals, const Clock& clock) {
 TrainingOutcome run_training(const record::TrainRequest& request, const TrainingPlan& plan,
                              const record::Machine& machine, std::vector<record::RunSink*> sinks,
                              Console& console, SignalInbox& signals, const Clock& clock) {
-  RunRelay relay(std::move(sinks), machine, plan.launcher, console, clock);
+  RunRelay relay(std::move(sinks), machine, request.spec.worker_trials, plan.launcher, console,
+                 clock);
   GroupLimits limits;
   limits.silence = Seconds(request.heartbeat_s);
   TrainingOutcome outcome;

@@ -12,6 +12,12 @@ void to_json(nlohmann::json& json, const DataFacts& data) {
 void from_json(const nlohmann::json& json, DataFacts& data) {
   visit_fields(FieldReader{json}, data);
 }
+void to_json(nlohmann::json& json, const WorkerTrial& trial) {
+  visit_fields(FieldWriter{json}, trial);
+}
+void from_json(const nlohmann::json& json, WorkerTrial& trial) {
+  visit_fields(FieldReader{json}, trial);
+}
 void to_json(nlohmann::json& json, const RunSpec& spec) {
   visit_fields(FieldWriter{json}, spec);
 }

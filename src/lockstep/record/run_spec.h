@@ -25,6 +25,13 @@ struct DataFacts {
   int loader_workers = -1;   ///< processes per worker that load data; -1 = unknown
 };
 
+/// A number of workers and threads that was measured before a run, to choose them.
+struct WorkerTrial {
+  int workers = 1;
+  int threads_per_worker = 1;
+  double examples_per_s = 0;  ///< of all workers; 0 = it ran out of memory
+};
+
 /// All that determines what a run computes and how. Written by the program that starts the run,
 /// completed by rank 0 (data, parameters, threads), stored whole.
 struct RunSpec {
@@ -75,7 +82,9 @@ struct RunSpec {
   std::string command;           ///< the foreign command, for runs that are not ours
   Launcher launcher = Launcher::kLocal;
   double queue_wait_s = -1;  ///< from submission to start, apart from all other times; -1 = none
-  RecipeOptions options;     ///< what only this recipe asks for
+  /// By which --workers auto chose workers and threads; empty = they were given.
+  std::vector<WorkerTrial> worker_trials;
+  RecipeOptions options;  ///< what only this recipe asks for
 
   /// B = N b A.
   std::int64_t global_batch() const { return workers * batch_per_worker * accumulate; }
@@ -93,6 +102,14 @@ void visit_fields(Visitor&& field, Data& data) {
   field("skipped", data.skipped);
   field("unit", data.unit);
   field("loader_workers", data.loader_workers);
+}
+
+template <class Visitor, class Trial>
+requires std::same_as<std::remove_const_t<Trial>, WorkerTrial>
+void visit_fields(Visitor&& field, Trial& trial) {
+  field("workers", trial.workers);
+  field("threads_per_worker", trial.threads_per_worker);
+  field("examples_per_s", trial.examples_per_s);
 }
 
 template <class Visitor, class Spec>
@@ -144,11 +161,14 @@ void visit_fields(Visitor&& field, Spec& spec) {
   field("command", spec.command);
   field("launcher", spec.launcher);
   field("queue_wait_s", spec.queue_wait_s);
+  field("worker_trials", spec.worker_trials);
   field("options", spec.options);
 }
 
 void to_json(nlohmann::json& json, const DataFacts& data);
 void from_json(const nlohmann::json& json, DataFacts& data);
+void to_json(nlohmann::json& json, const WorkerTrial& trial);
+void from_json(const nlohmann::json& json, WorkerTrial& trial);
 void to_json(nlohmann::json& json, const RunSpec& spec);
 /// Absent fields keep their defaults, so that older records stay readable.
 void from_json(const nlohmann::json& json, RunSpec& spec);

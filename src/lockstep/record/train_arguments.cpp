@@ -29,6 +29,16 @@ class Writer {
                const std::string&) {
     if (range.holds(field)) put(names, fmt::format("{}", field));
   }
+  template <class T>
+  void integer_or_auto(const std::string& names, const T& field,
+                       std::type_identity_t<Range<T>> range, bool is_auto,
+                       const std::string& description) {
+    if (is_auto) {
+      put(names, "auto");
+    } else {
+      integer(names, field, range, description);
+    }
+  }
   void real(const std::string& names, double field, Range<double> range, const std::string&) {
     if (range.holds(field)) put(names, fmt::format("{}", field));
   }

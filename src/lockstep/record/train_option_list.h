@@ -104,8 +104,10 @@ void visit_options(Visitor& visit, Request& request) {
                 "Global batch for which the learning rate was chosen (default: the recipe's)");
 
   visit.group("Workers");
-  visit.integer("-n,--workers", spec.workers, {1, 65'536},
-                "Worker processes (default: one per core)");
+  visit.integer_or_auto("-n,--workers", spec.workers, {1, 65'536}, request.workers_auto,
+                        "Worker processes (default: one per core); auto measures which number of "
+                        "workers and threads trains the most examples/s at the same batch per "
+                        "worker, or at the same --global-batch");
   visit.integer("--threads", spec.threads_per_worker, {1, 4096},
                 "Compute threads per worker (default: cores / workers)");
   visit.integer("--loader-threads", request.loader_threads, {0, 256},

@@ -11,6 +11,7 @@ namespace lockstep::record {
 /// The same on every rank.
 struct TrainRequest {
   RunSpec spec;
+  bool workers_auto = false;  ///< workers and threads are to be chosen by measuring
 
   std::string checkpoint_dir;  ///< empty = none are written
   bool resume = false;         ///< continue from the newest whole checkpoint in checkpoint_dir

@@ -116,6 +116,18 @@ std::string workers_text(const record::RunSpec& spec) {
   return text;
 }
 
+/// "1 x 1: 4,688, 1 x 2: 5,902, 2 x 1: 8,110 examples/s".
+std::string trials_text(const std::vector<record::WorkerTrial>& trials) {
+  std::string text;
+  for (const record::WorkerTrial& trial : trials) {
+    text += fmt::format("{}{} x {}: {}", text.empty() ? "" : ", ", trial.workers,
+                        trial.threads_per_worker,
+                        trial.examples_per_s > 0 ? format_count(std::llround(trial.examples_per_s))
+                                                 : "out of memory");
+  }
+  return text.empty() ? "" : text + " examples/s";
+}
+
 }  // namespace
 
 Table runs_table(std::span<const store::RunSummary> runs) {
@@ -184,6 +196,7 @@ Table run_facts_table(const store::StoredRun& run) {
   add("study", run.summary.label.study);
   add("data", data_text(spec));
   add("workers", workers_text(spec));
+  add("workers x threads measured", trials_text(spec.worker_trials));
   if (spec.batch_per_worker > 0) {
     add("batch", spec.workers > 0
                      ? fmt::format("b = {}, B = {}", spec.batch_per_worker, spec.global_batch())
