@@ -114,6 +114,18 @@ TEST_F(AutoWorkers, IsRefusedWhereItCannotMeasure) {
   expect_refusal(train({"--accumulate", "3", "--global-batch", "64"}), "with 3 micro-batches each");
 }
 
+TEST_F(AutoWorkers, IsOneWorkerPerGpuWithoutMeasuring) {
+  const auto captured = run(train({"--device", "cuda", "--threads", "1", "--oversubscribe"},
+                                  {"CUDA_VISIBLE_DEVICES=0,1"}));
+  ASSERT_EQ(captured.status.code, 0) << captured.errors;
+  EXPECT_NE(captured.errors.find("2 workers x 1 thread: one per visible GPU, without measuring"),
+            std::string::npos)
+      << captured.errors;
+  EXPECT_EQ(worker_pids().size(), 2u);
+  EXPECT_EQ(only_spec().workers, 2);
+  EXPECT_TRUE(only_spec().worker_trials.empty());
+}
+
 TEST_F(AutoWorkers, AGlobalBatchIsSharedByAnyNumberOfWorkers) {
   const std::vector<std::string> base{"train", "fashion", "--threads", "1", "--oversubscribe"};
   const auto with = [&](std::vector<std::string> more) {
