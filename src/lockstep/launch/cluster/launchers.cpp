@@ -8,6 +8,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/launch/local_workers.h"
+#include "lockstep/launch/thread_waits.h"
 #include "lockstep/launch/training_run.h"
 #include "lockstep/launch/worker_program.h"
 #include "lockstep/record/train_arguments.h"
@@ -27,9 +28,12 @@ Launch launch_locally(const WorkerCommand& command) {
   record::RunSpec spec = command.spec;
   const CorePlan plan = plan_workers(spec);
   auto local = std::make_shared<LocalWorkers>();
+  std::vector<std::string> environment = worker_environment();
+  for (std::string& setting : thread_wait_environment(plan)) {
+    environment.push_back(std::move(setting));
+  }
   Launch launch;
-  launch.specs =
-      local->specs(require_worker_program(), command.arguments, plan, worker_environment());
+  launch.specs = local->specs(require_worker_program(), command.arguments, plan, environment);
   launch.kept = std::move(local);
   return launch;
 }
