@@ -200,8 +200,7 @@ bool Trainer::train_epoch(int epoch) {
       save_checkpoint();
     }
   }
-  finish_epoch(epoch, began, examples_before);
-  return true;
+  return finish_epoch(epoch, began, examples_before);
 }
 
 void Trainer::check_ranks(int epoch, std::int64_t step) {

@@ -65,7 +65,8 @@ class Trainer {
   StepOutcome read_status(int epoch, std::int64_t step);
   void check_loss(int epoch, std::int64_t step);
   void check_ranks(int epoch, std::int64_t step);
-  void finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_before);
+  bool finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_before);
+  bool validate(record::EpochResult& result);
   void add_losses_of_players(record::EpochResult& result) const;
   void report_progress(int epoch, std::int64_t step);
   void begin_progress();

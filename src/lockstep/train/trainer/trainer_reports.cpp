@@ -26,7 +26,22 @@ std::int64_t peak_memory_bytes() {
 
 }  // namespace
 
-void Trainer::finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_before) {
+/// False when the validation was cut short because the run was asked to stop.
+bool Trainer::validate(record::EpochResult& result) {
+  const Nanoseconds began = clock_.monotonic();
+  // A resumed run has to continue with the learning rate that the complete validation leads to.
+  static const std::atomic<bool> kToTheEnd = false;
+  const auto validated = validation_->run(*task_, plateau_ ? kToTheEnd : stop_);
+  if (!validated) return false;
+  result.val_loss = validated->loss;
+  result.val_accuracy = validated->accuracy;
+  result.val_s = seconds(clock_.monotonic() - began);
+  if (plateau_) plateau_->observe(validated->loss);
+  return true;
+}
+
+/// False when the run was asked to stop before the epoch was validated.
+bool Trainer::finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_before) {
   record::EpochResult result;
   result.epoch = epoch;
   timer_.finish();
@@ -51,14 +66,7 @@ void Trainer::finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_b
   // Running statistics of batch norms drift apart between ranks; those of rank 0 are used, as
   // everywhere.
   share_buffers();
-  if (validation_) {
-    const Nanoseconds validation_began = clock_.monotonic();
-    const auto validated = validation_->run(*task_);
-    result.val_loss = validated.loss;
-    result.val_accuracy = validated.accuracy;
-    result.val_s = seconds(clock_.monotonic() - validation_began);
-    if (plateau_) plateau_->observe(validated.loss);
-  }
+  const bool validated = !validation_ || validate(result);
   report_utilisation(epoch);
   damage_->report_new();
   if (communicator_.rank() == 0) {
@@ -71,6 +79,7 @@ void Trainer::finish_epoch(int epoch, Nanoseconds began, std::int64_t examples_b
   }
   if (checkpoints_) save_checkpoint();
   begin_progress();
+  return validated;
 }
 
 /// Where a task names the losses of its players, they are reported besides the train loss.

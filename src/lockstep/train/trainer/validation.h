@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "lockstep/comm/communicator.h"
 #include "lockstep/train/recipes/task.h"
@@ -25,12 +27,17 @@ class Validation {
              Device& device);
 
   /// Collective; blocks. In the precision of training. Leaves the networks in training mode.
-  ValidationResult run(Task& task);
+  /// Nothing when a rank was asked to stop before all were done. Rank 0 logs how far it is every 10
+  /// s.
+  std::optional<ValidationResult> run(Task& task, const std::atomic<bool>& stop);
 
  private:
+  bool evaluate_all(Task& task, const std::atomic<bool>& stop, EvaluationSums& sums);
+
   Device& device_;
   InputFeed feed_;
   comm::Communicator& communicator_;
+  const Clock& clock_;
 };
 
 }  // namespace lockstep::train
