@@ -22,6 +22,14 @@ std::size_t width_of(std::FILE* stream) {
   return size.ws_col;
 }
 
+/// The beginning of a line of parts, each two spaces from the one before: whole parts where the
+/// first fits.
+std::string fitting(const std::string& text, std::size_t width) {
+  if (text.size() <= width) return text;
+  const std::size_t gap = text.rfind("  ", width);
+  return text.substr(0, gap == std::string::npos || gap == 0 ? width : gap);
+}
+
 }  // namespace
 
 Console::Console(const Clock& clock) : Console(stdout, stderr, can_erase_lines(stderr), clock) {}
@@ -51,7 +59,7 @@ void Console::set_status(const std::string& text) {
   const Nanoseconds now = clock_.monotonic();
   if (!terminal_ || (status_shown_ && now - drawn_at_ < kRedrawInterval)) return;
   // The last column stays free: some terminals break the line when it is filled.
-  const std::string line = "\r" + text.substr(0, width_of(err_) - 1) + "\033[K";
+  const std::string line = "\r" + fitting(text, width_of(err_) - 1) + "\033[K";
   std::fwrite(line.data(), 1, line.size(), err_);
   std::fflush(err_);
   status_shown_ = true;

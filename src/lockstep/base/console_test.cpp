@@ -79,5 +79,13 @@ TEST(Console, CutsTheStatusLineToTheWidthOfTheTerminal) {
   EXPECT_EQ(err.text(), "\r" + std::string(79, 'x') + "\033[K");
 }
 
+TEST(Console, LeavesOutPartsOfTheStatusLineThatDoNotFit) {
+  StoppedClock clock;
+  Stream err;
+  Console console(err.file(), err.file(), true, clock);
+  console.set_status("epoch 1/2  ETA 3 s  " + std::string(500, 'x'));
+  EXPECT_EQ(err.text(), "\repoch 1/2  ETA 3 s\033[K");
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -13,21 +13,15 @@ using report::time_with_interval;
 std::vector<std::string> forecast_lines(const RunForecast& forecast, double total_s) {
   std::vector<std::string> lines;
   if (!(total_s > 0)) return lines;
-  bool any = false;
   for (const RunForecast::Mark& mark : forecast.marks()) {
-    const std::string at =
-        fmt::format("total predicted at {:>2.0f} % of the steps", 100 * mark.part);
-    if (!mark.predicted) {
-      lines.push_back(at + ": none, too few steps");
-      continue;
-    }
-    any = true;
+    if (!mark.predicted) continue;
     const Estimate& p = *mark.predicted;
-    lines.push_back(fmt::format("{} (after step {}): {}, off by {:+.1f} %, {} its 90 % interval",
-                                at, mark.step, time_with_interval(p), 100 * (p.value / total_s - 1),
-                                p.low <= total_s && total_s <= p.high ? "within" : "outside"));
+    lines.push_back(fmt::format(
+        "total predicted at {:>2.0f} % of the steps (after step {}): {}, off by {:+.1f} %, {} its "
+        "90 % interval",
+        100 * mark.part, mark.step, time_with_interval(p), 100 * (p.value / total_s - 1),
+        p.low <= total_s && total_s <= p.high ? "within" : "outside"));
   }
-  if (!any) lines.clear();
   return lines;
 }
 

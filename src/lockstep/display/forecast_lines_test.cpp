@@ -30,6 +30,18 @@ TEST(ForecastLines, CompareEarlyPredictionsWithTheEnd) {
       << lines[2];
 }
 
+TEST(ForecastLines, LeaveOutMarksWithTooFewStepsToPredictFrom) {
+  SteeredClock clock;
+  predict::RunForecast forecast(one_epoch_of(100), clock);
+  for (int step = 1; step <= 100; ++step) {
+    clock.now = step * Nanoseconds{10'000'000};
+    forecast.update({1, step, 100, 10'000, 1.0});
+  }
+  const auto lines = forecast_lines(forecast, 1);
+  ASSERT_EQ(lines.size(), 2u) << "one step of 100 is too few";
+  EXPECT_TRUE(lines[0].starts_with("total predicted at  5 % of the steps")) << lines[0];
+}
+
 TEST(ForecastLines, AreEmptyForARunTooShortToPredict) {
   SteeredClock clock;
   predict::RunForecast forecast(one_epoch_of(10), clock);

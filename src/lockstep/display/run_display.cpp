@@ -29,6 +29,23 @@ std::string metric(double value) {
   return std::isfinite(value) ? fmt::format("{:.4f}", value) : "-";
 }
 
+/// "235 steps per epoch", and after how many the run ends if that is earlier.
+std::string steps_text(const record::RunStarted& started) {
+  const std::int64_t limit = started.spec.max_steps;
+  const std::string stop =
+      limit > 0 ? fmt::format(", stops after {}", plural(limit, "step")) : std::string();
+  return plural(started.steps_per_epoch, "step") + " per epoch" + stop;
+}
+
+/// ", overlapped gradients over shm"; one worker has nobody to exchange them with.
+std::string exchange_text(const record::RunSpec& spec) {
+  if (spec.workers == 1) return "";
+  return fmt::format(
+      ", {} gradients over {}",
+      spec.strategy == record::Strategy::kOverlap ? "overlapped" : record::name_of(spec.strategy),
+      record::name_of(spec.backend));
+}
+
 std::string headline(const record::RunStarted& started) {
   const record::RunSpec& spec = started.spec;
   const std::string skipped =
@@ -37,23 +54,20 @@ std::string headline(const record::RunStarted& started) {
                      spec.data.synthetic ? " (synthetic data)" : "",
                      format_count(spec.data.train_examples), format_count(spec.data.val_examples),
                      skipped, format_count(spec.parameters)) +
-         fmt::format("{} x {}, b = {}, B = {}, {} steps per epoch, {} gradients over {}\n",
-                     plural(spec.workers, "worker"), plural(spec.threads_per_worker, "thread"),
-                     spec.batch_per_worker, spec.global_batch(), started.steps_per_epoch,
-                     spec.strategy == record::Strategy::kOverlap ? "overlapped"
-                                                                 : record::name_of(spec.strategy),
-                     record::name_of(spec.backend));
+         fmt::format("{} x {}, b = {}, B = {}, {}{}\n", plural(spec.workers, "worker"),
+                     plural(spec.threads_per_worker, "thread"), spec.batch_per_worker,
+                     spec.global_batch(), steps_text(started), exchange_text(spec));
 }
 
 constexpr char kEpochHeader[] =
-    "  epoch  train loss  accuracy  val loss  accuracy  examples/s  s/epoch  val s";
+    "  epoch  train loss  accuracy  val loss  accuracy  examples/s  train s  val s";
 
 /// If a recipe has its own figures, they replace loss and accuracy.
 std::string epoch_header(const record::EpochResult& epoch) {
   if (epoch.metrics.empty()) return kEpochHeader;
   std::string header = "  epoch";
   for (const auto& [name, value] : epoch.metrics) header += fmt::format("  {:>10}", name);
-  return header + "  examples/s  s/epoch";
+  return header + "  examples/s  train s";
 }
 
 std::string metrics_line(const record::EpochResult& epoch, int epochs) {

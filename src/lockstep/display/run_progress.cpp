@@ -10,7 +10,8 @@
 namespace lockstep::display {
 namespace {
 
-constexpr int kBarWidth = 16;
+/// Leaves room for time, rate and loss on 80 columns.
+constexpr int kBarWidth = 10;
 
 }  // namespace
 
@@ -52,13 +53,19 @@ std::optional<Seconds> RunProgress::remaining() const {
                  static_cast<double>(std::max<std::int64_t>(0, steps_in_all_ - steps_done())));
 }
 
+std::int64_t RunProgress::steps_of_epoch() const {
+  const std::int64_t rest = steps_in_all_ - (now_.epoch - 1) * now_.steps_per_epoch;
+  return rest > 0 ? std::min(now_.steps_per_epoch, rest) : now_.steps_per_epoch;
+}
+
 std::string RunProgress::outlook() const {
   std::string text;
-  if (const auto left = remaining()) text += "ETA " + format_seconds(*left);
-  if (const auto total = forecast_.total()) text += " of " + report::time_with_interval(*total);
-  if (!text.empty()) text += "  ";
+  if (const auto left = remaining()) text += "ETA " + format_seconds(*left) + "  ";
   text += format_count(std::llround(now_.examples_per_s)) + " examples/s";
   if (std::isfinite(now_.loss)) text += fmt::format("  loss {:.4f}", now_.loss);
+  if (const auto total = forecast_.total()) {
+    text += "  total " + report::time_with_interval(*total);
+  }
   return text;
 }
 
@@ -68,12 +75,12 @@ std::string RunProgress::bar() const {
   if (filled < kBarWidth) bar += '>';
   bar.resize(kBarWidth, ' ');
   return fmt::format("epoch {}/{} [{}] {}/{}  {}", now_.epoch, epochs_, bar, now_.step,
-                     now_.steps_per_epoch, outlook());
+                     steps_of_epoch(), outlook());
 }
 
 std::string RunProgress::line() const {
-  return fmt::format("epoch {}/{} step {}/{}  {}", now_.epoch, epochs_, now_.step,
-                     now_.steps_per_epoch, outlook());
+  return fmt::format("epoch {}/{} step {}/{}  {}", now_.epoch, epochs_, now_.step, steps_of_epoch(),
+                     outlook());
 }
 
 }  // namespace lockstep::display

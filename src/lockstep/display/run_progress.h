@@ -26,14 +26,16 @@ class RunProgress {
   std::optional<Seconds> remaining() const;
   const predict::RunForecast& forecast() const { return forecast_; }
 
-  /// "epoch 2/5 [====>    ] 120/235  ETA 12.1 s of 31.0 s (30.1 s to 32.4 s)  14,213 examples/s
-  /// loss 0.412"; the total with its 90 % interval once there is one.
+  /// "epoch 2/5 [===>      ] 120/235  ETA 12.1 s  14,213 examples/s  loss 0.4123  total 31.0 s
+  /// (30.1 s to 32.4 s)"; the total with its 90 % interval once there is one, last because a narrow
+  /// terminal cuts it off. The steps are those of the epoch, or as many of them as are to be run.
   std::string bar() const;
   /// The same for a log: without the bar.
   std::string line() const;
 
  private:
   std::int64_t steps_done() const;
+  std::int64_t steps_of_epoch() const;
   std::string outlook() const;
 
   const Clock& clock_;

@@ -44,6 +44,7 @@ TEST(RunProgress, EndsWhereTheStepsAreLimited) {
   RunProgress progress(run_of(1000, 100, 150), clock);
   progress.update(at(2, 25));
   EXPECT_NEAR(progress.fraction(), 125.0 / 150, 1e-12);
+  EXPECT_EQ(progress.line(), "epoch 2/1000 step 25/50  14,213 examples/s  loss 0.4123");
 }
 
 TEST(RunProgress, ShowsRateLossAndTimeLeft) {
@@ -53,7 +54,7 @@ TEST(RunProgress, ShowsRateLossAndTimeLeft) {
   clock.now = 9'900'000'000;
   progress.update(at(1, 100));
   EXPECT_EQ(progress.bar(),
-            "epoch 1/2 [========>       ] 100/100  ETA 10.0 s  14,213 examples/s  loss 0.4123");
+            "epoch 1/2 [=====>    ] 100/100  ETA 10.0 s  14,213 examples/s  loss 0.4123");
   EXPECT_EQ(progress.line(), "epoch 1/2 step 100/100  ETA 10.0 s  14,213 examples/s  loss 0.4123");
 }
 
@@ -63,7 +64,7 @@ TEST(RunProgress, DoesNotShowAnUnknownLoss) {
   record::Progress news = at(1, 100);
   news.loss = record::kUnknown;
   progress.update(news);
-  EXPECT_EQ(progress.bar(), "epoch 1/1 [================] 100/100  14,213 examples/s");
+  EXPECT_EQ(progress.bar(), "epoch 1/1 [==========] 100/100  14,213 examples/s");
 }
 
 }  // namespace

@@ -258,7 +258,8 @@ TrainingOutcome run_training(const record::TrainRequest& request, const Training
     const record::TrainRequest now = *next;
     const Launch launch = make_launch(now, launcher);
     relay.set_workers(now.spec.workers);
-    console.set_status(fmt::format("starting {} workers ({}) ...", now.spec.workers,
+    console.set_status(fmt::format("starting {} worker{} ({}) ...", now.spec.workers,
+                                   now.spec.workers == 1 ? "" : "s",
                                    record::name_of(plan.launcher.launcher)));
     outcome.group = run_group(launch.specs, relay, signals, clock, limits);
     next = next_attempt(now, outcome.group, plan.restarts, attempt, relay, console);
