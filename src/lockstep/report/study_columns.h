@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -22,10 +23,17 @@ class TableBuilder {
     return *this;
   }
 
+  /// The columns so far name the row.
+  TableBuilder& end_of_labels() {
+    labels_ = columns_.size();
+    return *this;
+  }
+
   Table build(std::string title, const std::vector<Row>& rows) const {
     Table table;
     table.title = std::move(title);
     table.rows.resize(rows.size());
+    std::size_t labels = 0;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       std::vector<Cell> cells;
       bool known = false;
@@ -34,15 +42,18 @@ class TableBuilder {
         known |= !cells.back().unknown();
       }
       if (!known) continue;
+      if (c < labels_) ++labels;
       table.columns.push_back(columns_[c]);
       for (std::size_t r = 0; r < rows.size(); ++r) table.rows[r].push_back(std::move(cells[r]));
     }
+    table.label_columns = std::max<std::size_t>(1, labels);
     return table;
   }
 
  private:
   std::vector<Column> columns_;
   std::vector<Fill> fills_;
+  std::size_t labels_ = 1;
 };
 
 /// Four significant digits, never an exponent below a million.
@@ -67,7 +78,8 @@ void add_configuration_columns(TableBuilder<Row>& builder,
       .column({"b", "", "batch_per_worker", Align::kRight, "batch per worker"},
               [of](const Row& row) { return batch_cell(of(row).batch_per_worker); })
       .column({"B", "", "global_batch", Align::kRight, "global batch"},
-              [of](const Row& row) { return count(of(row).global_batch); });
+              [of](const Row& row) { return count(of(row).global_batch); })
+      .end_of_labels();
 }
 
 }  // namespace lockstep::report

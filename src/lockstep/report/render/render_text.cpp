@@ -70,7 +70,23 @@ void shrink(const std::vector<Strip*>& strips, std::size_t width, std::size_t St
   }
 }
 
-/// Groups of columns that fit side by side, each beginning with the labels.
+/// The labels that begin every block after the first: those that tell the rows apart.
+std::vector<Strip*> repeated_labels(const std::vector<Strip*>& labels, std::size_t width) {
+  std::vector<Strip*> repeated;
+  for (Strip* label : labels) {
+    const auto differs = [&](const std::string& cell) { return cell != label->cells.front(); };
+    if (std::any_of(label->cells.begin(), label->cells.end(), differs)) repeated.push_back(label);
+  }
+  if (repeated.empty() && !labels.empty()) repeated.push_back(labels.front());
+  while (repeated.size() > 1 && 2 * total_width(repeated) > width) {
+    repeated.erase(
+        std::max_element(repeated.begin(), repeated.end(),
+                         [](const Strip* a, const Strip* b) { return a->width < b->width; }));
+  }
+  return repeated;
+}
+
+/// Groups of columns that fit side by side, each beginning with labels.
 std::vector<std::vector<Strip*>> split(std::vector<Strip>& strips, std::size_t labels,
                                        std::size_t width) {
   std::vector<Strip*> all;
@@ -87,7 +103,7 @@ std::vector<std::vector<Strip*>> split(std::vector<Strip>& strips, std::size_t l
       if (total_width(blocks.back()) <= width) continue;
       blocks.back().pop_back();
     }
-    blocks.push_back(label);
+    blocks.push_back(blocks.empty() ? label : repeated_labels(label, width));
     blocks.back().push_back(all[i]);
   }
   if (blocks.empty()) blocks.push_back(all);

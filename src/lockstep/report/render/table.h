@@ -52,8 +52,8 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
   std::vector<std::string> notes;  ///< sentences below the table
-  /// Leading columns that name a row; repeated when a terminal is too narrow for all columns at
-  /// once.
+  /// Leading columns that name a row; those that tell the rows apart are repeated when a terminal
+  /// is too narrow for all columns at once.
   std::size_t label_columns = 1;
 };
 

@@ -95,6 +95,27 @@ TEST(Table, TextWrapsLongCellsAndRepeatsLabelsWhenColumnsDoNotFit) {
             "name of a run\n");
 }
 
+TEST(Table, TextRepeatsTheLabelsThatTellRowsApart) {
+  Table table;
+  table.columns = {{"device", "", "device", Align::kLeft},
+                   {"N", "", "workers"},
+                   {"time", "", "time"},
+                   {"efficiency", "", "efficiency"}};
+  table.rows = {{"cpu", count(1), decimal(8, 1), decimal(1, 2)},
+                {"cpu", count(2), decimal(5, 1), decimal(0.8, 2)}};
+  table.label_columns = 2;
+  EXPECT_EQ(render(table, Format::kText, {.width = 20}),
+            "device  N  time\n"
+            "------  -  ----\n"
+            "cpu     1   8.0\n"
+            "cpu     2   5.0\n"
+            "\n"
+            "N  efficiency\n"
+            "-  ----------\n"
+            "1        1.00\n"
+            "2        0.80\n");
+}
+
 TEST(Table, TextNeverExceedsTheTerminalWhenColumnsCanBeSplit) {
   Rng rng(7);
   for (int round = 0; round < 200; ++round) {
