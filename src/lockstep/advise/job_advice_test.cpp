@@ -88,6 +88,23 @@ TEST(JobAdvice, TakesCountsBeyondTheMeasuredOnesFromASimulation) {
   EXPECT_TRUE(job.chosen().was_run()) << "a simulated count is an alternative, not the advice";
 }
 
+TEST(JobAdvice, NamesTheTimeOutsideTheEpochsWhereItIsMostOfTheTime) {
+  // Two epochs of 9 and 3 s in runs of 44 and 48 s: two workers pay, though the runs took longer.
+  MeasurementRows rows;
+  rows.at_local(1, 32, "epoch_time", 9).at_local(2, 32, "epoch_time", 3);
+  rows.at_local(1, 32, "total_time", 44).at_local(2, 32, "total_time", 48);
+  for (record::Measurement& row : rows.rows) row.epochs = 2;
+  const JobAdvice job = Table(rows.rows).advice().at(0);
+  EXPECT_NE(job.sentence().find(
+                "Use 2 workers: 48.0 s for 2 epochs (measured, 42.0 s of it outside the epochs)"),
+            std::string::npos)
+      << job.sentence();
+  ASSERT_FALSE(job.caveats.empty());
+  EXPECT_NE(job.caveats[0].find("1 worker took less in all (44.0 s), but more per epoch"),
+            std::string::npos)
+      << job.caveats[0];
+}
+
 const std::string& device_of(const JobAdvice& job) {
   return job.series[job.chosen().series].device;
 }

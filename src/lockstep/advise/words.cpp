@@ -25,6 +25,22 @@ std::string origin(const Candidate& one) {
   return std::string(origin_name(one.origin));
 }
 
+/// The part of a time of whole runs that is start-up and validation; nothing where the time is not
+/// one of whole runs.
+std::optional<double> outside_epochs(const Candidate& one) {
+  const predict::JobPrediction& job = one.job;
+  if (!job.total_s || !job.epoch_s || job.epochs <= 0) return std::nullopt;
+  if (one.time_s.value != job.total_s->value) return std::nullopt;
+  return one.time_s.value - static_cast<double>(job.epochs) * job.epoch_s->value;
+}
+
+/// ", 42.6 s of it outside the epochs" where that is most of the time; otherwise "".
+std::string overhead_text(const Candidate& one) {
+  const double outside_s = outside_epochs(one).value_or(0);
+  if (outside_s <= 0.5 * one.time_s.value) return "";
+  return fmt::format(", {} of it outside the epochs", seconds_text(outside_s));
+}
+
 /// ", validation accuracy 0.9008"; "" where it is not known.
 std::string learned_text(const JobAdvice& job, std::size_t at) {
   const std::string text = job.quality.text(at);
@@ -202,9 +218,27 @@ void add_alternatives(JobAdvice& job) {
   for (std::string& text : texts) text += ".";
 }
 
-/// Equal epochs are equal work, not equal accuracy.
+/// The measured count below the choice that took less time in all, because start-up and validation
+/// outweigh the epochs of short runs.
+const Candidate* faster_with_fewer(const JobAdvice& job) {
+  const Candidate& chosen = job.chosen();
+  if (overhead_text(chosen).empty()) return nullptr;
+  for (const Candidate& one : job.candidates) {
+    const bool fewer = one.series == chosen.series && one.workers < chosen.workers;
+    if (fewer && one.measured() && one.time_s.value < chosen.time_s.value) return &one;
+  }
+  return nullptr;
+}
+
 void add_caveats(JobAdvice& job, const Terms& terms) {
   if (terms.steps) return;
+  if (const Candidate* fewer = faster_with_fewer(job); fewer != nullptr && !terms.limited()) {
+    job.caveats.push_back(fmt::format(
+        "{} took less in all ({}), but more per epoch: start-up and validation outweigh the "
+        "epochs of such short runs; give --epochs for the length of your job",
+        workers_text(fewer->workers), seconds_text(fewer->time_s.value)));
+  }
+  // Equal epochs are equal work, not equal accuracy.
   std::set<double> batches;
   for (const Candidate& one : job.candidates) {
     batches.insert(predict::global_batch(job.series[one.series], one.workers).value_or(0));
@@ -251,10 +285,10 @@ void explain(JobAdvice& job, const Terms& terms) {
 std::string JobAdvice::sentence() const {
   const Candidate& one = chosen();
   std::string text =
-      fmt::format("Use {}{}: {} {}{} ({}), {:.3g} {}", workers_text(one.workers),
+      fmt::format("Use {}{}: {} {}{} ({}{}), {:.3g} {}", workers_text(one.workers),
                   labels.size() > 1 ? ", " + labels[one.series] : "",
                   seconds_text(one.time_s.value), time_means == "to the target" ? "" : "for ",
-                  time_means, origin(one), one.cost.value, cost_means);
+                  time_means, origin(one), overhead_text(one), one.cost.value, cost_means);
   text += learned_text(*this, choice.at);
   const std::string more = beyond(*this);
   return text + (more.empty() ? "" : "; " + more) + ".";

@@ -204,9 +204,9 @@ void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
   if (!several_counts) return;
   if (!group.scaling) {
     group.refusals.push_back(
-        "no speedups: the table gives neither batch_per_worker nor global_batch, so whether "
-        "the global batch or the batch per worker was fixed cannot be determined; state it with "
-        "--scaling strong or --scaling weak");
+        "no speedups: neither the batch per worker nor the global batch is known, so which of "
+        "them was fixed cannot be determined; state it with lockstep report --scaling strong or "
+        "weak, or give --batch or --global-batch when measuring");
     return;
   }
   const auto series = series_by_batch(group, options);

@@ -118,7 +118,8 @@ TEST(Speedup, UnknownBatchesGiveNoSpeedup) {
   for (auto& row : table.rows) row.global_batch.reset();
   const auto groups = groups_of(table);
   EXPECT_FALSE(groups.at(0).has_speedups());
-  EXPECT_TRUE(mentions(groups[0].refusals, "neither batch_per_worker nor global_batch"));
+  EXPECT_TRUE(
+      mentions(groups[0].refusals, "neither the batch per worker nor the global batch is known"));
 }
 
 TEST(Speedup, RatesWithoutBatchesAreComparedWhereTheUserStatesWhatWasFixed) {

@@ -69,14 +69,14 @@ void assess_missing(std::span<const Configuration> configurations,
       }
     }
   }
-  const bool any_speedup = std::any_of(groups.begin(), groups.end(),
-                                       [](const SpeedupGroup& g) { return g.has_speedups(); });
-  if (!any_speedup) {
+  // Without a batch the refusal of the group has said why nothing is compared.
+  const bool compared = std::any_of(groups.begin(), groups.end(), [](const SpeedupGroup& group) {
+    return group.has_speedups() || (!group.scaling && !group.refusals.empty());
+  });
+  if (!compared) {
     missing(
         "Which worker count pays off cannot be determined: nothing was measured on two worker "
-        "counts "
-        "at the "
-        "same batch. Run the same batch on 1 and on 2 workers.");
+        "counts at the same batch. Run the same batch on 1 and on 2 workers.");
   }
   const bool repeated = std::any_of(groups.begin(), groups.end(), [](const SpeedupGroup& group) {
     return std::any_of(group.points.begin(), group.points.end(),

@@ -160,6 +160,15 @@ TEST(Verdict, ReportsWhatIsMissing) {
   EXPECT_TRUE(verdict_on(MeasurementRows{}).size() == 1);
 }
 
+TEST(Verdict, UnknownBatchesAreTheOnlyReasonGivenForNoSpeedups) {
+  MeasurementRows table;
+  table.at_local(1, 32, "epoch_time", 3).at_local(2, 32, "epoch_time", 2);
+  for (auto& row : table.rows) row.batch_per_worker.reset();
+  const std::string said = sentences(table, Topic::kMissing);
+  expect_says(said, "neither the batch per worker nor the global batch is known");
+  EXPECT_EQ(said.find("nothing was measured on two worker counts"), std::string::npos) << said;
+}
+
 TEST(Verdict, WarnsOfUnreliableTimes) {
   MeasurementRows table;
   table.at_local(1, 32, "epoch_time", 3).note("unreliable", "oversubscribed");
