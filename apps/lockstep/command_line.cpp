@@ -1,12 +1,16 @@
 #include "command_line.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "command_text.h"
@@ -127,20 +131,47 @@ int report(const Error& error) {
 
 void require_command(const CLI::App& app) {
   if (!app.get_subcommands().empty()) return;
-  throw Error(
-      ErrorKind::kUsage, "no command given",
-      fmt::format("commands are {}; see lockstep --help", fmt::join(command_names(app), ", ")));
+  std::fputs((app.help() + "\n").c_str(), stderr);
+  throw Error(ErrorKind::kUsage, "no command given",
+              "start with lockstep demo; lockstep COMMAND --help explains a command");
+}
+
+/// `lockstep help train` is `lockstep train --help`.
+std::vector<std::string> with_help_as_option(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  auto first = words.begin();
+  while (first != words.end() && first->starts_with("-")) {
+    first += *first == "--store" && first + 1 != words.end() ? 2 : 1;
+  }
+  if (first != words.end() && *first == "help") {
+    words.erase(first);
+    words.emplace_back("--help");
+  }
+  return words;
+}
+
+/// A full disk must not look like success; a reader that went away is none of our business.
+int check_output(int code) {
+  const bool flushed = std::fflush(stdout) == 0;
+  const std::string reason = flushed ? "" : std::string(": ") + std::strerror(errno);
+  if (flushed && std::ferror(stdout) == 0) return code;
+  pollfd reader{STDOUT_FILENO, 0, 0};
+  if (::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0) return code;
+  return report(Error(ErrorKind::kEnvironment, "cannot write to standard output" + reason,
+                      "check the space on the disk"));
 }
 
 /// Takes the command after "--" off the command line of study and run: its options are not ours to
 /// parse.
-int take_command(int argc, char** argv, std::vector<std::string>& command) {
-  const auto end = argv + argc;
-  const auto dashes = std::find(argv, end, std::string_view("--"));
-  const bool takes_one = std::any_of(argv, dashes, takes_command);
-  if (dashes == end || !takes_one) return argc;
-  command.assign(dashes + 1, end);
-  return static_cast<int>(dashes - argv);
+void take_command(std::vector<std::string>& words, std::vector<std::string>& command) {
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  const bool takes_one = std::any_of(words.begin(), dashes, takes_command);
+  if (dashes == words.end() || !takes_one) return;
+  command.assign(dashes + 1, words.end());
+  words.erase(dashes, words.end());
+  if (!command.empty()) return;
+  throw Error(ErrorKind::kUsage, "no command follows --",
+              "write your command after --, for example -- python train.py");
 }
 
 /// The path of a command as a user writes it: "lockstep bench device".
@@ -159,14 +190,19 @@ void add_group(CLI::App& app, const CommandGroup& group, const GlobalOptions& op
   }
 }
 
-int parse_and_run(CLI::App& app, int argc, char** argv) {
+int parse_and_run(CLI::App& app, std::vector<std::string> words) {
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(words));
     return 0;
   } catch (const CLI::CallForVersion&) {
     fmt::print("{}", version_text());
     return 0;
   } catch (const CLI::Success& help) {
+    // Help on a command that does not exist would be mistaken for the help of that command.
+    if (app.get_subcommands().empty() && !app.remaining().empty()) {
+      return report(unexpected_argument(app));
+    }
     return app.exit(help);
   } catch (const CLI::ParseError& problem) {
     return report(usage_error(app, problem));
@@ -219,8 +255,9 @@ int run_command_line(int argc, char** argv, const std::vector<CommandGroup>& gro
         "train.py -b {batch}\n"
         "  lockstep import logs/*.log\n");
     app.final_callback([&app] { require_command(app); });
-    const int ours = take_command(argc, argv, options.after_dashes);
-    return parse_and_run(app, ours, argv);
+    std::vector<std::string> words = with_help_as_option(argc, argv);
+    take_command(words, options.after_dashes);
+    return check_output(parse_and_run(app, std::move(words)));
   } catch (const CommandExit& exit) {
     return exit.code;
   } catch (const Error& error) {

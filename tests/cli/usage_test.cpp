@@ -39,8 +39,28 @@ TEST_F(Usage, SuggestsTheNearestCommandOrOption) {
   expect_refused({"--vrsion"}, "did you mean --version?");
 }
 
-TEST_F(Usage, AsksForACommand) {
+TEST_F(Usage, ExplainsTheCommandsWhenNoneIsGiven) {
   expect_refused({}, "no command given");
+  expect_refused({}, "Sweeps worker counts and batches");
+}
+
+TEST_F(Usage, HelpIsACommandToo) {
+  EXPECT_EQ(run(command({"help"})).output, run(command({"--help"})).output);
+  EXPECT_EQ(run(command({"help", "bench", "device"})).output,
+            run(command({"bench", "device", "--help"})).output);
+  expect_refused({"help", "trian"}, "unknown command 'trian'");
+}
+
+TEST_F(Usage, ReportsOutputThatCannotBeWritten) {
+  launch::ProcessSpec spec;
+  spec.program = "/bin/sh";
+  spec.arguments = {"-c", std::string(LOCKSTEP_PROGRAM) + " --help > /dev/full"};
+  spec.separate_errors = true;
+  const auto captured = run(spec);
+  EXPECT_EQ(captured.status.code, 3);
+  EXPECT_NE(captured.errors.find("cannot write to standard output: No space left on device"),
+            std::string::npos)
+      << captured.errors;
 }
 
 TEST_F(Usage, RefusesWhatMakesNoSenseBeforeAnyWorkerStarts) {
@@ -57,6 +77,7 @@ TEST_F(Usage, RefusesWhatMakesNoSenseBeforeAnyWorkerStarts) {
                  "unexpected argument 'python'\nhint: write your command after --");
   expect_refused({"study", "torchrun", "--nproc_per_node", "2", "train.py"},
                  "unknown option --nproc_per_node\nhint: write your command after --");
+  expect_refused({"study", "--"}, "no command follows --");
   expect_refused({"study", "train.py"}, "train.py is not a recipe\nhint: to study a program");
 }
 
