@@ -59,6 +59,13 @@ void assess_too_small(std::span<const SpeedupGroup> groups, std::vector<Finding>
   }
 }
 
+/// "fashion on fashion-mnist, 2 cpu, b = 32, B = 64".
+std::string subject(const SpeedupGroup& group, const TimeSplit& split) {
+  std::string text = group.model.empty() ? "unnamed model" : group.model;
+  if (!group.dataset.empty()) text += " on " + group.dataset;
+  return text + ", " + split.configuration.label();
+}
+
 std::string split_text(const TimeSplit& split) {
   return fmt::format("{:.0f} % ({} of {} s, {})", 100 * split.communication_share(),
                      number_text(split.communication_s), number_text(split.total_s),
@@ -141,16 +148,15 @@ void assess_measured(const SpeedupGroup& group, const TimeSplit& split,
   std::string text;
   if (parts[0].name == kOther && split.compute_s <= 0) {
     text = fmt::format(
-        "{}, {}: what limits it is unknown: the program runs a step ({} ms) as one call, so that "
+        "{}: what limits it is unknown: the program runs a step ({} ms) as one call, so that "
         "its phases could not be measured.",
-        group.title(), split.configuration.label(), number_text(1000 * split.total_s));
+        subject(group, split), number_text(1000 * split.total_s));
   } else {
     text = fmt::format(
-        "{}, {}: {} is the limit with {:.0f} % of a step of {} ms (measured), then {} with "
+        "{}: {} is the limit with {:.0f} % of a step of {} ms (measured), then {} with "
         "{:.0f} %.",
-        group.title(), split.configuration.label(), parts[0].name,
-        100 * parts[0].seconds / split.total_s, number_text(1000 * split.total_s), parts[1].name,
-        100 * parts[1].seconds / split.total_s);
+        subject(group, split), parts[0].name, 100 * parts[0].seconds / split.total_s,
+        number_text(1000 * split.total_s), parts[1].name, 100 * parts[1].seconds / split.total_s);
     if (const std::string remedy = remedy_of(split, parts[0].name); !remedy.empty()) {
       text += " " + remedy;
     }
@@ -171,11 +177,11 @@ void assess_contention(const SpeedupGroup& group, const std::vector<TimeSplit>& 
     if (growth < 1 + kContention) return;
     findings.push_back(
         {Topic::kLimit,
-         fmt::format("{}, {}: computing the same batch takes {:.2f}x as long as on 1 worker ({} "
+         fmt::format("{}: computing the same batch takes {:.2f}x as long as on 1 worker ({} "
                      "against {} ms): the workers share cores, caches or memory bandwidth, or "
                      "other programs ran.",
-                     group.title(), largest.configuration.label(), growth,
-                     number_text(1000 * largest.compute_s), number_text(1000 * alone.compute_s))});
+                     subject(group, largest), growth, number_text(1000 * largest.compute_s),
+                     number_text(1000 * alone.compute_s))});
     return;
   }
 }
@@ -186,10 +192,10 @@ void assess_no_communication(const SpeedupGroup& group, const TimeSplit& largest
   if (largest.configuration.workers.value_or(1) < 2 || largest.communication_s > 0) return;
   findings.push_back(
       {Topic::kMissing,
-       fmt::format("{}, {}: its ranks were not seen to communicate. Unless the program averages "
+       fmt::format("{}: its ranks were not seen to communicate. Unless the program averages "
                    "gradients in a way that cannot be measured, each trained a network of its own, "
                    "and the speedup is not that of data-parallel training.",
-                   group.title(), largest.configuration.label())});
+                   subject(group, largest))});
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ TEST(Verdict, NamesTheLargestMeasuredPhase) {
   table.at_local(2, 32, "input_wait_time", 0.05).at_local(2, 32, "compute_time", 0.02);
   table.at_local(2, 32, "comm_wait_time", 0.025).at_local(2, 32, "comm_transfer_time", 0.005);
   expect_says(sentences(table, Topic::kLimit),
-              "input is the limit with 50 % of a step of 100 ms (measured), then waiting for the "
+              "2 gpu, b = 32, B = 64: input is the limit with 50 % of a step of 100 ms (measured), "
+              "then waiting for the "
               "slowest rank with 25 %");
 }
 
