@@ -136,13 +136,17 @@ void add_advise_command(CLI::App& app, const GlobalOptions& global) {
        "lockstep advise --objective energy --carbon 380",
        "lockstep advise --deadline 30min --simulate link=25Gbit,per-host=8 --max-workers 256"});
   auto options = std::make_shared<AdviseOptions>();
-  command.add_option("--target", options->target, "Metric and value to reach: val_accuracy=0.9");
-  command.add_option("--deadline", options->deadline, "Longest acceptable time: 90s, 30min, 2h");
+  command.add_option("--target", options->target, "Metric and value to reach: val_accuracy=0.9")
+      ->type_name("METRIC=VALUE");
+  command.add_option("--deadline", options->deadline, "Longest acceptable time: 90s, 30min, 2h")
+      ->type_name("TIME");
   command
       .add_option("--budget", options->budget,
                   "Highest acceptable cost (device-hours without prices)")
+      ->type_name("X")
       ->check(CLI::Range(1e-6, 1e12));
   command.add_option("--price", options->prices, "Price of one device per hour: v100=2.48/h")
+      ->type_name("DEVICE=PRICE")
       ->delimiter(',');
   command
       .add_option("--objective", options->objective,
@@ -155,16 +159,24 @@ void add_advise_command(CLI::App& app, const GlobalOptions& global) {
   command
       .add_option("--max-workers", options->max_workers,
                   "Largest worker count to consider (default: twice the largest measured one)")
+      ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   command.add_option("--epochs", options->epochs, "Epochs of the whole run")
+      ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, kMostExamples));
   command.add_option("--examples", options->examples, "Examples of one epoch")
+      ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, kMostExamples));
-  command.add_option("--from", options->source.table, "Measurements table; default: the store");
-  command.add_option("--model", options->source.model, "Only measurements of this model or recipe");
-  command.add_option("--study", options->source.study, "Only runs of this study of the store");
-  command.add_option("--series-column", options->source.series_column,
-                     "Column of the table that names the series");
+  command.add_option("--from", options->source.table, "Measurements table; default: the store")
+      ->type_name("FILE");
+  command.add_option("--model", options->source.model, "Only measurements of this model or recipe")
+      ->type_name("NAME");
+  command.add_option("--study", options->source.study, "Only runs of this study of the store")
+      ->type_name("NAME");
+  command
+      .add_option("--series-column", options->source.series_column,
+                  "Column of the table that names the series")
+      ->type_name("NAME");
   command.add_flag("--next", options->next, "Only the run to make next");
   CLI::Option* simulate = command
                               .add_option("--simulate", options->cluster,

@@ -5,6 +5,7 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <sstream>
 
 #include "command_line.h"
@@ -24,10 +25,17 @@ std::vector<std::string> choices_in(const std::string& value) {
   return choices;
 }
 
+/// "FOLDER", as the values of options are written.
+std::string placeholder(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return name;
+}
+
 OptionText option_text(const CLI::Option& option) {
   OptionText text;
   text.argument = option.get_positional() && !option.nonpositional();
-  if (text.argument) text.names = {option.get_name(true)};
+  if (text.argument) text.names = {placeholder(option.get_name(true))};
   for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
   if (option.get_expected_max() > 0) {

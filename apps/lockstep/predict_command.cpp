@@ -193,57 +193,85 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
        "lockstep predict --backtest table.csv"});
   auto options = std::make_shared<PredictOptions>();
   command.add_option("--workers,-n", options->workers, "Worker counts to predict")
+      ->type_name("N,N,...")
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
   command.add_option("--nodes", options->nodes, "Hosts that the workers would run on")
+      ->type_name("N")
       ->check(CLI::Range(1, 1'000'000));
   command.add_option("--batch", options->batch, "Batch per worker (global batch if that is fixed)")
+      ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, kMostExamples));
   command.add_option("--epochs", options->epochs, "Epochs of the whole run")
+      ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, kMostExamples));
   command.add_option("--examples", options->examples, "Examples of one epoch")
+      ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, kMostExamples));
-  command.add_option("--device", options->device,
-                     "Only this device; with --measured, the device to predict for");
-  command.add_option("--measured", options->measured,
-                     "Device to start from: its times are converted with a roofline model");
-  command.add_option("--network", options->across.network,
-                     "Layer table for --measured; default: the measured model");
+  command
+      .add_option("--device", options->device,
+                  "Only this device; with --measured, the device to predict for")
+      ->type_name("NAME");
+  command
+      .add_option("--measured", options->measured,
+                  "Device to start from: its times are converted with a roofline model")
+      ->type_name("NAME");
+  command
+      .add_option("--network", options->across.network,
+                  "Layer table for --measured; default: the measured model")
+      ->type_name("NAME");
   command.add_flag("--layers", options->layers, "List the roofline of each layer");
-  command.add_option("--phases", options->phases.run,
-                     "Predict from the phases of this one-worker run of the store");
-  command.add_option("--collectives", options->phases.collectives,
-                     "Calibration of the link for --phases (CSV: bytes, seconds, workers); "
-                     "default: the calibration of lockstep bench collectives in the store");
-  command.add_option("--link", options->phases.link,
-                     "Latency and bandwidth that the gradients cross: 30us,4GB/s; with --phases in "
-                     "place of a calibration");
+  command
+      .add_option("--phases", options->phases.run,
+                  "Predict from the phases of this one-worker run of the store")
+      ->type_name("RUN");
+  command
+      .add_option("--collectives", options->phases.collectives,
+                  "Calibration of the link for --phases (CSV: bytes, seconds, workers); "
+                  "default: the calibration of lockstep bench collectives in the store")
+      ->type_name("FILE");
+  command
+      .add_option("--link", options->phases.link,
+                  "Latency and bandwidth that the gradients cross: 30us,4GB/s; with --phases in "
+                  "place of a calibration")
+      ->type_name("LINK");
   command
       .add_option("--parameters", options->parameters,
                   "Parameters of the network, for --link (default: those of the recipe)")
+      ->type_name("N")
       ->check(CLI::Range(1.0, 1e15));
   command
       .add_option("--machines", options->phases.workers.machines,
                   "Machines that the hosts of --nodes run on, for --phases: namespaces, containers "
                   "and virtual machines share cores (default: one each)")
+      ->type_name("N")
       ->check(CLI::Range(1, 1'000'000));
   command
       .add_option("--contention", options->phases.workers.contention,
                   "Slowdown of compute when all workers compute at once, for --phases (default: as "
                   "measured by lockstep bench device, else none)")
+      ->type_name("X")
       ->check(CLI::Range(0.1, 100.0));
-  command.add_option("--model", options->source.model, "Only measurements of this model or recipe");
-  command.add_option("--study", options->source.study, "Only runs of this study of the store");
-  command.add_option("--from", options->source.table, "Measurements table; default: the store");
-  command.add_option("--series-column", options->source.series_column,
-                     "Column of the table that names the series");
+  command.add_option("--model", options->source.model, "Only measurements of this model or recipe")
+      ->type_name("NAME");
+  command.add_option("--study", options->source.study, "Only runs of this study of the store")
+      ->type_name("NAME");
+  command.add_option("--from", options->source.table, "Measurements table; default: the store")
+      ->type_name("FILE");
+  command
+      .add_option("--series-column", options->source.series_column,
+                  "Column of the table that names the series")
+      ->type_name("NAME");
   command
       .add_option("--hold-out", options->hold_out,
                   "Predict measured values: the largest count from the others, or the longest run "
                   "from the shorter ones")
+      ->type_name("largest|epochs")
       ->check(CLI::IsMember({"largest", "epochs"}));
-  auto* backtest = command.add_option("--backtest", options->source.table,
-                                      "Error and coverage with the largest counts held out");
+  auto* backtest = command
+                       .add_option("--backtest", options->source.table,
+                                   "Error and coverage with the largest counts held out")
+                       ->type_name("[FILE]");
   backtest->expected(0, 1);
   set_action(command, [&global, options, backtest] {
     options->backtest = backtest->count() > 0;

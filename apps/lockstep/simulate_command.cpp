@@ -108,27 +108,43 @@ void run(const GlobalOptions& global, SimulateOptions& options) {
 }
 
 void add_failure_options(CLI::App& command, simulate::FailureSettings& failures) {
-  command.add_option("--mttf", failures.mttf,
-                     "Mean time to a failure of one worker: adds time and cost of a job");
-  command.add_option(
-      "--checkpoint", failures.checkpoint,
-      fmt::format("Time that training stops for one [{}]", simulate::kUsualCheckpoint));
-  command.add_option(
-      "--restart", failures.restart,
-      fmt::format("From a failure until training goes on [{}]", simulate::kUsualRestart));
-  command.add_option("--repair", failures.repair,
-                     "Until a failed host is replaced (default: a spare stands by)");
-  command.add_option("--interval", failures.interval,
-                     "Training between checkpoints (default: Daly's)");
+  command
+      .add_option("--mttf", failures.mttf,
+                  "Mean time to a failure of one worker: adds time and cost of a job")
+      ->type_name("TIME");
+  command
+      .add_option("--checkpoint", failures.checkpoint,
+                  fmt::format("Time that training stops for a checkpoint (default: {})",
+                              simulate::kUsualCheckpoint))
+      ->type_name("TIME");
+  command
+      .add_option("--restart", failures.restart,
+                  fmt::format("Time from a failure until training continues (default: {})",
+                              simulate::kUsualRestart))
+      ->type_name("TIME");
+  command
+      .add_option("--repair", failures.repair,
+                  "Time until a failed host is replaced (default: none, a spare is ready)")
+      ->type_name("TIME");
+  command
+      .add_option("--interval", failures.interval,
+                  "Training time between checkpoints (default: Daly's optimum)")
+      ->type_name("TIME");
   command
       .add_option("--min-workers", failures.min_workers,
-                  "Training goes on with as few, until failed hosts are replaced")
+                  "Fewest workers to continue with until failed hosts are replaced")
+      ->type_name("N")
       ->check(CLI::Range(1, 1'000'000));
-  command.add_option("--epochs", failures.epochs, "Of the job")->check(CLI::PositiveNumber);
-  command.add_option("--examples", failures.examples, "Of one epoch (default: the run's)")
+  command.add_option("--epochs", failures.epochs, "Epochs of the job")
+      ->type_name("N")
       ->check(CLI::PositiveNumber);
-  command.add_option("--work", failures.work, "Time of the job without failures: 30d");
-  command.add_option("--price", failures.price, "Of one worker and hour")
+  command.add_option("--examples", failures.examples, "Examples of one epoch (default: the run's)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--work", failures.work, "Time of the job without failures: 30d")
+      ->type_name("TIME");
+  command.add_option("--price", failures.price, "Price of one worker per hour")
+      ->type_name("X")
       ->check(CLI::NonNegativeNumber);
 }
 
@@ -148,22 +164,32 @@ void add_simulate_command(CLI::App& app, const GlobalOptions& global) {
        "--epochs 90"});
   auto options = std::make_shared<SimulateOptions>();
   command.add_option("--run", options->run, "Run of the store whose measured step is simulated")
+      ->type_name("RUN")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   command.add_option("--workers,-n", options->workers, "Counts: 8..4096 (doubled), or 1,2,12")
+      ->type_name("N,N,...")
       ->capture_default_str();
   for (const simulate::SettingInfo& setting : simulate::known_settings()) {
     std::string help(setting.help);
-    if (!setting.fallback.empty()) help += fmt::format(" [{}]", setting.fallback);
-    command.add_option("--" + std::string(setting.name),
-                       options->settings[std::string(setting.name)], help);
+    if (!setting.fallback.empty()) help += fmt::format(" (default: {})", setting.fallback);
+    command
+        .add_option("--" + std::string(setting.name), options->settings[std::string(setting.name)],
+                    help)
+        ->type_name("VALUE");
   }
-  command.add_option("--compare", options->compare,
-                     "Beside it, with settings changed: algorithm=tree,wire=fp16 (repeatable)");
-  command.add_option("--sweep", options->sweep,
-                     "One setting at several values: link=10..400Gbit, or bucket=1MB,25MB");
-  command.add_option("--trace", options->trace,
-                     "Write one step of the largest count as a Chrome trace (Perfetto opens it)");
-  command.add_flag("--csv", options->csv, "The table as CSV");
+  command
+      .add_option("--compare", options->compare,
+                  "Beside it, with settings changed: algorithm=tree,wire=fp16 (repeatable)")
+      ->type_name("NAME=VALUE");
+  command
+      .add_option("--sweep", options->sweep,
+                  "One setting at several values: link=10..400Gbit, or bucket=1MB,25MB")
+      ->type_name("NAME=VALUES");
+  command
+      .add_option("--trace", options->trace,
+                  "Write one step of the largest count as a Chrome trace (Perfetto opens it)")
+      ->type_name("FILE");
+  command.add_flag("--csv", options->csv, "Print the table as CSV");
   command.add_flag("--definitions", options->definitions, "Explain the columns below the table");
   add_failure_options(command, options->failures);
   set_action(command, [&global, options] { run(global, *options); });

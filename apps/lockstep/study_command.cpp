@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <csignal>
 #include <memory>
 
@@ -30,6 +31,18 @@ std::string report_text(const GlobalOptions& global, const std::string& name) {
   return report::render_study(study, format, {.width = terminal_width()});
 }
 
+/// What to do with a finished study.
+std::string next_steps(const GlobalOptions& global, const std::string& name) {
+  const std::string store =
+      global.store_path == GlobalOptions().store_path ? "" : " --store " + global.store_path;
+  const std::string report = fmt::format("lockstep report {0} --html {0}.html{1}", name, store);
+  const std::string advise = fmt::format("lockstep advise --study {}{}", name, store);
+  const std::size_t width = std::max(report.size(), advise.size());
+  return fmt::format(
+      "\nnext:\n  {:<{}}  charts in one file\n  {:<{}}  with a deadline, a budget or prices",
+      report, width, advise, width);
+}
+
 void run_parts(const std::vector<study::StudyRequest>& parts, const GlobalOptions& global) {
   // A reader of our output that goes away must not end a study of hours.
   std::signal(SIGPIPE, SIG_IGN);
@@ -52,6 +65,7 @@ void run_parts(const std::vector<study::StudyRequest>& parts, const GlobalOption
   };
   results.report = [&] { return report_text(global, parts.front().name); };
   study::run_study(parts, context, std::move(results), global.json);
+  if (!global.json && !parts.front().dry_run) console.err(next_steps(global, parts.front().name));
 }
 
 void study(const CLI::App& command, study::StudyRequest request, const GlobalOptions& global) {

@@ -39,6 +39,8 @@ TEST_F(Study, RunsTheGridAndEndsWithTablesAndVerdict) {
                            "warm-up: the first epoch", "8/8", "speedup", "Verdict"}) {
     EXPECT_TRUE(has(captured.output, text)) << text << "\n" << captured.output;
   }
+  EXPECT_TRUE(has(captured.errors, "next:\n  lockstep report s --html s.html --store "))
+      << captured.errors;
   std::set<std::tuple<int, std::int64_t, int>> seen;
   for (const auto& run : runs(store::RunState::kDone)) {
     seen.insert({run.spec.workers, run.spec.batch_per_worker, run.label.repeat});

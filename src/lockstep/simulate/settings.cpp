@@ -50,7 +50,7 @@ constexpr std::array<SettingInfo, 26> kSettings{{
     {"local-sgd", "1", "Average parameters every so many steps instead of gradients in each"},
     {"slow-rank", "", "One worker computes so many times as long: 1.5"},
     {"mixed", "", "Workers of another speed, as share:speed: 25%:0.5 (several: 25%:0.5+10%:0.8)"},
-    {"seed", "1", "Of random draws"},
+    {"seed", "1", "Seed of random draws"},
     {"shape", "", "Bucket ready times: even, or layers where the network is known (default)"},
 }};
 
