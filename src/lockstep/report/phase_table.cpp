@@ -16,6 +16,9 @@ constexpr std::array<const char*, record::kPhaseCount> kPhaseTitles{
     "input wait", "host to device", "forward",   "backward",
     "comm: wait", "comm: transfer", "optimizer", "other"};
 
+/// How much more often than by chance a rank is the last if it is slower than the others.
+constexpr double kTakingTurns = 1.5;
+
 struct Shown {
   std::string title;
   const RankBreakdown* breakdown;
@@ -90,12 +93,17 @@ Table phase_table(const analyze::StepBreakdown& breakdown, std::size_t most_rank
 std::string slowest_rank_sentence(const analyze::StepBreakdown& breakdown) {
   if (!breakdown.slowest) return "";
   const analyze::SlowestRank& slowest = *breakdown.slowest;
-  return fmt::format(
-      "slowest rank: {}; its gradients were the last in {:.0f} % of the steps, and the others "
-      "waited "
-      "{} per step for it ({:.1f} % of the step)",
-      slowest.rank, slowest.last_share * 100, format_seconds(slowest.cost),
-      slowest.cost_share * 100);
+  const std::string cost = fmt::format(
+      "its gradients were the last in {:.0f} % of the steps, and the others waited {} per step for "
+      "it ({:.1f} % of the step)",
+      slowest.last_share * 100, format_seconds(slowest.cost), slowest.cost_share * 100);
+  // By chance each is the last in an equal share of the steps.
+  const auto ranks = static_cast<double>(breakdown.ranks.size());
+  if (slowest.last_share * ranks < kTakingTurns) {
+    return fmt::format("no rank is always the slowest; rank {} cost most time: {}", slowest.rank,
+                       cost);
+  }
+  return fmt::format("slowest rank: {}; {}", slowest.rank, cost);
 }
 
 }  // namespace lockstep::report

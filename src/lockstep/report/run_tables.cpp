@@ -106,13 +106,19 @@ std::string data_text(const record::RunSpec& spec) {
   return text;
 }
 
+/// "1 core", "2 cores".
+std::string counted(std::int64_t count, const char* what) {
+  return fmt::format("{} {}{}", format_count(count), what, count == 1 ? "" : "s");
+}
+
 std::string workers_text(const record::RunSpec& spec) {
   if (spec.workers == 0) return "";
   std::string text = std::to_string(spec.workers);
   if (!spec.device.empty()) text += " on " + spec.device;
-  if (spec.nodes > 0) text += fmt::format(", {} node(s)", spec.nodes);
-  if (spec.threads_per_worker > 0)
-    text += fmt::format(", {} thread(s) each", spec.threads_per_worker);
+  if (spec.nodes > 0) text += ", " + counted(spec.nodes, "node");
+  if (spec.threads_per_worker > 0) {
+    text += ", " + counted(spec.threads_per_worker, "thread") + " each";
+  }
   return text;
 }
 
@@ -222,8 +228,9 @@ Table run_facts_table(const store::StoredRun& run) {
   }
   add("command", spec.command);
   if (!machine.host.empty()) {
-    add("machine", fmt::format("{}: {}, {} core(s), {}", machine.host, machine.cpu, machine.cores,
-                               format_bytes({static_cast<std::uint64_t>(machine.memory_bytes)})));
+    add("machine",
+        fmt::format("{}: {}, {}, {}", machine.host, machine.cpu, counted(machine.cores, "core"),
+                    format_bytes({static_cast<std::uint64_t>(machine.memory_bytes)})));
   }
   for (const std::string& gpu : machine.gpus) add("gpu", gpu);
   add("system", machine.system);
