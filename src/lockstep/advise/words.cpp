@@ -235,7 +235,7 @@ void add_caveats(JobAdvice& job, const Terms& terms) {
   if (const Candidate* fewer = faster_with_fewer(job); fewer != nullptr && !terms.limited()) {
     job.caveats.push_back(fmt::format(
         "{} took less in all ({}), but more per epoch: start-up and validation outweigh the "
-        "epochs of such short runs; give --epochs for the length of your job",
+        "epochs of such short runs; lockstep advise --epochs N is about a job of N epochs",
         workers_text(fewer->workers), seconds_text(fewer->time_s.value)));
   }
   // Equal epochs are equal work, not equal accuracy.
@@ -246,7 +246,7 @@ void add_caveats(JobAdvice& job, const Terms& terms) {
   if (batches.size() < 2) return;
   job.caveats.push_back(
       "the choices differ in their global batch, and larger ones may need more epochs to reach the "
-      "same accuracy: give --target to account for that");
+      "same accuracy; lockstep advise --target accounts for that");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct RankBreakdown {
   double share(record::Phase phase) const { return step.count() > 0 ? (*this)[phase] / step : 0; }
 };
 
-/// The rank that most often kept the others waiting.
+/// The rank that kept the others waiting longest.
 struct SlowestRank {
   int rank = 0;
   double last_share = 0;  ///< of the steps: those in which its gradients were ready last
@@ -38,6 +38,12 @@ struct StepBreakdown {
   RankBreakdown mean;                  ///< over ranks; its `rank` is -1
   std::int64_t warmup_steps = 0;       ///< left out of all of the above
   std::optional<SlowestRank> slowest;  ///< with two ranks or more that exchanged gradients
+
+  /// Whether the slowest rank is the last half as often again as by chance; otherwise ranks take
+  /// turns.
+  bool slowest_stands_out() const {
+    return slowest && slowest->last_share * static_cast<double>(ranks.size()) >= 1.5;
+  }
 };
 
 /// A run of no more steps than this is too short to spare its first ones.

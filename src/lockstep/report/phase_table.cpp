@@ -16,9 +16,6 @@ constexpr std::array<const char*, record::kPhaseCount> kPhaseTitles{
     "input wait", "host to device", "forward",   "backward",
     "comm: wait", "comm: transfer", "optimizer", "other"};
 
-/// How much more often than by chance a rank is the last if it is slower than the others.
-constexpr double kTakingTurns = 1.5;
-
 struct Shown {
   std::string title;
   const RankBreakdown* breakdown;
@@ -97,9 +94,7 @@ std::string slowest_rank_sentence(const analyze::StepBreakdown& breakdown) {
       "its gradients were the last in {:.0f} % of the steps, and the others waited {} per step for "
       "it ({:.1f} % of the step)",
       slowest.last_share * 100, format_seconds(slowest.cost), slowest.cost_share * 100);
-  // By chance each is the last in an equal share of the steps.
-  const auto ranks = static_cast<double>(breakdown.ranks.size());
-  if (slowest.last_share * ranks < kTakingTurns) {
+  if (!breakdown.slowest_stands_out()) {
     return fmt::format("no rank is always the slowest; rank {} cost most time: {}", slowest.rank,
                        cost);
   }

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 
 #include "lockstep/report/page/views.h"
 #include "lockstep/report/study_columns.h"
@@ -137,6 +139,21 @@ Chart decision_chart(const JobAdvice& job, std::size_t at, bool cost) {
           {candidates_table(job)}};
 }
 
+/// Each caveat once, with the job that it is about where that is one of several.
+void add_caveats(const PageContext& context, View& view) {
+  std::map<std::string, std::vector<std::string>> jobs;
+  for (const JobAdvice& job : context.advice) {
+    for (const std::string& caveat : job.caveats) jobs[caveat].push_back(job.job);
+  }
+  for (const auto& [caveat, about] : jobs) {
+    const bool one_of_several = about.size() == 1 && context.advice.size() > 1;
+    std::string text = (one_of_several ? about.front() + ": " : "") + caveat + ".";
+    if (!one_of_several)
+      text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+    view.notes.push_back(std::move(text));
+  }
+}
+
 }  // namespace
 
 View decision_view(const PageContext& context) {
@@ -153,14 +170,7 @@ View decision_view(const PageContext& context) {
     for (const std::string& reason : job.why) note("Because: " + reason + ".");
     for (const std::string& alternative : job.alternatives) note(alternative);
   }
-  const bool batches_differ =
-      std::any_of(context.advice.begin(), context.advice.end(),
-                  [](const JobAdvice& job) { return !job.caveats.empty(); });
-  if (batches_differ) {
-    view.notes.push_back(
-        "The choices differ in their global batch, and larger ones may need more epochs to reach "
-        "the same accuracy; lockstep advise --target accounts for that.");
-  }
+  add_caveats(context, view);
   return view;
 }
 

@@ -74,6 +74,17 @@ TEST(JobAdvice, NamesTheCountThatLearnedBetterThanTheOneThatPays) {
 }
 
 /// Predicted counts are not advised before a measured one, be it the only one.
+TEST(JobAdvice, ShowsWhyShortRunsOfFewerWorkersTookLessInAll) {
+  analyze::MeasurementRows rows;
+  rows.at_global(1, 64, "epoch_time", 9).at_global(2, 64, "epoch_time", 3);
+  rows.at_global(1, 64, "total_time", 44).at_global(2, 64, "total_time", 48);
+  for (record::Measurement& row : rows.rows) row.epochs = 2;
+  const json page = page_json(build_page(source_of(rows)));
+  const std::string notes = view(page, "decision")["notes"].dump();
+  EXPECT_NE(notes.find("\"1 worker took less in all (44.0 s)"), std::string::npos) << notes;
+  EXPECT_EQ(notes.find("differ in their global batch"), std::string::npos) << notes;
+}
+
 TEST(JobAdvice, AdvisesTheOnlyCountThatWasRun) {
   analyze::MeasurementRows rows;
   rows.at_local(1, 32, "epoch_time", 20);

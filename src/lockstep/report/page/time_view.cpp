@@ -105,8 +105,10 @@ Chart rank_chart(const RunDigest& digest) {
   if (digest.breakdown.slowest) {
     const analyze::SlowestRank& slowest = *digest.breakdown.slowest;
     caption += fmt::format(
-        " Slowest: rank {}, last in {:.0f} % of the steps; the others waited {} per step for it "
+        " {} rank {}, last in {:.0f} % of the steps; the others waited {} per step for it "
         "({:.1f} %).",
+        digest.breakdown.slowest_stands_out() ? "Slowest:"
+                                              : "No rank is always the slowest; most time cost",
         slowest.rank, 100 * slowest.last_share, format_seconds(slowest.cost),
         100 * slowest.cost_share);
   }
