@@ -265,9 +265,11 @@ std::vector<Table> all_reduce_tables(std::span<const SpeedupGroup> groups,
               [](const AllReduce& row) {
                 return row.steps_per_epoch > 0 ? count(row.steps_per_epoch) : Cell{};
               })
-      .column({"time", "ms", "time_ms", Align::kRight,
-               "communication per step: measured transfer, or the derived time per epoch / steps"},
-              [](const AllReduce& row) { return four_digits(row.seconds * 1000); })
+      .column(
+          {"time", "ms", "time_ms", Align::kRight,
+           "communication per step: measured transfer that backward did not hide, or the derived "
+           "time per epoch / steps"},
+          [](const AllReduce& row) { return four_digits(row.seconds * 1000); })
       .column({"algbw", "GB/s", "algbw_gb_per_s", Align::kRight, "S / time"},
               [](const AllReduce& row) { return decimal(row.algbw / 1e9, 3); })
       .column({"busbw", "GB/s", "busbw_gb_per_s", Align::kRight, "algbw x 2(N-1)/N"},
@@ -289,6 +291,15 @@ std::vector<Table> all_reduce_tables(std::span<const SpeedupGroup> groups,
   std::vector<Table> tables;
   for (const auto& [key, rows] : sorted) {
     tables.push_back(builder.build("All-reduce: " + subject(key.first, key.second), rows));
+    const bool measured = std::any_of(rows.begin(), rows.end(), [](const AllReduce& row) {
+      return row.origin == analyze::Origin::kMeasured;
+    });
+    if (measured) {
+      tables.back().notes.push_back(
+          "measured times are what backward did not hide: where gradients are sent during "
+          "backward, "
+          "the bandwidths are upper bounds");
+    }
     if (!links.note.empty()) tables.back().notes.push_back(links.note);
   }
   return tables;
