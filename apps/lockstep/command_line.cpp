@@ -242,7 +242,7 @@ int run_command_line(int argc, char** argv, const std::vector<CommandGroup>& gro
     });
     app.fallthrough();
     app.require_subcommand(0, 1);
-    app.set_version_flag("--version", kVersion, "Print the version and exit");
+    app.set_version_flag("--version,-V", kVersion, "Print the version and exit");
     app.add_option("--store", options.store_path, "SQLite file with all runs")
         ->type_name("FILE")
         ->capture_default_str();

@@ -85,6 +85,14 @@ std::optional<predict::KnownTraffic> known_traffic(const PredictOptions& options
   return predict::KnownTraffic{kBytesPerParameter * parameters, link.latency_s, link.bytes_per_s};
 }
 
+/// Those that were asked for; by default twice and four times the largest measured count.
+std::vector<double> counts_to_predict(const PredictOptions& options,
+                                      const predict::TableSeries& series) {
+  if (!options.workers.empty()) return {options.workers.begin(), options.workers.end()};
+  const double largest = series.series.points.empty() ? 1 : series.series.points.back().workers;
+  return {2 * largest, 4 * largest};
+}
+
 void predict_workers(const GlobalOptions& global, const PredictOptions& options) {
   bool first = true;
   const std::vector<predict::TableSeries> all = asked_series(options);
@@ -95,9 +103,9 @@ void predict_workers(const GlobalOptions& global, const PredictOptions& options)
       continue;
     }
     std::vector<predict::JobPrediction> jobs;
-    for (const std::int64_t workers : options.workers) {
+    for (const double workers : counts_to_predict(options, one)) {
       predict::JobQuestion question;
-      question.workers = static_cast<double>(workers);
+      question.workers = workers;
       question.nodes = static_cast<int>(options.nodes);
       if (one.scaling == record::Scaling::kMixed)
         question.batch = static_cast<double>(options.batch);
@@ -172,10 +180,6 @@ void run(const GlobalOptions& global, PredictOptions& options) {
     throw Error(ErrorKind::kUsage, "--parameters has no effect without --link",
                 "add --link 30us,4GB/s");
   }
-  if (options.workers.empty()) {
-    throw Error(ErrorKind::kUsage, "nothing to predict: no worker count was given",
-                "add --workers 4,8, or --hold-out largest, or --backtest");
-  }
   predict_workers(global, options);
 }
 
@@ -185,14 +189,16 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
   CLI::App& command = add_command(
       app, "predict",
       "Predicts worker counts, batches and devices that were not measured, with intervals.",
-      {"lockstep predict --workers 4,8,16 --epochs 20",
+      {"lockstep predict", "lockstep predict --workers 4,8,16 --epochs 20",
        "lockstep predict --from table.csv --workers 16 --batch 128 --json",
        "lockstep predict --from table.csv --series-column series --hold-out largest",
        "lockstep predict --from table.csv --hold-out epochs",
        "lockstep predict --device t4 --measured v100 --network dcgan --batch 256",
        "lockstep predict --backtest table.csv"});
   auto options = std::make_shared<PredictOptions>();
-  command.add_option("--workers,-n", options->workers, "Worker counts to predict")
+  command
+      .add_option("--workers,-n", options->workers,
+                  "Worker counts to predict (default: 2 and 4 times the largest measured one)")
       ->type_name("N,N,...")
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));

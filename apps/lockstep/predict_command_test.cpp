@@ -109,8 +109,13 @@ TEST_F(PredictCommand, BacktestPrintsErrorsBesideTheClassics) {
   }
 }
 
+TEST_F(PredictCommand, PredictsTwiceAndFourTimesTheLargestCountByDefault) {
+  const PredictOutcome outcome = run("predict --json --from " + table(kSweep));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, run("predict --json --workers 8,16 --from " + table(kSweep)).out);
+}
+
 TEST_F(PredictCommand, ErrorsStateWhatIsMissing) {
-  EXPECT_EQ(run("predict --from " + table(kSweep)).code, 2);
   EXPECT_EQ(run("predict --workers 4 --from /nonexistent.csv").code, 4);
   EXPECT_EQ(run("predict --workers 4 --series-column absent --from " + table(kSweep)).code, 4);
   const PredictOutcome losses = run("predict --workers 4 --from " +

@@ -187,6 +187,7 @@ std::string summary_text(const FileOutcome& outcome) {
 
 std::string explained_text(const import::ImportedFile& file) {
   if (file.explained.empty()) {
+    if (file.format.empty()) return "";  // not recognised, which the summary reports
     return fmt::format("{}: {}, which has no lines to show\n", file.path, file.format);
   }
   std::string text = fmt::format("{}\n  line  part  meaning\n", file.path);

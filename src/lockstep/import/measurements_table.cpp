@@ -16,6 +16,7 @@
 
 #include "lockstep/base/csv.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/text.h"
 #include "lockstep/import/model/measurement_units.h"
 #include "lockstep/import/scan/text_scan.h"
 #include "lockstep/record/measurement_columns.h"
@@ -102,7 +103,7 @@ class TableReader {
     for (const char* needed : {"metric", "value"}) {
       if (seen.count(needed) > 0) continue;
       fail(fmt::format("{}: column '{}' is missing; the columns are {}", place(), needed,
-                       fmt::join(columns_, ", ")),
+                       printable(fmt::format("{}", fmt::join(columns_, ", ")), 200)),
            "a measurements table has one row per value, with the columns metric and value");
     }
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -12,12 +13,27 @@
 namespace lockstep::store {
 namespace {
 
+/// Why a file cannot be created in the folder of `path`; empty where nothing prevents it.
+std::string folder_problem(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(folder, unknown)) return "its folder does not exist";
+  return ::access(folder.c_str(), W_OK) != 0 ? "its folder is not writable" : "";
+}
+
 /// SQLite's result code as one of our errors. Everything committed before it stays in the file.
 Error store_error(int code, sqlite3* database, const std::string& path) {
   const std::string detail = database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(code);
   const int system = database != nullptr ? sqlite3_system_errno(database) : 0;
   const std::string reason = system != 0 ? std::strerror(system) : detail;
   const std::string kept = "earlier records are kept";
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) {
+    return {ErrorKind::kData, fmt::format("the store {} is a folder", path),
+            fmt::format("name a file: --store {}",
+                        (std::filesystem::path(path) / "lockstep.db").string())};
+  }
   switch (code & 0xff) {
     case SQLITE_FULL:
       return {ErrorKind::kData, fmt::format("cannot write to the store {}: the disk is full", path),
@@ -29,9 +45,12 @@ Error store_error(int code, sqlite3* database, const std::string& path) {
     case SQLITE_PERM:
       return {ErrorKind::kData, fmt::format("the store {} is read-only", path),
               "grant write permission on the file and its folder, or choose another with --store"};
-    case SQLITE_CANTOPEN:
-      return {ErrorKind::kData, fmt::format("cannot open the store {}: {}", path, reason),
+    case SQLITE_CANTOPEN: {
+      const std::string problem = folder_problem(path);
+      return {ErrorKind::kData,
+              fmt::format("cannot open the store {}: {}", path, problem.empty() ? reason : problem),
               "check that its folder exists and is writable, or choose another with --store"};
+    }
     case SQLITE_NOTADB:
       return {ErrorKind::kData,
               fmt::format("{} is not a lockstep store (not an SQLite file)", path),

@@ -48,6 +48,14 @@ TEST(NameFacts, BatchOfANameMayBeOfAllWorkers) {
   EXPECT_TRUE(import_text(log, "vit_1gpu_b256.log").runs.at(0).warnings.empty());
 }
 
+TEST(NameFacts, BatchOfTheLogReplacesThatOfAName) {
+  const std::string log = "world_size: 4\nbatch_size: 64\nEpoch 1, loss 0.5\n";
+  EXPECT_EQ(*import_text(log, "vit_b4.log").runs.at(0).batch_per_worker, 64);
+  const ImportedRun confirmed = import_text(log, "vit_b16.log").runs.at(0);
+  EXPECT_EQ(*confirmed.batch_per_worker, 16);
+  EXPECT_EQ(*confirmed.global_batch, 64);
+}
+
 TEST(NameFacts, RunsThatAFileNamesAreComparedByTheirOwnNames) {
   const ImportedFile file = import_text(
       "\"Step\",\"relu-8gpu - loss\",\"relu-4gpu - loss\",\"tanh-4gpu - loss\",\"x - loss__MIN\"\n"
