@@ -16,7 +16,7 @@
 #include "lockstep/launch/worker_program.h"
 #include "lockstep/measure/machine.h"
 #include "lockstep/store/store_sink.h"
-#include "lockstep/study/worker_choice.h"
+#include "lockstep/study/auto_workers/worker_choice.h"
 #include "train_options.h"
 
 namespace lockstep::cli {

@@ -27,7 +27,7 @@ void warn_of_batch(std::int64_t size, ImportedRun& run) {
 
 /// Whether the log states another batch than the name. A size in the log that is N times that of
 /// the name confirms it: it is that of all workers.
-bool log_states_batch(const ImportedRun& run) {
+bool log_states_another_batch(const ImportedRun& run) {
   if (run.global_batch && run.global_batch.from <= Provenance::kLog) return true;
   return run.batch_said && *run.batch_said != *run.batch_per_worker * run.workers.value.value_or(1);
 }
@@ -36,7 +36,7 @@ bool log_states_batch(const ImportedRun& run) {
 /// that of a name, which gives way to a batch in the log.
 void settle_batch(ImportedRun& run) {
   if (run.batch_per_worker && run.batch_per_worker.from == Provenance::kName) {
-    if (log_states_batch(run)) {
+    if (log_states_another_batch(run)) {
       run.batch_per_worker = {};
     } else {
       warn_of_batch(*run.batch_per_worker, run);

@@ -1,4 +1,4 @@
-#include "lockstep/study/split_choice.h"
+#include "lockstep/study/auto_workers/split_choice.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "lockstep/study/worker_choice.h"
+#include "lockstep/study/auto_workers/worker_choice.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 #include "lockstep/base/error.h"
 #include "lockstep/launch/training_run.h"
 #include "lockstep/measure/core_map.h"
-#include "lockstep/study/rate_probe.h"
-#include "lockstep/study/split_choice.h"
+#include "lockstep/study/auto_workers/rate_probe.h"
+#include "lockstep/study/auto_workers/split_choice.h"
 
 namespace lockstep::study {
 namespace {

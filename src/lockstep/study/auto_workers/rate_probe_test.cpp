@@ -1,4 +1,4 @@
-#include "lockstep/study/rate_probe.h"
+#include "lockstep/study/auto_workers/rate_probe.h"
 
 #include <gtest/gtest.h>
 
