@@ -1,5 +1,5 @@
-#include "command.h"
-#include "command_line.h"
+#include "command_line/command.h"
+#include "command_line/command_line.h"
 
 /// `lockstep`: starts training runs and makes sense of them. Links no LibTorch, so that it starts
 /// in milliseconds and builds anywhere; the training itself happens in lockstep-worker processes.

@@ -1,0 +1,70 @@
+#include "decide/measured_series.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lockstep/base/error.h"
+#include "lockstep/collect/stored_runs.h"
+#include "lockstep/import/measurements_table.h"
+#include "lockstep/record/measurement_columns.h"
+
+namespace lockstep::cli {
+namespace {
+
+/// A bad value is named and left out, so that the other series still get an answer.
+std::vector<record::Measurement> table_rows(const MeasuredSource& source) {
+  constexpr std::size_t kMostNamed = 5;
+  import::MeasurementsTable table =
+      import::read_measurements_file(source.table, import::BadRow::kLeaveOut);
+  for (std::size_t i = 0; i < std::min(table.left_out.size(), kMostNamed); ++i) {
+    fmt::print(stderr, "warning: {}; the row is left out\n", table.left_out[i]);
+  }
+  if (table.left_out.size() > kMostNamed) {
+    fmt::print(stderr, "warning: {} more rows are left out for similar reasons\n",
+               table.left_out.size() - kMostNamed);
+  }
+  const auto unnamed = [&](const record::Measurement& row) {
+    return record::column_text(row, source.series_column).empty();
+  };
+  if (source.series_column.empty() || std::all_of(table.rows.begin(), table.rows.end(), unnamed)) {
+    return std::move(table.rows);
+  }
+  if (const std::size_t count = std::erase_if(table.rows, unnamed); count > 0) {
+    fmt::print(stderr, "warning: {} no value in column '{}', left out\n",
+               count == 1 ? "1 row has" : fmt::format("{} rows have", count), source.series_column);
+  }
+  return std::move(table.rows);
+}
+
+}  // namespace
+
+MeasuredRows measured_rows(const MeasuredSource& source) {
+  MeasuredRows measured;
+  if (!source.table.empty() && !source.study.empty()) {
+    throw Error(ErrorKind::kUsage, "--study selects runs of the store, but --from reads a table",
+                "omit --study or --from");
+  }
+  if (source.table.empty()) {
+    store::Store store(source.store_path);
+    collect::StoredRuns found = collect::measured_runs(store, {source.study, {}});
+    measured.rooms = collect::host_rooms(found.runs);
+    measured.rows = std::move(found.rows);
+  } else {
+    measured.rows = table_rows(source);
+  }
+  if (source.model.empty()) return measured;
+  std::erase_if(measured.rows,
+                [&](const record::Measurement& row) { return row.model != source.model; });
+  if (measured.rows.empty()) {
+    throw Error(ErrorKind::kData, "no measurements of model '" + source.model + "'",
+                "choose a measured model");
+  }
+  return measured;
+}
+
+std::vector<predict::TableSeries> measured_series(const MeasuredSource& source) {
+  return predict::job_series(measured_rows(source).rows, source.from(), source.series_column);
+}
+
+}  // namespace lockstep::cli
