@@ -18,7 +18,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/terminal.h"
 #include "lockstep/base/version.h"
-#include "lockstep/study/command_template.h"
+#include "lockstep/study/command/command_template.h"
 
 namespace lockstep::cli {
 namespace {

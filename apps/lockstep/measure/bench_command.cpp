@@ -20,7 +20,7 @@
 #include "lockstep/predict/phases/link_calibration.h"
 #include "lockstep/report/bench_tables.h"
 #include "lockstep/store/calibrations.h"
-#include "lockstep/study/sweep.h"
+#include "lockstep/study/plan/sweep.h"
 #include "measure/launcher_options.h"
 
 namespace lockstep::cli {

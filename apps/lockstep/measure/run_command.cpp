@@ -17,7 +17,7 @@
 #include "lockstep/launch/cluster/slurm_job.h"
 #include "lockstep/report/phase_table.h"
 #include "lockstep/report/run_tables.h"
-#include "lockstep/study/command_executor.h"
+#include "lockstep/study/command/command_executor.h"
 
 namespace lockstep::cli {
 namespace {

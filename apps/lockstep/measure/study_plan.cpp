@@ -10,7 +10,7 @@
 #include <filesystem>
 
 #include "lockstep/base/error.h"
-#include "lockstep/study/plan_file.h"
+#include "lockstep/study/plan/plan_file.h"
 #include "measure/study_options.h"
 
 namespace lockstep::cli {

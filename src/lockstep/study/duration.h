@@ -6,7 +6,7 @@
 
 #include "lockstep/base/units.h"
 #include "lockstep/store/store.h"
-#include "lockstep/study/sweep.h"
+#include "lockstep/study/plan/sweep.h"
 
 namespace lockstep::study {
 

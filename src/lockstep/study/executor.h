@@ -13,7 +13,7 @@
 #include "lockstep/store/store.h"
 #include "lockstep/store/store_sink.h"
 #include "lockstep/study/duration.h"
-#include "lockstep/study/sweep.h"
+#include "lockstep/study/plan/sweep.h"
 
 namespace lockstep::study {
 

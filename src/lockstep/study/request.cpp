@@ -13,7 +13,7 @@
 #include "lockstep/measure/core_map.h"
 #include "lockstep/measure/machine.h"
 #include "lockstep/record/train_arguments.h"
-#include "lockstep/study/command_template.h"
+#include "lockstep/study/command/command_template.h"
 
 namespace lockstep::study {
 namespace {

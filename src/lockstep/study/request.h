@@ -5,7 +5,7 @@
 
 #include "lockstep/launch/cluster/launchers.h"
 #include "lockstep/record/train_request.h"
-#include "lockstep/study/sweep.h"
+#include "lockstep/study/plan/sweep.h"
 
 namespace lockstep::study {
 

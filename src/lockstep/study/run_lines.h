@@ -8,7 +8,7 @@
 #include "lockstep/base/units.h"
 #include "lockstep/record/measurement.h"
 #include "lockstep/report/render/table.h"
-#include "lockstep/study/planned_state.h"
+#include "lockstep/study/plan/planned_state.h"
 
 namespace lockstep::study {
 

@@ -8,12 +8,12 @@
 
 #include "lockstep/analyze/step_breakdown.h"
 #include "lockstep/base/error.h"
-#include "lockstep/study/command_executor.h"
-#include "lockstep/study/known_names.h"
-#include "lockstep/study/library_program.h"
-#include "lockstep/study/slurm_command.h"
-#include "lockstep/study/slurm_executor.h"
-#include "lockstep/study/slurm_training.h"
+#include "lockstep/study/command/command_executor.h"
+#include "lockstep/study/command/library_program.h"
+#include "lockstep/study/plan/known_names.h"
+#include "lockstep/study/slurm/slurm_command.h"
+#include "lockstep/study/slurm/slurm_executor.h"
+#include "lockstep/study/slurm/slurm_training.h"
 #include "lockstep/study/training_executor.h"
 
 namespace lockstep::study {

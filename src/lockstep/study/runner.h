@@ -11,7 +11,7 @@
 #include "lockstep/record/measurement.h"
 #include "lockstep/store/store.h"
 #include "lockstep/study/executor.h"
-#include "lockstep/study/planned_state.h"
+#include "lockstep/study/plan/planned_state.h"
 
 namespace lockstep::study {
 

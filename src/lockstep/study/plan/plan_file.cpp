@@ -1,4 +1,4 @@
-#include "lockstep/study/plan_file.h"
+#include "lockstep/study/plan/plan_file.h"
 
 #include <fmt/format.h>
 #include <toml++/toml.h>

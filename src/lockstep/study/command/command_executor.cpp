@@ -1,4 +1,4 @@
-#include "lockstep/study/command_executor.h"
+#include "lockstep/study/command/command_executor.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +11,7 @@
 #include "lockstep/launch/cluster/slurm_job.h"
 #include "lockstep/launch/process/free_port.h"
 #include "lockstep/measure/process_tree.h"
-#include "lockstep/study/command_environment.h"
+#include "lockstep/study/command/command_environment.h"
 
 namespace lockstep::study {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "lockstep/launch/process/streamed_process.h"
-#include "lockstep/study/command_record.h"
+#include "lockstep/study/command/command_record.h"
 #include "lockstep/study/executor.h"
 
 namespace lockstep::study {

@@ -1,4 +1,4 @@
-#include "lockstep/study/library_program.h"
+#include "lockstep/study/command/library_program.h"
 
 #include <fstream>
 #include <sstream>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lockstep/store/store.h"
-#include "lockstep/study/sweep.h"
+#include "lockstep/study/plan/sweep.h"
 
 namespace lockstep::study {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "lockstep/study/command_record.h"
-#include "lockstep/study/slurm_jobs.h"
+#include "lockstep/study/command/command_record.h"
+#include "lockstep/study/slurm/slurm_jobs.h"
 
 namespace lockstep::study {
 

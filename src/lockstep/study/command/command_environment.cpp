@@ -1,4 +1,4 @@
-#include "lockstep/study/command_environment.h"
+#include "lockstep/study/command/command_environment.h"
 
 #include "lockstep/record/worker_environment.h"
 

@@ -1,4 +1,4 @@
-#include "lockstep/study/slurm_executor.h"
+#include "lockstep/study/slurm/slurm_executor.h"
 
 #include <fmt/format.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "lockstep/study/command_record.h"
+#include "lockstep/study/command/command_record.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

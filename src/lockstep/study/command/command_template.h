@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/study/sweep.h"
+#include "lockstep/study/plan/sweep.h"
 
 namespace lockstep::study {
 

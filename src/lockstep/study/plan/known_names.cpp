@@ -1,4 +1,4 @@
-#include "lockstep/study/known_names.h"
+#include "lockstep/study/plan/known_names.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "lockstep/study/sweep.h"
+#include "lockstep/study/plan/sweep.h"
 
 #include <fmt/format.h>
 

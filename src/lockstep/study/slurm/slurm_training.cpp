@@ -1,4 +1,4 @@
-#include "lockstep/study/slurm_training.h"
+#include "lockstep/study/slurm/slurm_training.h"
 
 #include <fmt/format.h>
 

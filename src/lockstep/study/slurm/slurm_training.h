@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lockstep/record/train_request.h"
-#include "lockstep/study/slurm_jobs.h"
+#include "lockstep/study/slurm/slurm_jobs.h"
 
 namespace lockstep::study {
 

@@ -1,4 +1,4 @@
-#include "lockstep/study/slurm_command.h"
+#include "lockstep/study/slurm/slurm_command.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "lockstep/base/error.h"
-#include "lockstep/study/command_environment.h"
-#include "lockstep/study/command_executor.h"
+#include "lockstep/study/command/command_environment.h"
+#include "lockstep/study/command/command_executor.h"
 
 namespace lockstep::study {
 namespace {

@@ -1,4 +1,4 @@
-#include "lockstep/study/command_template.h"
+#include "lockstep/study/command/command_template.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 
 #include "lockstep/launch/cluster/slurm_job.h"
 #include "lockstep/study/executor.h"
-#include "lockstep/study/slurm_jobs.h"
+#include "lockstep/study/slurm/slurm_jobs.h"
 
 namespace lockstep::study {
 

@@ -1,4 +1,4 @@
-#include "lockstep/study/command_output.h"
+#include "lockstep/study/command/command_output.h"
 
 #include <fmt/format.h>
 

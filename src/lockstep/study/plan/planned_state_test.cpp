@@ -1,4 +1,4 @@
-#include "lockstep/study/planned_state.h"
+#include "lockstep/study/plan/planned_state.h"
 
 #include <gtest/gtest.h>
 
