@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "lockstep/analyze/audit.h"
+#include "lockstep/analyze/audit/audit.h"
 #include "lockstep/analyze/communication.h"
-#include "lockstep/analyze/verdict.h"
+#include "lockstep/analyze/verdict/verdict.h"
 #include "lockstep/import/measurements_table.h"
 #include "lockstep/report/measurements_csv.h"
 #include "lockstep/report/study_report.h"

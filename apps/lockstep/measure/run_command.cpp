@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command_line/command.h"
-#include "lockstep/analyze/step_limit.h"
+#include "lockstep/analyze/steps/step_limit.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/quantities.h"
 #include "lockstep/base/terminal.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command_line/command.h"
-#include "lockstep/analyze/audit.h"
+#include "lockstep/analyze/audit/audit.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/output_file.h"
 #include "lockstep/base/terminal.h"

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "command_line/command.h"
-#include "lockstep/analyze/step_limit.h"
+#include "lockstep/analyze/steps/step_limit.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/terminal.h"
 #include "lockstep/collect/stored_runs.h"

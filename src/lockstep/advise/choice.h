@@ -5,7 +5,7 @@
 
 #include "lockstep/advise/candidates.h"
 #include "lockstep/advise/learned_quality.h"
-#include "lockstep/analyze/verdict_parts.h"
+#include "lockstep/analyze/verdict/verdict_parts.h"
 
 namespace lockstep::advise {
 

@@ -1,6 +1,6 @@
 #include "lockstep/advise/energy.h"
 
-#include "lockstep/analyze/verdict_parts.h"
+#include "lockstep/analyze/verdict/verdict_parts.h"
 
 namespace lockstep::advise {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lockstep/advise/candidates.h"
-#include "lockstep/analyze/speedup.h"
+#include "lockstep/analyze/speedup/speedup.h"
 
 namespace lockstep::advise {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "lockstep/analyze/speedup.h"
+#include "lockstep/analyze/speedup/speedup.h"
 #include "lockstep/base/units.h"
 
 namespace lockstep::analyze {

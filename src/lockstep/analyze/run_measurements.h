@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/analyze/steps/step_breakdown.h"
 #include "lockstep/record/event.h"
 #include "lockstep/record/measurement.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lockstep/analyze/communication.h"
-#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/analyze/steps/step_breakdown.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
 #include "lockstep/predict/devices/network_cost.h"

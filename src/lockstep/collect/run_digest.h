@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/analyze/steps/step_breakdown.h"
 #include "lockstep/collect/step_digest.h"
 #include "lockstep/store/store.h"
 

@@ -6,7 +6,7 @@
 #include <future>
 #include <thread>
 
-#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/analyze/steps/step_breakdown.h"
 #include "lockstep/base/error.h"
 #include "lockstep/collect/digest_text.h"
 #include "lockstep/store/step_digests.h"

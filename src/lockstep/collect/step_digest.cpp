@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/analyze/steps/step_breakdown.h"
 #include "lockstep/base/statistics.h"
 
 namespace lockstep::collect {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/analyze/remedy.h"
+#include "lockstep/analyze/steps/remedy.h"
 #include "lockstep/collect/run_digests.h"
 #include "lockstep/record/measurement.h"
 #include "lockstep/store/store.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/analyze/steps/step_breakdown.h"
 #include "lockstep/base/clock.h"
 #include "lockstep/base/console.h"
 #include "lockstep/display/run_progress.h"

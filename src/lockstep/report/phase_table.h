@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/analyze/steps/step_breakdown.h"
 #include "lockstep/report/render/table.h"
 
 namespace lockstep::report {

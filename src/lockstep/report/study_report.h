@@ -7,9 +7,9 @@
 
 #include "lockstep/advise/job_advice.h"
 #include "lockstep/analyze/communication.h"
-#include "lockstep/analyze/speedup.h"
+#include "lockstep/analyze/speedup/speedup.h"
 #include "lockstep/analyze/stability.h"
-#include "lockstep/analyze/verdict.h"
+#include "lockstep/analyze/verdict/verdict.h"
 #include "lockstep/collect/calibrated_links.h"
 #include "lockstep/collect/stored_runs.h"
 #include "lockstep/predict/series_table.h"

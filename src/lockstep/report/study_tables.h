@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "lockstep/analyze/audit.h"
+#include "lockstep/analyze/audit/audit.h"
 #include "lockstep/analyze/communication.h"
 #include "lockstep/analyze/quality.h"
-#include "lockstep/analyze/speedup.h"
+#include "lockstep/analyze/speedup/speedup.h"
 #include "lockstep/collect/calibrated_links.h"
 #include "lockstep/report/render/table.h"
 

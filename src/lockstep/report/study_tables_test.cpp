@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lockstep/analyze/measurement_rows.h"
-#include "lockstep/analyze/speedup.h"
+#include "lockstep/analyze/speedup/speedup.h"
 
 namespace lockstep::report {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/analyze/speedup.h"
+#include "lockstep/analyze/speedup/speedup.h"
 #include "lockstep/record/measurement.h"
 #include "lockstep/report/render/table.h"
 

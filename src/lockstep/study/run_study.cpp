@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/analyze/steps/step_breakdown.h"
 #include "lockstep/base/error.h"
 #include "lockstep/study/command/command_executor.h"
 #include "lockstep/study/command/library_program.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/analyze/steps/step_breakdown.h"
 #include "lockstep/base/error.h"
 #include "lockstep/predict/devices/roofline.h"
 

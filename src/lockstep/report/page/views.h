@@ -3,8 +3,8 @@
 #include <span>
 
 #include "lockstep/analyze/configuration.h"
-#include "lockstep/analyze/speedup.h"
-#include "lockstep/analyze/verdict_parts.h"
+#include "lockstep/analyze/speedup/speedup.h"
+#include "lockstep/analyze/verdict/verdict_parts.h"
 #include "lockstep/report/page/page.h"
 
 namespace lockstep::report {

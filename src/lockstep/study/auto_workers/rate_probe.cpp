@@ -1,6 +1,6 @@
 #include "lockstep/study/auto_workers/rate_probe.h"
 
-#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/analyze/steps/step_breakdown.h"
 
 namespace lockstep::study {
 namespace {

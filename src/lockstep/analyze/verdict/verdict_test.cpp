@@ -1,4 +1,4 @@
-#include "lockstep/analyze/verdict.h"
+#include "lockstep/analyze/verdict/verdict.h"
 
 #include <gtest/gtest.h>
 

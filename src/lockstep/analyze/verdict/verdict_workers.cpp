@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "lockstep/analyze/speedup_series.h"
-#include "lockstep/analyze/verdict_parts.h"
+#include "lockstep/analyze/speedup/speedup_series.h"
+#include "lockstep/analyze/verdict/verdict_parts.h"
 
 namespace lockstep::analyze {
 namespace {

@@ -1,4 +1,4 @@
-#include "lockstep/analyze/speedup_series.h"
+#include "lockstep/analyze/speedup/speedup_series.h"
 #include "lockstep/record/measurement_columns.h"
 
 #include <fmt/format.h>

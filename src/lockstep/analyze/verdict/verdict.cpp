@@ -1,4 +1,4 @@
-#include "lockstep/analyze/verdict.h"
+#include "lockstep/analyze/verdict/verdict.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <set>
 #include <tuple>
 
-#include "lockstep/analyze/speedup_series.h"
-#include "lockstep/analyze/verdict_parts.h"
+#include "lockstep/analyze/speedup/speedup_series.h"
+#include "lockstep/analyze/verdict/verdict_parts.h"
 #include "lockstep/base/units.h"
 #include "lockstep/record/measurement_columns.h"
 

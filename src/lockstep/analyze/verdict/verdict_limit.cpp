@@ -4,8 +4,8 @@
 #include <map>
 
 #include "lockstep/analyze/communication.h"
-#include "lockstep/analyze/remedy.h"
-#include "lockstep/analyze/verdict_parts.h"
+#include "lockstep/analyze/steps/remedy.h"
+#include "lockstep/analyze/verdict/verdict_parts.h"
 
 namespace lockstep::analyze {
 namespace {

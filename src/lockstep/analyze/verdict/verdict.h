@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lockstep/analyze/quality.h"
-#include "lockstep/analyze/speedup.h"
+#include "lockstep/analyze/speedup/speedup.h"
 
 namespace lockstep::analyze {
 

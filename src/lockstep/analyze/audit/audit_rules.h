@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/analyze/speedup.h"
+#include "lockstep/analyze/speedup/speedup.h"
 
 namespace lockstep::analyze {
 

@@ -1,4 +1,4 @@
-#include "lockstep/analyze/audit.h"
+#include "lockstep/analyze/audit/audit.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "lockstep/analyze/verdict_parts.h"
+#include "lockstep/analyze/verdict/verdict_parts.h"
 
 namespace lockstep::analyze {
 bool DevicePair::same_time() const {

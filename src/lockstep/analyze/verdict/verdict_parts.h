@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "lockstep/analyze/verdict.h"
+#include "lockstep/analyze/verdict/verdict.h"
 
 namespace lockstep::analyze {
 

@@ -1,4 +1,4 @@
-#include "lockstep/analyze/remedy.h"
+#include "lockstep/analyze/steps/remedy.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "lockstep/analyze/speedup.h"
+#include "lockstep/analyze/speedup/speedup.h"
 
 namespace lockstep::analyze {
 

@@ -1,4 +1,4 @@
-#include "lockstep/analyze/audit_rules.h"
+#include "lockstep/analyze/audit/audit_rules.h"
 
 #include <fmt/format.h>
 

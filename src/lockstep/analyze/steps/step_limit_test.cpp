@@ -1,4 +1,4 @@
-#include "lockstep/analyze/step_limit.h"
+#include "lockstep/analyze/steps/step_limit.h"
 
 #include <gtest/gtest.h>
 

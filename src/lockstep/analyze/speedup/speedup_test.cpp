@@ -1,4 +1,4 @@
-#include "lockstep/analyze/speedup.h"
+#include "lockstep/analyze/speedup/speedup.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <tuple>
 
-#include "lockstep/analyze/verdict_parts.h"
+#include "lockstep/analyze/verdict/verdict_parts.h"
 
 namespace lockstep::analyze {
 namespace {

@@ -1,4 +1,4 @@
-#include "lockstep/analyze/audit.h"
+#include "lockstep/analyze/audit/audit.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "lockstep/analyze/audit_rules.h"
+#include "lockstep/analyze/audit/audit_rules.h"
 #include "lockstep/analyze/communication.h"
 #include "lockstep/base/units.h"
 

@@ -1,4 +1,4 @@
-#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/analyze/steps/step_breakdown.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "lockstep/analyze/speedup.h"
+#include "lockstep/analyze/speedup/speedup.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "lockstep/analyze/speedup_series.h"
+#include "lockstep/analyze/speedup/speedup_series.h"
 #include "lockstep/base/error.h"
 
 namespace lockstep::analyze {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "lockstep/analyze/remedy.h"
-#include "lockstep/analyze/step_breakdown.h"
+#include "lockstep/analyze/steps/remedy.h"
+#include "lockstep/analyze/steps/step_breakdown.h"
 
 namespace lockstep::analyze {
 
