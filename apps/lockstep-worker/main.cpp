@@ -12,7 +12,7 @@
 #include "device_bench.h"
 #include "event_channel.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/log.h"
+#include "lockstep/base/terminal/log.h"
 #include "lockstep/base/version.h"
 #include "lockstep/comm/rendezvous/network_address.h"
 #include "lockstep/comm/rendezvous/own_gpu.h"

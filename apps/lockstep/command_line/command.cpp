@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "lockstep/base/terminal.h"
+#include "lockstep/base/terminal/terminal.h"
 #include "lockstep/report/render/render.h"
 
 namespace lockstep::cli {

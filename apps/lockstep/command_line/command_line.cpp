@@ -16,7 +16,7 @@
 #include "command_line/command_text.h"
 #include "command_line/version_text.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/terminal.h"
+#include "lockstep/base/terminal/terminal.h"
 #include "lockstep/base/version.h"
 #include "lockstep/study/command/command_template.h"
 

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "lockstep/base/build_facts.h"
 #include "lockstep/base/clock.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/system/build_facts.h"
 #include "lockstep/base/version.h"
 #include "lockstep/launch/process/captured_output.h"
 #include "lockstep/launch/worker_program.h"

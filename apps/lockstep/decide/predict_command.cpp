@@ -12,7 +12,7 @@
 #include "decide/measured_series.h"
 #include "decide/predict_holdout.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/quantities.h"
+#include "lockstep/base/text/quantities.h"
 #include "lockstep/collect/calibrated_device.h"
 #include "lockstep/collect/phases_prediction.h"
 #include "lockstep/predict/devices/batch_transfer.h"

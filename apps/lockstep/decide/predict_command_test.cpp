@@ -6,7 +6,7 @@
 
 #include "command_line/command_fixture.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/quantities.h"
+#include "lockstep/base/text/quantities.h"
 #include "lockstep/record/event.h"
 #include "lockstep/store/calibrations.h"
 #include "lockstep/store/run_writer.h"

@@ -9,7 +9,7 @@
 #include "command_line/command.h"
 #include "lockstep/base/clock.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/terminal.h"
+#include "lockstep/base/terminal/terminal.h"
 #include "lockstep/collect/measured_step.h"
 #include "lockstep/report/failure_tables.h"
 #include "lockstep/report/simulation_tables.h"

@@ -9,9 +9,9 @@
 
 #include "command_line/command.h"
 #include "lockstep/base/clock.h"
-#include "lockstep/base/console.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/terminal.h"
+#include "lockstep/base/terminal/console.h"
+#include "lockstep/base/terminal/terminal.h"
 #include "lockstep/base/units.h"
 #include "lockstep/launch/collectives_run.h"
 #include "lockstep/launch/worker_answer.h"

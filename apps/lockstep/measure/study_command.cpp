@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "command_line/command.h"
-#include "lockstep/base/terminal.h"
+#include "lockstep/base/terminal/terminal.h"
 #include "lockstep/collect/calibrated_links.h"
 #include "lockstep/collect/stored_runs.h"
 #include "lockstep/display/status_sink.h"

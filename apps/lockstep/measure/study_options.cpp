@@ -8,7 +8,7 @@
 #include <CLI/Formatter.hpp>
 #include <string>
 
-#include "lockstep/base/quantities.h"
+#include "lockstep/base/text/quantities.h"
 #include "measure/launcher_options.h"
 #include "train_options.h"
 

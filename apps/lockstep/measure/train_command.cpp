@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "command_line/command.h"
-#include "lockstep/base/console.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/terminal/console.h"
 #include "lockstep/collect/run_digests.h"
 #include "lockstep/display/json_sink.h"
 #include "lockstep/display/run_display.h"

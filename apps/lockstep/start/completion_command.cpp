@@ -9,7 +9,7 @@
 #include "command_line/command.h"
 #include "command_line/command_text.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/output_file.h"
+#include "lockstep/base/system/output_file.h"
 
 namespace lockstep::cli {
 namespace {

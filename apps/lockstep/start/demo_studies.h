@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "lockstep/base/embedded_file.h"
+#include "lockstep/base/system/embedded_file.h"
 
 namespace lockstep::cli {
 

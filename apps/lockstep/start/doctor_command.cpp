@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command_line/command.h"
-#include "lockstep/base/console.h"
+#include "lockstep/base/terminal/console.h"
 #include "lockstep/base/version.h"
 #include "lockstep/doctor/findings.h"
 #include "lockstep/doctor/host_facts.h"

@@ -7,8 +7,8 @@
 
 #include "command_line/command.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/output_file.h"
-#include "lockstep/base/terminal.h"
+#include "lockstep/base/system/output_file.h"
+#include "lockstep/base/terminal/terminal.h"
 #include "lockstep/collect/stored_runs.h"
 #include "lockstep/import/measurements_table.h"
 #include "lockstep/report/study_tables.h"

@@ -8,7 +8,7 @@
 
 #include "command_line/command.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/output_file.h"
+#include "lockstep/base/system/output_file.h"
 #include "lockstep/collect/stored_runs.h"
 #include "lockstep/import/scan/event_file.h"
 #include "lockstep/import/scan/trace_file.h"

@@ -8,9 +8,9 @@
 
 #include "command_line/command.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/output_file.h"
-#include "lockstep/base/quantities.h"
-#include "lockstep/base/terminal.h"
+#include "lockstep/base/system/output_file.h"
+#include "lockstep/base/terminal/terminal.h"
+#include "lockstep/base/text/quantities.h"
 #include "lockstep/base/units.h"
 #include "lockstep/collect/calibrated_device.h"
 #include "lockstep/collect/calibrated_links.h"

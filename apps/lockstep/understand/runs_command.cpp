@@ -11,7 +11,7 @@
 #include "command_line/command.h"
 #include "lockstep/analyze/steps/step_limit.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/terminal.h"
+#include "lockstep/base/terminal/terminal.h"
 #include "lockstep/collect/stored_runs.h"
 #include "lockstep/report/phase_table.h"
 #include "lockstep/report/run_export.h"

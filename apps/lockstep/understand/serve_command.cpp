@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/loopback.h"
+#include "lockstep/base/system/loopback.h"
 #include "lockstep/launch/process/signal_inbox.h"
 #include "understand/live_site.h"
 

@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "lockstep/base/csv.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/quantities.h"
 #include "lockstep/base/statistics.h"
+#include "lockstep/base/text/csv.h"
+#include "lockstep/base/text/quantities.h"
 #include "lockstep/store/calibrations.h"
 #include "lockstep/store/store.h"
 

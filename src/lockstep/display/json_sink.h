@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "lockstep/base/console.h"
+#include "lockstep/base/terminal/console.h"
 #include "lockstep/predict/duration/run_forecast.h"
 #include "lockstep/record/run_sink.h"
 

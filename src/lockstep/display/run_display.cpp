@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "lockstep/base/terminal.h"
+#include "lockstep/base/terminal/terminal.h"
 #include "lockstep/base/units.h"
 #include "lockstep/display/forecast_lines.h"
 #include "lockstep/report/phase_table.h"

@@ -6,7 +6,7 @@
 
 #include "lockstep/analyze/steps/step_breakdown.h"
 #include "lockstep/base/clock.h"
-#include "lockstep/base/console.h"
+#include "lockstep/base/terminal/console.h"
 #include "lockstep/display/run_progress.h"
 #include "lockstep/record/run_sink.h"
 

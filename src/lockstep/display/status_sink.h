@@ -4,7 +4,7 @@
 #include <string>
 
 #include "lockstep/base/clock.h"
-#include "lockstep/base/console.h"
+#include "lockstep/base/terminal/console.h"
 #include "lockstep/display/run_progress.h"
 #include "lockstep/record/run_sink.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "lockstep/base/text.h"
+#include "lockstep/base/text/text.h"
 
 namespace lockstep::import {
 namespace {

@@ -14,9 +14,9 @@
 #include <initializer_list>
 #include <set>
 
-#include "lockstep/base/csv.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/text.h"
+#include "lockstep/base/text/csv.h"
+#include "lockstep/base/text/text.h"
 #include "lockstep/import/model/measurement_units.h"
 #include "lockstep/import/scan/text_scan.h"
 #include "lockstep/record/measurement_columns.h"

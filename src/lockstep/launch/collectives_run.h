@@ -3,7 +3,7 @@
 #include <string>
 
 #include "lockstep/base/clock.h"
-#include "lockstep/base/console.h"
+#include "lockstep/base/terminal/console.h"
 #include "lockstep/base/units.h"
 #include "lockstep/launch/cluster/launchers.h"
 #include "lockstep/launch/process/signal_inbox.h"

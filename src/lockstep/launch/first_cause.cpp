@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "lockstep/base/memory_errors.h"
+#include "lockstep/base/system/memory_errors.h"
 
 namespace lockstep::launch {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/random_bytes.h"
+#include "lockstep/base/system/random_bytes.h"
 #include "lockstep/record/worker_environment.h"
 
 namespace lockstep::launch {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "lockstep/base/clock.h"
-#include "lockstep/base/console.h"
+#include "lockstep/base/terminal/console.h"
 #include "lockstep/launch/cluster/launchers.h"
 #include "lockstep/launch/core_plan.h"
 #include "lockstep/launch/restart_policy.h"

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "lockstep/base/file_descriptor.h"
+#include "lockstep/base/system/file_descriptor.h"
 #include "lockstep/library/job_state.h"
 
 namespace lockstep {

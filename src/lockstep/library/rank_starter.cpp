@@ -17,7 +17,7 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/random_bytes.h"
+#include "lockstep/base/system/random_bytes.h"
 #include "lockstep/launch/core_plan.h"
 #include "lockstep/measure/core_map.h"
 #include "lockstep/measure/openblas_environment.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lockstep/base/clock.h"
-#include "lockstep/base/file_descriptor.h"
+#include "lockstep/base/system/file_descriptor.h"
 #include "lockstep/record/step_times.h"
 
 namespace lockstep::library {

@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "lockstep/base/csv.h"
+#include "lockstep/base/text/csv.h"
 #include "lockstep/record/measurement_columns.h"
 
 namespace lockstep::report {

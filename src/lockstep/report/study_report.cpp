@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/text.h"
+#include "lockstep/base/text/text.h"
 #include "lockstep/report/delays_table.h"
 #include "lockstep/report/render/text_width.h"
 #include "lockstep/report/study_tables.h"

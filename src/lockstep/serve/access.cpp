@@ -5,8 +5,8 @@
 #include <cctype>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/loopback.h"
-#include "lockstep/base/random_bytes.h"
+#include "lockstep/base/system/loopback.h"
+#include "lockstep/base/system/random_bytes.h"
 
 namespace lockstep::serve {
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/loopback.h"
+#include "lockstep/base/system/loopback.h"
 
 namespace lockstep::serve {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "lockstep/base/file_descriptor.h"
+#include "lockstep/base/system/file_descriptor.h"
 
 namespace lockstep::serve {
 

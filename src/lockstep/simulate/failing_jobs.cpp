@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/quantities.h"
+#include "lockstep/base/text/quantities.h"
 
 namespace lockstep::simulate {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/quantities.h"
+#include "lockstep/base/text/quantities.h"
 #include "lockstep/base/units.h"
 
 namespace lockstep::simulate {

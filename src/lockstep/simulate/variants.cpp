@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/quantities.h"
+#include "lockstep/base/text/quantities.h"
 #include "lockstep/simulate/settings.h"
 
 namespace lockstep::simulate {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "lockstep/base/console.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/terminal/console.h"
 #include "lockstep/record/run_sink.h"
 #include "lockstep/store/run_writer.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lockstep/base/clock.h"
-#include "lockstep/base/console.h"
+#include "lockstep/base/terminal/console.h"
 #include "lockstep/launch/process/signal_inbox.h"
 #include "lockstep/record/run_sink.h"
 #include "lockstep/store/store.h"

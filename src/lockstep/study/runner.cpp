@@ -10,7 +10,7 @@
 #include <span>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/terminal.h"
+#include "lockstep/base/terminal/terminal.h"
 #include "lockstep/report/render/render.h"
 #include "lockstep/store/study_outlook.h"
 #include "lockstep/store/writer_lock.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/base/console.h"
+#include "lockstep/base/terminal/console.h"
 #include "lockstep/base/units.h"
 #include "lockstep/launch/process/signal_inbox.h"
 #include "lockstep/record/measurement.h"

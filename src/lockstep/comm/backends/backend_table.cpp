@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/log.h"
+#include "lockstep/base/terminal/log.h"
 #include "lockstep/comm/backends/c10d/nccl.h"
 #include "lockstep/comm/backends/hierarchical.h"
 #include "lockstep/comm/backends/mpi/mpi_module.h"

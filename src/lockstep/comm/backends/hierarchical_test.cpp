@@ -8,7 +8,7 @@
 #include <random>
 #include <thread>
 
-#include "lockstep/base/file_descriptor.h"
+#include "lockstep/base/system/file_descriptor.h"
 #include "lockstep/comm/backends/shm/shared_memory.h"
 
 namespace lockstep::comm {

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "lockstep/base/clock.h"
-#include "lockstep/base/log.h"
+#include "lockstep/base/terminal/log.h"
 #include "lockstep/comm/rendezvous/frames.h"
 #include "lockstep/comm/rendezvous/handshake.h"
 #include "lockstep/comm/rendezvous/peer_watch.h"

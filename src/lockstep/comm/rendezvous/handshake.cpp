@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/random_bytes.h"
+#include "lockstep/base/system/random_bytes.h"
 
 namespace lockstep::comm {
 namespace {

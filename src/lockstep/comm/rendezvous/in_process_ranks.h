@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "lockstep/base/random_bytes.h"
+#include "lockstep/base/system/random_bytes.h"
 #include "lockstep/comm/rendezvous/session.h"
 
 namespace lockstep::comm {

@@ -12,8 +12,8 @@
 #include <filesystem>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/file_descriptor.h"
-#include "lockstep/base/random_bytes.h"
+#include "lockstep/base/system/file_descriptor.h"
+#include "lockstep/base/system/random_bytes.h"
 #include "lockstep/record/worker_environment.h"
 
 namespace lockstep::comm {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/loopback.h"
+#include "lockstep/base/system/loopback.h"
 #include "lockstep/comm/rendezvous/socket.h"
 
 namespace lockstep::comm {

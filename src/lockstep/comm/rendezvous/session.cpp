@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "lockstep/base/loopback.h"
+#include "lockstep/base/system/loopback.h"
 #include "lockstep/comm/rendezvous/network_address.h"
 
 namespace lockstep::comm {

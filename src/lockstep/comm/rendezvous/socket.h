@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "lockstep/base/file_descriptor.h"
+#include "lockstep/base/system/file_descriptor.h"
 #include "lockstep/comm/rendezvous/deadline.h"
 
 namespace lockstep::comm {

@@ -9,9 +9,9 @@
 #include <optional>
 #include <utility>
 
-#include "lockstep/base/csv.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/text.h"
+#include "lockstep/base/text/csv.h"
+#include "lockstep/base/text/text.h"
 
 namespace lockstep::data {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "lockstep/base/digest.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/random_bytes.h"
+#include "lockstep/base/system/random_bytes.h"
 
 namespace lockstep::data {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "lockstep/base/csv.h"
+#include "lockstep/base/text/csv.h"
 #include "lockstep/import/scan/plain_number.h"
 #include "lockstep/import/scan/text_scan.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "lockstep/base/duration.h"
-#include "lockstep/base/text.h"
+#include "lockstep/base/text/duration.h"
+#include "lockstep/base/text/text.h"
 #include "lockstep/import/scan/plain_number.h"
 
 namespace lockstep::import {

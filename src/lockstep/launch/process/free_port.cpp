@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/file_descriptor.h"
+#include "lockstep/base/system/file_descriptor.h"
 
 namespace lockstep::launch {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "lockstep/base/file_descriptor.h"
+#include "lockstep/base/system/file_descriptor.h"
 
 namespace lockstep::launch {
 

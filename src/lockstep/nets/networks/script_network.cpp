@@ -7,7 +7,7 @@
 #include <set>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/memory_errors.h"
+#include "lockstep/base/system/memory_errors.h"
 #include "lockstep/nets/state/state_file.h"
 
 namespace lockstep::nets {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/base/quantities.h"
+#include "lockstep/base/text/quantities.h"
 #include "lockstep/predict/duration/time_to_accuracy.h"
 #include "lockstep/record/measurement.h"
 

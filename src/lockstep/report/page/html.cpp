@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/text.h"
+#include "lockstep/base/text/text.h"
 #include "lockstep/report/page/assets.h"
 
 namespace lockstep::report {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "lockstep/base/text.h"
+#include "lockstep/base/text/text.h"
 #include "lockstep/base/units.h"
 #include "lockstep/base/version.h"
 #include "lockstep/report/page/page.h"

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "lockstep/base/csv.h"
-#include "lockstep/base/text.h"
+#include "lockstep/base/text/csv.h"
+#include "lockstep/base/text/text.h"
 #include "lockstep/report/render/render.h"
 
 namespace lockstep::report {

@@ -1,6 +1,6 @@
 #include <functional>
 
-#include "lockstep/base/text.h"
+#include "lockstep/base/text/text.h"
 #include "lockstep/report/render/render.h"
 
 namespace lockstep::report {

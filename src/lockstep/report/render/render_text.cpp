@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "lockstep/base/text.h"
+#include "lockstep/base/text/text.h"
 #include "lockstep/report/render/render.h"
 #include "lockstep/report/render/text_width.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/text.h"
+#include "lockstep/base/text/text.h"
 #include "lockstep/base/units.h"
 #include "lockstep/record/measurement_columns.h"
 #include "lockstep/report/render/render.h"

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "lockstep/base/csv.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/rng.h"
+#include "lockstep/base/text/csv.h"
 #include "lockstep/report/render/text_width.h"
 
 namespace lockstep::report {

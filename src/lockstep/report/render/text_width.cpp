@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "lockstep/base/text.h"
+#include "lockstep/base/text/text.h"
 
 namespace lockstep::report {
 namespace {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "lockstep/base/console.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/terminal/console.h"
 #include "lockstep/base/units.h"
 #include "lockstep/launch/process/child_process.h"
 #include "lockstep/launch/process/signal_inbox.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "lockstep/base/clock.h"
-#include "lockstep/base/console.h"
+#include "lockstep/base/terminal/console.h"
 #include "lockstep/launch/process/signal_inbox.h"
 #include "lockstep/record/machine.h"
 #include "lockstep/record/train_request.h"

@@ -14,7 +14,7 @@
 
 #include "lockstep/base/digest.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/log.h"
+#include "lockstep/base/terminal/log.h"
 
 namespace lockstep::train {
 namespace {

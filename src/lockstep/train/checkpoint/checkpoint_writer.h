@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "lockstep/base/ordered_thread.h"
+#include "lockstep/base/system/ordered_thread.h"
 #include "lockstep/record/event.h"
 #include "lockstep/train/checkpoint/checkpoint.h"
 

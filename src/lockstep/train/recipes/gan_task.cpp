@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/log.h"
 #include "lockstep/base/rng.h"
+#include "lockstep/base/terminal/log.h"
 #include "lockstep/data/files/write_png.h"
 
 namespace lockstep::train {

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/log.h"
+#include "lockstep/base/terminal/log.h"
 #include "lockstep/data/augment/crop_flip.h"
 #include "lockstep/data/files/cifar.h"
 #include "lockstep/data/files/driving_log.h"

@@ -7,7 +7,7 @@
 #include <span>
 #include <sstream>
 
-#include "lockstep/base/log.h"
+#include "lockstep/base/terminal/log.h"
 
 namespace lockstep::train {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "lockstep/base/digest.h"
 #include "lockstep/base/error.h"
-#include "lockstep/base/log.h"
+#include "lockstep/base/terminal/log.h"
 #include "lockstep/train/sync/device_settings.h"
 #include "lockstep/train/trainer/settings.h"
 

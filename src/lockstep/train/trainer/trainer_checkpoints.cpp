@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/log.h"
+#include "lockstep/base/terminal/log.h"
 
 // How a run is saved and resumed.
 namespace lockstep::train {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/log.h"
+#include "lockstep/base/terminal/log.h"
 #include "lockstep/train/trainer/trainer.h"
 
 // One step: input, gradients, sums, update, and what the ranks read of each other.

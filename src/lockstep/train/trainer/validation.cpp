@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "lockstep/base/log.h"
+#include "lockstep/base/terminal/log.h"
 
 namespace lockstep::train {
 namespace {

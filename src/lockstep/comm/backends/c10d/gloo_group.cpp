@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/random_bytes.h"
+#include "lockstep/base/system/random_bytes.h"
 #include "lockstep/comm/backends/c10d/member_store.h"
 #include "lockstep/comm/backends/c10d/rounded_sum.h"
 #include "lockstep/comm/rendezvous/deadline.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/ordered_thread.h"
+#include "lockstep/base/system/ordered_thread.h"
 #include "lockstep/comm/backends/mpi/mpi_module.h"
 #include "lockstep/comm/backends/mpi/mpi_process.h"
 #include "lockstep/comm/rendezvous/attendance.h"

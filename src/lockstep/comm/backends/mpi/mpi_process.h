@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "lockstep/base/ordered_thread.h"
+#include "lockstep/base/system/ordered_thread.h"
 
 namespace lockstep::comm {
 

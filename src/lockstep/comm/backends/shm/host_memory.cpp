@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/file_descriptor.h"
+#include "lockstep/base/system/file_descriptor.h"
 #include "lockstep/comm/backends/backend_entry.h"
 #include "lockstep/comm/backends/shm/shared_memory.h"
 #include "lockstep/comm/rendezvous/session.h"

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "lockstep/base/file_descriptor.h"
+#include "lockstep/base/system/file_descriptor.h"
 
 namespace lockstep::comm {
 

@@ -1,4 +1,4 @@
-#include "lockstep/base/loopback.h"
+#include "lockstep/base/system/loopback.h"
 
 #include <gtest/gtest.h>
 

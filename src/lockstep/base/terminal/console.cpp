@@ -1,4 +1,4 @@
-#include "lockstep/base/console.h"
+#include "lockstep/base/terminal/console.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

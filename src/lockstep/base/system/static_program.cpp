@@ -1,6 +1,6 @@
 #include <sys/auxv.h>
 
-#include "lockstep/base/build_facts.h"
+#include "lockstep/base/system/build_facts.h"
 
 namespace lockstep {
 

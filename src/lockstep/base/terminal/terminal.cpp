@@ -1,4 +1,4 @@
-#include "lockstep/base/terminal.h"
+#include "lockstep/base/terminal/terminal.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
-#include "lockstep/base/duration.h"
+#include "lockstep/base/text/duration.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
-#include "lockstep/base/text.h"
+#include "lockstep/base/text/text.h"
 
 namespace lockstep {
 namespace {

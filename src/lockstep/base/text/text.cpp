@@ -1,4 +1,4 @@
-#include "lockstep/base/text.h"
+#include "lockstep/base/text/text.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "lockstep/base/output_file.h"
+#include "lockstep/base/system/output_file.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,12 +1,12 @@
-#include "lockstep/base/quantities.h"
+#include "lockstep/base/text/quantities.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <cstdlib>
 
-#include "lockstep/base/duration.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/text/duration.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "lockstep/base/memory_errors.h"
+#include "lockstep/base/system/memory_errors.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "lockstep/base/ordered_thread.h"
+#include "lockstep/base/system/ordered_thread.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "lockstep/base/csv.h"
+#include "lockstep/base/text/csv.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "lockstep/base/random_bytes.h"
+#include "lockstep/base/system/random_bytes.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "lockstep/base/duration.h"
+#include "lockstep/base/text/duration.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "lockstep/base/log.h"
+#include "lockstep/base/terminal/log.h"
 
 #include <unistd.h>
 
