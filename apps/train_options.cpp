@@ -57,6 +57,16 @@ T parse_number(const std::string& name, const std::string& text, const Range<T>&
               fmt::format("give a number from {} to {}", range.least, range.most));
 }
 
+/// Parses a value in whose place auto may be given, which the hint then names too.
+template <class Parse>
+auto or_auto(const Parse& parse) {
+  try {
+    return parse();
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.what(), error.hint() + ", or auto");
+  }
+}
+
 /// The parts between commas.
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
@@ -97,7 +107,7 @@ class Binder {
     add(names, "N|auto", description, range.holds(field) ? number_text(field) : "",
         [&field, range, &is_auto, name = long_name(names)](const std::string& given) {
           is_auto = given == "auto";
-          if (!is_auto) field = parse_number(name, given, range);
+          if (!is_auto) field = or_auto([&] { return parse_number(name, given, range); });
         });
   }
 
@@ -183,7 +193,7 @@ class Binder {
     add(names, "SIZE|auto", description, "",
         [&field, &is_auto, name = long_name(names)](const std::string& given) {
           is_auto = given == "auto";
-          if (!is_auto) field = parse_size(name, given);
+          if (!is_auto) field = or_auto([&] { return parse_size(name, given); });
         });
   }
 

@@ -179,6 +179,17 @@ TEST(TrainOptions, ReportsWhatIsWrongWithANumber) {
   }
 }
 
+TEST(TrainOptions, HintsNameAutoWhereItMayBeGiven) {
+  for (const char* option : {"--workers", "--bucket"}) {
+    try {
+      parse({option, "autos"});
+      ADD_FAILURE() << option;
+    } catch (const Error& error) {
+      EXPECT_TRUE(error.hint().ends_with(", or auto")) << error.hint();
+    }
+  }
+}
+
 TEST(TrainOptions, RefusesCombinationsThatMakeNoSense) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
       {{"--optimizer", "sgd", "--betas", "0.9,0.99"}, "--betas has no effect with --optimizer sgd"},

@@ -18,12 +18,6 @@ namespace {
 constexpr Nanoseconds kLineInterval = 10'000'000'000;
 /// Part of a run from which on its warm-up is worth a line.
 constexpr double kVisibleWarmUp = 0.002;
-/// Others' load per core from which on a run is visibly slower.
-constexpr double kLoadWorthAWarning = 0.25;
-
-std::string plural(std::int64_t count, const std::string& word) {
-  return fmt::format("{} {}{}", format_count(count), word, count == 1 ? "" : "s");
-}
 
 std::string metric(double value) {
   return std::isfinite(value) ? fmt::format("{:.4f}", value) : "-";
@@ -33,8 +27,8 @@ std::string metric(double value) {
 std::string steps_text(const record::RunStarted& started) {
   const std::int64_t limit = started.spec.max_steps;
   const std::string stop =
-      limit > 0 ? fmt::format(", stops after {}", plural(limit, "step")) : std::string();
-  return plural(started.steps_per_epoch, "step") + " per epoch" + stop;
+      limit > 0 ? fmt::format(", stops after {}", counted(limit, "step")) : std::string();
+  return counted(started.steps_per_epoch, "step") + " per epoch" + stop;
 }
 
 /// ", overlapped gradients over shm"; one worker has nobody to exchange them with.
@@ -49,18 +43,18 @@ std::string exchange_text(const record::RunSpec& spec) {
 std::string headline(const record::RunStarted& started) {
   const record::RunSpec& spec = started.spec;
   const std::string skipped =
-      spec.data.skipped > 0 ? fmt::format(" ({} skipped)", plural(spec.data.skipped, "file")) : "";
+      spec.data.skipped > 0 ? fmt::format(" ({} skipped)", counted(spec.data.skipped, "file")) : "";
   return fmt::format("{} on {}{}: {} + {} examples{}, {} parameters\n", spec.recipe, spec.data.name,
                      spec.data.synthetic ? " (synthetic data)" : "",
                      format_count(spec.data.train_examples), format_count(spec.data.val_examples),
                      skipped, format_count(spec.parameters)) +
-         fmt::format("{} x {}, b = {}, B = {}, {}{}\n", plural(spec.workers, "worker"),
-                     plural(spec.threads_per_worker, "thread"), spec.batch_per_worker,
+         fmt::format("{} x {}, b = {}, B = {}, {}{}\n", counted(spec.workers, "worker"),
+                     counted(spec.threads_per_worker, "thread"), spec.batch_per_worker,
                      spec.global_batch(), steps_text(started), exchange_text(spec));
 }
 
 constexpr char kEpochHeader[] =
-    "  epoch  train loss  accuracy  val loss  accuracy  examples/s  train s  val s";
+    "  epoch  train loss  train acc  val loss   val acc  examples/s  train s  val s";
 
 /// If a recipe has its own figures, they replace loss and accuracy.
 std::string epoch_header(const record::EpochResult& epoch) {
@@ -79,7 +73,7 @@ std::string metrics_line(const record::EpochResult& epoch, int epochs) {
 
 std::string epoch_line(const record::EpochResult& epoch, int epochs) {
   if (!epoch.metrics.empty()) return metrics_line(epoch, epochs);
-  return fmt::format("{:>7}  {:>10}  {:>8}  {:>8}  {:>8}  {:>10}  {:>7.2f}  {:>5.2f}",
+  return fmt::format("{:>7}  {:>10}  {:>9}  {:>8}  {:>8}  {:>10}  {:>7.2f}  {:>5.2f}",
                      fmt::format("{}/{}", epoch.epoch, epochs), metric(epoch.train_loss),
                      metric(epoch.train_accuracy), metric(epoch.val_loss),
                      metric(epoch.val_accuracy), format_count(std::llround(epoch.examples_per_s)),
@@ -93,14 +87,14 @@ std::vector<std::string> timing_warnings(const record::RunStarted& started) {
   const record::Machine& machine = started.machine;
   if (started.spec.oversubscribed) {
     warnings.push_back(fmt::format(
-        "{} x {} on {}: timings are unreliable", plural(started.spec.workers, "worker"),
-        plural(started.spec.threads_per_worker, "thread"), plural(machine.cores, "core")));
+        "{} x {} on {}: timings are unreliable", counted(started.spec.workers, "worker"),
+        counted(started.spec.threads_per_worker, "thread"), counted(machine.cores, "core")));
   }
-  if (machine.cores > 0 && machine.load > kLoadWorthAWarning * machine.cores) {
+  if (machine.cores > 0 && machine.load > record::kDisturbingLoad * machine.cores) {
     warnings.push_back(
         fmt::format("the load average was {:.2f} on {} when the run began: other programs slow it "
                     "down; see lockstep doctor",
-                    machine.load, plural(machine.cores, "core")));
+                    machine.load, counted(machine.cores, "core")));
   }
   if (machine.governor == "powersave") {
     warnings.push_back(
@@ -190,7 +184,7 @@ void RunDisplay::show_forecast_verdict(double total_s) {
   if (forecast.warm_up_steps() > 0 && forecast.warm_up_cost_s() > kVisibleWarmUp * total_s) {
     console_.out(
         fmt::format("warm-up: the first {} took {} longer than the same number of steady ones",
-                    plural(forecast.warm_up_steps(), "step"),
+                    counted(forecast.warm_up_steps(), "step"),
                     format_seconds(Seconds(forecast.warm_up_cost_s()))));
   }
 }

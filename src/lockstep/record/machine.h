@@ -19,6 +19,9 @@ struct Machine {
   double load = 0;       ///< 1-minute load average when the run began
 };
 
+/// Load of other programs per core, from which on the times of a run are visibly longer.
+inline constexpr double kDisturbingLoad = 0.25;
+
 /// The program that made a run.
 struct Build {
   std::string version;
