@@ -143,7 +143,7 @@ TEST(Studies, VerdictOnStudyBReportsThatTheDeviceIsNotTheLimit) {
   EXPECT_TRUE(
       says(kB, analyze::Topic::kDevice,
            "going from 4 t4 to 4 v100 changed nothing: 81 s and 80 s per epoch (1.2 % apart), "
-           "so the device is not the limit"));
+           "so the device is not the bottleneck"));
   EXPECT_TRUE(says(kB, analyze::Topic::kQuality, "15 at B = 64, 19-20 at 128, 25 at 256"));
   EXPECT_TRUE(says(kB, analyze::Topic::kMissing, "no run on 1 worker"));
 }

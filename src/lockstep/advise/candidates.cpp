@@ -189,7 +189,7 @@ Objective objective_from_name(const std::string& name) {
   if (name == "cost") return Objective::kCost;
   if (name == "energy") return Objective::kEnergy;
   throw Error(ErrorKind::kUsage, fmt::format("--objective {} is not known", name),
-              "choose time, cost or energy; without it the count that pays is chosen");
+              "choose time, cost or energy; without it the count that pays off is chosen");
 }
 
 bool Candidate::feasible() const {

@@ -59,6 +59,9 @@ std::optional<PayingCount> paying_by_verdict(const TableSeries& series,
         paying.next = count(at + 1);
         paying.share = (analyze::speed_ratio(*points[at + 1], *points[at], group.basis) - 1) /
                        (count(at + 1) / count(at) - 1);
+        if (analyze::is_disturbed_gain(*points[at], *points[at + 1], group.basis)) {
+          paying.disturbed = points[at]->configuration.disturbed;
+        }
       }
       return paying;
     }
@@ -132,7 +135,7 @@ Choice choose_least(const std::vector<Candidate>& all, const LearnedQuality& qua
                 terms.objective == Objective::kEnergy
                     ? "no energy was measured: nothing to choose by"
                     : "no run was measured: nothing to choose by",
-                "lockstep runs show RUN has the reason; leave --objective out");
+                "lockstep runs show RUN shows why; omit --objective");
   }
   const auto by_objective = [&](std::size_t a, std::size_t b) {
     return *objective_of(all[a], terms.objective) < *objective_of(all[b], terms.objective);

@@ -15,6 +15,9 @@ struct PayingCount {
   std::optional<double> next{};   ///< the next larger measured count, whose step does not pay
   std::optional<double> share{};  ///< of the best possible gain, that the step to `next` gives
   bool only_one = false;          ///< one count was measured
+  /// What slowed the runs on `workers` down, where the step to `next` gave more than the ideal gain
+  /// for that reason; see analyze::is_disturbed_gain().
+  std::string disturbed{};
 };
 
 /// One for each series of the job. Without a target it is the verdict's, from the measured figures

@@ -38,6 +38,14 @@ JobAdvice advise_job(const Measured& measured, const Terms& terms, std::vector<T
   job.choice = choose(job.candidates, job.paying, job.quality, terms);
   job.next = next_run(job.candidates, job.paying, job.choice, job.quality, terms);
   explain(job, terms);
+  std::vector<analyze::Configuration> of_job;
+  for (const analyze::Configuration& one : measured.configurations) {
+    const TableSeries& first = job.series.front();
+    if (one.model == first.model && one.dataset == first.key.dataset) of_job.push_back(one);
+  }
+  if (std::string text = analyze::disturbed_runs(of_job); !text.empty()) {
+    job.caveats.push_back(std::move(text));
+  }
   return job;
 }
 

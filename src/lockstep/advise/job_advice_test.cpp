@@ -100,7 +100,7 @@ TEST(JobAdvice, NamesTheTimeOutsideTheEpochsWhereItIsMostOfTheTime) {
             std::string::npos)
       << job.sentence();
   ASSERT_FALSE(job.caveats.empty());
-  EXPECT_NE(job.caveats[0].find("1 worker took less in all (44.0 s), but more per epoch"),
+  EXPECT_NE(job.caveats[0].find("1 worker took less time in total (44.0 s), but more per epoch"),
             std::string::npos)
       << job.caveats[0];
 }
@@ -274,6 +274,20 @@ TEST(Advice, FollowsFromEpochTimesWhereTheExamplesOfARateAreUnknown) {
   EXPECT_EQ(all[0].chosen().workers, 2);
   EXPECT_DOUBLE_EQ(all[0].chosen().time_s.value, 21);
   EXPECT_EQ(all[0].chosen().origin, Origin::kMeasured);
+}
+
+TEST(Advice, DoesNotRelyOnAGainThatOtherProgramsCaused) {
+  std::vector<record::Measurement> rows = epochs_on("cpu", {{1, 30}, {2, 10}});
+  EXPECT_EQ(Table(rows).advice().at(0).chosen().workers, 2);
+  rows.front().disturbed = "load average 3.20 on 2 cores";
+  const JobAdvice job = Table(rows).advice().at(0);
+  EXPECT_EQ(job.chosen().workers, 1);
+  EXPECT_NE(job.why.at(0).find("more than the ideal gain, but other programs ran"),
+            std::string::npos)
+      << job.why.at(0);
+  EXPECT_NE(job.caveats.back().find("1 cpu, b = 512, B = 512 (load average 3.20 on 2 cores)"),
+            std::string::npos)
+      << job.caveats.back();
 }
 
 TEST(Advice, EachModelAndDataSetIsAJobOfItsOwn) {

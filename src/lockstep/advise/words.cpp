@@ -17,7 +17,7 @@ std::string seconds_text(double seconds) {
 }
 
 std::string workers_text(double workers) {
-  return fmt::format("{:g} worker{}", workers, workers == 1 ? "" : "s");
+  return counted(std::llround(workers), "worker");
 }
 
 std::string origin(const Candidate& one) {
@@ -75,24 +75,31 @@ std::string paying_reason(const JobAdvice& job) {
   if (!chosen.was_run() || paying.workers != chosen.workers) {
     return "the lowest time x cost of all comparable choices";
   }
-  if (paying.only_one) return "the only count that was run with these settings";
+  if (paying.only_one) return "the only measured count with these settings";
   const double least = 100 * analyze::kPayingShare;
   if (!paying.next) {
     return fmt::format("each step up to {} gave at least {:.0f} % of the ideal gain",
                        workers_text(chosen.workers), least);
   }
+  if (!paying.disturbed.empty()) {
+    return fmt::format(
+        "the step to {} gave more than the ideal gain, but other programs ran when the run on {} "
+        "began ({}): measure it again on a quiet machine",
+        workers_text(*paying.next), workers_text(chosen.workers), paying.disturbed);
+  }
   if (*paying.share < 0) {
     return fmt::format("the step to {} made the run slower", workers_text(*paying.next));
   }
-  return fmt::format("the step to {} gave {:.0f} % of the ideal gain; it pays off from {:.0f} %",
-                     workers_text(*paying.next), 100 * *paying.share, least);
+  return fmt::format(
+      "the step to {} gave {:.0f} % of the ideal gain; below {:.0f} % it does not pay off",
+      workers_text(*paying.next), 100 * *paying.share, least);
 }
 
 std::string objective_reason(const JobAdvice& job, const Terms& terms) {
   const char* least = terms.objective == Objective::kTime   ? "time"
                       : terms.objective == Objective::kCost ? "cost"
                                                             : "energy";
-  std::string text = fmt::format("the least {} of the counts that were run", least);
+  std::string text = fmt::format("the least {} of the measured counts", least);
   if (terms.limited()) text += " and keep " + limits_text(terms);
   if (!job.quality.metric.empty()) text += " and learned as well as the best";
   return text;
@@ -123,11 +130,11 @@ void add_reasons(JobAdvice& job, const Terms& terms) {
                               limits_text(terms)));
   } else if (terms.deadline_s) {
     why.push_back(fmt::format("the cheapest{} that meets the deadline of {} (probability {:.0f} %)",
-                              chosen.was_run() ? " of the counts that were run" : "",
+                              chosen.was_run() ? " of the measured counts" : "",
                               seconds_text(*terms.deadline_s), 100 * chosen.meets_deadline));
   } else if (terms.budget) {
     why.push_back(fmt::format("the fastest{} within the budget (probability {:.0f} %)",
-                              chosen.was_run() ? " of the counts that were run" : "",
+                              chosen.was_run() ? " of the measured counts" : "",
                               100 * chosen.meets_budget));
   } else {
     why.push_back(paying_reason(job));
@@ -139,7 +146,7 @@ void add_reasons(JobAdvice& job, const Terms& terms) {
     }
   }
   if (terms.limited() && job.choice.feasible && !chosen.was_run()) {
-    why.push_back("no count that was run meets " + limits_text(terms));
+    why.push_back("no measured count meets " + limits_text(terms));
   }
   if (!chosen.fits) {
     why.push_back(
@@ -209,12 +216,6 @@ void add_alternatives(JobAdvice& job) {
         "relying on it",
         described(job, *predicted), seconds_text(one.time_s.low), seconds_text(one.time_s.high)));
   }
-  if (job.next) {
-    texts.push_back(fmt::format("The run to make next: {}{}; {:.0f} % likely to change the choice",
-                                workers_text(job.next->workers),
-                                job.labels.size() > 1 ? ", " + job.labels[job.next->series] : "",
-                                100 * job.next->changes_choice));
-  }
   for (std::string& text : texts) text += ".";
 }
 
@@ -234,8 +235,8 @@ void add_caveats(JobAdvice& job, const Terms& terms) {
   if (terms.steps) return;
   if (const Candidate* fewer = faster_with_fewer(job); fewer != nullptr && !terms.limited()) {
     job.caveats.push_back(fmt::format(
-        "{} took less in all ({}), but more per epoch: start-up and validation outweigh the "
-        "epochs of such short runs; lockstep advise --epochs N is about a job of N epochs",
+        "{} took less time in total ({}), but more per epoch: start-up and validation outweigh the "
+        "epochs of such short runs; for a job of N epochs, use lockstep advise --epochs N",
         workers_text(fewer->workers), seconds_text(fewer->time_s.value)));
   }
   // Equal epochs are equal work, not equal accuracy.

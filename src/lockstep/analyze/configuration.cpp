@@ -231,6 +231,7 @@ std::vector<Configuration> configurations(std::span<const Measurement> rows) {
     Configuration& c = grouped.try_emplace(key, std::move(started)).first->second;
     c.unreliable |= !row.unreliable.empty();
     c.contains_warm_up |= row.contains_warm_up;
+    if (c.disturbed.empty()) c.disturbed = row.disturbed;
     Collected& metric = collected[key][row.metric];
     if (row.warm_up) continue;
     if (row.epoch) {

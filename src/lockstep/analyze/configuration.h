@@ -41,6 +41,7 @@ struct Configuration {
   bool gave_global_batch = false;
   bool unreliable = false;                         ///< a source marked its timings so
   bool contains_warm_up = false;                   ///< in some of its times
+  std::string disturbed;                           ///< of one of its runs; see Measurement
   std::optional<std::int64_t> threads_per_worker;  ///< of a CPU worker
   std::optional<std::int64_t> parameters;
   std::optional<std::int64_t> loader_workers;     ///< processes per worker that load data

@@ -130,9 +130,8 @@ bool add_imported_parts(store::Store& store, std::int64_t run, simulate::StepSha
 std::string source_text(std::int64_t run, const record::RunSpec& spec, std::size_t steps) {
   std::string text = fmt::format("run {}: {}", run, spec.recipe);
   if (spec.batch_per_worker > 0) text += fmt::format(", b = {}", spec.batch_per_worker);
-  return text + fmt::format(", {} steps of {} worker{}",
-                            format_count(static_cast<std::int64_t>(steps)), spec.workers,
-                            spec.workers == 1 ? "" : "s");
+  return text + fmt::format(", {} of {}", counted(static_cast<std::int64_t>(steps), "step"),
+                            counted(spec.workers, "worker"));
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 
 #include "lockstep/analyze/run_measurements.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
+#include "lockstep/collect/others_load.h"
 #include "lockstep/record/host_room.h"
 
 namespace lockstep::collect {
@@ -27,13 +29,13 @@ Error no_measurements(store::Store& store, const Selection& selection, const Sto
                                 : fmt::format("study '{}' of {}", selection.study, store.path());
   if (found.used() > 0) {
     return {ErrorKind::kData,
-            fmt::format("the {} run(s) in {} have no time, loss or accuracy", found.used(), where),
+            fmt::format("{} in {} no time, loss or accuracy", counted(found.used(), "run"), where,
+                        found.used() == 1 ? "has" : "have"),
             "lockstep runs lists them; lockstep runs show ID shows what one of them has"};
   }
-  const std::string what =
-      found.left_out > 0
-          ? fmt::format("none of the {} run(s) in {} has finished", found.left_out, where)
-          : fmt::format("no runs in {}", where);
+  const std::string what = found.left_out > 0 ? fmt::format("none of the {} in {} has finished",
+                                                            counted(found.left_out, "run"), where)
+                                              : fmt::format("no runs in {}", where);
   const std::string hint = studies.empty()
                                ? "train or import a run, or give a measurements table with --from"
                                : fmt::format("studies in this store: {}", fmt::join(studies, ", "));
@@ -73,9 +75,12 @@ analyze::RunIdentity identity_of(const store::RunSummary& run) {
   return {run.id, run.label.study, run.label.repeat};
 }
 
-std::vector<Measurement> own_rows(const RunDigest& digest) {
-  return analyze::measurements_of(digest.run.started, digest.run.epochs, digest.run.ended,
-                                  identity_of(digest.run.summary), digest.breakdown);
+std::vector<Measurement> own_rows(const RunDigest& digest, const std::string& disturbed) {
+  std::vector<Measurement> rows =
+      analyze::measurements_of(digest.run.started, digest.run.epochs, digest.run.ended,
+                               identity_of(digest.run.summary), digest.breakdown);
+  for (Measurement& row : rows) row.disturbed = disturbed;
+  return rows;
 }
 
 void append(std::vector<Measurement>& rows, std::vector<Measurement> more) {
@@ -98,6 +103,8 @@ StoredRuns stored_runs(store::Store& store, const Selection& selection, RunDiges
   }
   result.runs = digests.of(store.path(), used);
   RowsByRun imported = imported_rows(store, result.listed);
+  // Runs of other studies raise the load average too.
+  const std::vector<store::RunSummary> all = store.runs();
   auto digest = result.runs.begin();
   for (const store::RunSummary& run : result.listed) {
     const bool is_used = digest != result.runs.end() && digest->run.summary.id == run.id;
@@ -111,7 +118,7 @@ StoredRuns stored_runs(store::Store& store, const Selection& selection, RunDiges
     if (out_of_memory) {
       result.rows.push_back(analyze::out_of_memory_row(run.spec, identity_of(run)));
     } else if (own != nullptr) {
-      append(result.rows, own_rows(*own));
+      append(result.rows, own_rows(*own, disturbing_load(run, own->run.started.machine, all)));
     }
   }
   return result;

@@ -128,6 +128,7 @@ constexpr std::array kColumns{
     flag_column<&Measurement::warm_up>("warm_up"),
     flag_column<&Measurement::contains_warm_up>("contains_warm_up"),
     text_column<&Measurement::unreliable>("unreliable", kRemark),
+    text_column<&Measurement::disturbed>("disturbed", kRemark),
 };
 
 /// Notes that describe how a value came about, not what was run.

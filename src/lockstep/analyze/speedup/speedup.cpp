@@ -10,6 +10,7 @@
 
 #include "lockstep/analyze/speedup/speedup_series.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
 
 namespace lockstep::analyze {
 namespace {
@@ -173,7 +174,7 @@ std::string SpeedupGroup::title() const {
   if (!dataset.empty()) text += " on " + dataset;
   if (!device.empty()) text += ", " + device;
   if (!variant.empty()) text += " (" + variant + ")";
-  if (epochs && basis == TimeBasis::kTotalTime) text += fmt::format(", {} epoch(s)", *epochs);
+  if (epochs && basis == TimeBasis::kTotalTime) text += ", " + counted(*epochs, "epoch");
   return text;
 }
 
@@ -205,8 +206,8 @@ std::vector<SpeedupGroup> speedups(std::span<const Configuration> configurations
   refuse_across_devices(groups);
   if (!found_baseline) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("the requested baseline of {} worker(s) was not measured",
-                            *options.baseline_workers),
+                fmt::format("the requested baseline of {} was not measured",
+                            counted(*options.baseline_workers, "worker")),
                 "choose a measured worker count");
   }
   return groups;

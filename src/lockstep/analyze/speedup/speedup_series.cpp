@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "lockstep/base/units.h"
+
 namespace lockstep::analyze {
 namespace {
 
@@ -110,9 +112,10 @@ void compare_series(SpeedupGroup& group, double batch, const Series& points) {
     if (baseline == nullptr) {
       if (points.size() < 2) return;
       group.refusals.push_back(
-          fmt::format("{} has no run on {} worker(s): its speedups would have a different "
+          fmt::format("{} has no run on {}: its speedups would have a different "
                       "baseline ({}) from the others and are left out",
-                      name, *group.baseline_workers, *points.front()->configuration.workers));
+                      name, counted(*group.baseline_workers, "worker"),
+                      *points.front()->configuration.workers));
       return;
     }
     baseline->baseline = true;

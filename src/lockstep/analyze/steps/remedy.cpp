@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lockstep/base/units.h"
+
 namespace lockstep::analyze {
 
 std::string input_remedy(Seconds step, Seconds input, const RunFacts& facts) {
@@ -17,17 +19,18 @@ std::string input_remedy(Seconds step, Seconds input, const RunFacts& facts) {
   // A little more than just enough: a loader that only just keeps up still stalls now and then.
   const auto enough = std::max<std::int64_t>(now + 1, std::llround(std::ceil(load / rest)));
   std::string text =
-      now == 0 ? fmt::format(
-                     "loading takes turns with training (num_workers is 0) and takes {} per "
-                     "batch",
-                     format_seconds(load))
-               : fmt::format("a batch takes one of the {} loader process{} about {}", now,
-                             now == 1 ? "" : "es", format_seconds(load));
+      now == 0
+          ? fmt::format(
+                "loading takes turns with training (num_workers is 0) and takes {} per "
+                "batch",
+                format_seconds(load))
+          : fmt::format("a batch takes one of the {} about {}",
+                        counted(now, "loader process", "loader processes"), format_seconds(load));
   if (facts.cores && enough >= *facts.cores) {
     return text + fmt::format(
-                      "; {} process{} could hide that, but a worker has only {} core{}: make "
+                      "; {} could hide that, but a worker has only {}: make "
                       "loading cheaper (data decoded beforehand, fewer transforms per example)",
-                      enough, enough == 1 ? "" : "es", *facts.cores, *facts.cores == 1 ? "" : "s");
+                      counted(enough, "process", "processes"), counted(*facts.cores, "core"));
   }
   return text + fmt::format(
                     "; num_workers={} would hide it where as many cores are free: {} per step at "

@@ -47,7 +47,7 @@ std::string late_rank_sentence(const StepBreakdown& steps) {
   }
   if (worst == nullptr) return "";
   return fmt::format(
-      "limit: rank {}: it spends {} more per step {} than the other ranks, which wait for it "
+      "bottleneck: rank {}: it spends {} more per step {} than the other ranks, which wait for it "
       "({:.0f} % of a step)",
       late->rank, format_seconds(most), worst->words, 100 * steps.slowest->cost_share);
 }
@@ -74,7 +74,8 @@ std::string limit_sentence(const StepBreakdown& steps, const RunFacts& facts) {
   if (steps.ranks.empty() || steps.mean.step.count() <= 0) return "";
   if (computing(steps.mean).count() <= 0) {
     return fmt::format(
-        "limit: unknown: the program runs a step of {} as one call, so that its phases could not "
+        "bottleneck: unknown: the program runs a step of {} as one call, so that its phases could "
+        "not "
         "be measured",
         format_seconds(steps.mean.step));
   }
@@ -100,7 +101,7 @@ std::string limit_sentence(const StepBreakdown& steps, const RunFacts& facts) {
   for (const Part& part : parts) {
     if (part.time > largest->time) largest = &part;
   }
-  std::string text = "limit: " + part_sentence(*largest, mean.step);
+  std::string text = "bottleneck: " + part_sentence(*largest, mean.step);
   const Part& input = parts[1];
   if (largest != &input && input.time / mean.step >= kInputShare) {
     text += "\nalso " + part_sentence(input, mean.step);

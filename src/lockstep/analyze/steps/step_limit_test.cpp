@@ -38,13 +38,13 @@ StepBreakdown breakdown_of(const std::vector<std::map<Phase, double>>& ranks) {
 TEST(StepLimit, NamesTheLoaderWhereAStepWaitsForIt) {
   const auto steps = breakdown_of({{{Phase::kInputWait, 60}, {Phase::kForward, 40}}});
   EXPECT_EQ(limit_sentence(steps),
-            "limit: input: 60 % of a step waits for the next batch (60.0 ms of 100 ms)");
+            "bottleneck: input: 60 % of a step waits for the next batch (60.0 ms of 100 ms)");
 }
 
 TEST(StepLimit, AddsUpWhatIsComputed) {
   const auto steps =
       breakdown_of({{{Phase::kInputWait, 40}, {Phase::kForward, 25}, {Phase::kBackward, 35}}});
-  EXPECT_EQ(limit_sentence(steps).find("limit: compute: 60 %"), 0u);
+  EXPECT_EQ(limit_sentence(steps).find("bottleneck: compute: 60 %"), 0u);
 }
 
 TEST(StepLimit, NamesTheRankThatOthersWaitForAndWhereItIsSlow) {
@@ -55,7 +55,8 @@ TEST(StepLimit, NamesTheRankThatOthersWaitForAndWhereItIsSlow) {
     std::map<Phase, double> late = usual;
     late[slow] += 50;
     const std::string sentence = limit_sentence(breakdown_of({usual, late, usual}));
-    EXPECT_EQ(sentence.find("limit: rank 1: it spends 50.0 ms more per step "), 0u) << sentence;
+    EXPECT_EQ(sentence.find("bottleneck: rank 1: it spends 50.0 ms more per step "), 0u)
+        << sentence;
     const char* where = slow == Phase::kInputWait ? "waiting for the next batch"
                         : slow == Phase::kForward ? "in forward"
                                                   : "in backward";
@@ -68,7 +69,7 @@ TEST(StepLimit, NamesNoRankWhereRanksAreAlike) {
   const StepBreakdown steps = breakdown_of(std::vector(2, usual));
   ASSERT_EQ(steps.ranks.size(), 2u);
   const std::string sentence = limit_sentence(steps);
-  EXPECT_EQ(sentence.find("limit: communication: 60 %"), 0u) << sentence;
+  EXPECT_EQ(sentence.find("bottleneck: communication: 60 %"), 0u) << sentence;
 }
 
 TEST(StepLimit, IsEmptyWithoutSteps) {

@@ -1,9 +1,11 @@
 #include "lockstep/analyze/verdict/verdict.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <set>
@@ -18,9 +20,9 @@ namespace lockstep::analyze {
 namespace {
 
 std::string place(const std::string& device, std::optional<std::int64_t> workers) {
-  const std::string kind = device.empty() ? "worker" : device;
-  return workers ? fmt::format("{} {}{}", *workers, kind, *workers > 1 && device.empty() ? "s" : "")
-                 : kind;
+  const std::string_view kind = device.empty() ? "worker" : device;
+  if (!workers) return std::string(kind);
+  return counted(*workers, kind, device);
 }
 
 /// The largest batch per worker that ran and the smallest that ran out of memory, by device and
@@ -103,14 +105,33 @@ void assess_missing(std::span<const Configuration> configurations,
         "Some runs had more threads than cores: their times are unreliable. Run them again on "
         "enough cores.");
   }
+  if (std::string text = disturbed_runs(configurations); !text.empty()) {
+    text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+    missing(text + ".");
+  }
 }
 
 }  // namespace
 
 std::string_view topic_name(Topic topic) {
-  constexpr std::array<std::string_view, 7> kNames{"decision", "workers", "device", "limit",
+  constexpr std::array<std::string_view, 7> kNames{"decision", "workers", "device", "bottleneck",
                                                    "memory",   "quality", "missing"};
   return kNames[static_cast<std::size_t>(topic)];
+}
+
+std::string disturbed_runs(std::span<const Configuration> configurations) {
+  constexpr std::size_t kMostNamed = 3;
+  std::vector<std::string> names;
+  for (const Configuration& c : configurations) {
+    if (!c.disturbed.empty()) names.push_back(fmt::format("{} ({})", c.label(), c.disturbed));
+  }
+  if (names.empty()) return "";
+  const std::size_t more = names.size() - std::min(names.size(), kMostNamed);
+  names.resize(names.size() - more);
+  return fmt::format(
+      "other programs ran when these runs began, so their times may be too long: {}{}; run them "
+      "again on a quiet machine",
+      fmt::join(names, "; "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 std::string number_text(double value) {

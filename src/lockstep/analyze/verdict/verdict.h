@@ -19,7 +19,7 @@ enum class Topic {
   kMissing,   ///< what the data do not show, and what would
 };
 
-/// "workers", "device", ...
+/// "workers", "device", ..., as reports, pages and JSON show it.
 std::string_view topic_name(Topic topic);
 
 /// One complete sentence with the numbers it is based on.

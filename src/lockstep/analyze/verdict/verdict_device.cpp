@@ -46,7 +46,7 @@ void assess_device(std::span<const SpeedupGroup> groups, std::vector<Finding>& f
           {Topic::kDevice,
            fmt::format(
                "{}: going from {} to {} changed nothing: {} ({:.1f} % apart), so the device "
-               "is not the limit.",
+               "is not the bottleneck.",
                model, from, to, figures_text(*pair.a, *pair.b, pair.basis, "and"),
                100 * std::fabs(pair.ratio - 1))});
       continue;

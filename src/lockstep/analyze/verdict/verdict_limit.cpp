@@ -102,7 +102,7 @@ void assess_derived(const SpeedupGroup& group, const std::vector<TimeSplit>& spl
       "{}",
       group.title(), split_text(*most));
   if (least != most) text += " at worst";
-  if (most->communication_share() >= 0.5) text += ", where it is the limit";
+  if (most->communication_share() >= 0.5) text += ", where it is the bottleneck";
   if (least != most) text += fmt::format(", and {} at best", split_text(*least));
   text += ".";
   findings.push_back({Topic::kLimit, text});
@@ -153,7 +153,7 @@ void assess_measured(const SpeedupGroup& group, const TimeSplit& split,
         subject(group, split), number_text(1000 * split.total_s));
   } else {
     text = fmt::format(
-        "{}: {} is the limit with {:.0f} % of a step of {} ms (measured), then {} with "
+        "{}: {} is the bottleneck with {:.0f} % of a step of {} ms (measured), then {} with "
         "{:.0f} %.",
         subject(group, split), parts[0].name, 100 * parts[0].seconds / split.total_s,
         number_text(1000 * split.total_s), parts[1].name, 100 * parts[1].seconds / split.total_s);

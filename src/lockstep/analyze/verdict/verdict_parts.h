@@ -27,8 +27,17 @@ std::vector<PointSeries> series_of(const SpeedupGroup& group);
 /// The series that a point of a group belongs to.
 SeriesKey series_key(const SpeedupGroup& group, const SpeedupPoint& point);
 
-/// The largest count of the series up to which every step pays, as an index into it.
+/// The largest count of the series up to which every step pays, as an index into it. A step that
+/// is_disturbed_gain() does not.
 std::size_t paying_index(const PointSeries& series, TimeBasis basis);
+
+/// Whether `high` is faster than the added workers can make it, and other programs slowed `low`
+/// down: the gain is theirs.
+bool is_disturbed_gain(const SpeedupPoint& low, const SpeedupPoint& high, TimeBasis basis);
+
+/// "other programs ran when 1 cpu, b = 64, B = 64 began (load average 3.20 on 2 cores): ..."; empty
+/// if nothing is known of any.
+std::string disturbed_runs(std::span<const Configuration> configurations);
 
 /// Whether any step up in worker count pays.
 bool any_count_pays(const PointSeries& series, TimeBasis basis);

@@ -60,10 +60,11 @@ TEST(Verdict, NamesTheLargestMeasuredPhase) {
   table.at_local(2, 32, "step_time", 0.1).at_local(2, 32, "sync_time", 0.03);
   table.at_local(2, 32, "input_wait_time", 0.05).at_local(2, 32, "compute_time", 0.02);
   table.at_local(2, 32, "comm_wait_time", 0.025).at_local(2, 32, "comm_transfer_time", 0.005);
-  expect_says(sentences(table, Topic::kLimit),
-              "2 gpu, b = 32, B = 64: input is the limit with 50 % of a step of 100 ms (measured), "
-              "then waiting for the "
-              "slowest rank with 25 %");
+  expect_says(
+      sentences(table, Topic::kLimit),
+      "2 gpu, b = 32, B = 64: input is the bottleneck with 50 % of a step of 100 ms (measured), "
+      "then waiting for the "
+      "slowest rank with 25 %");
 }
 
 TEST(Verdict, RanksThatNeverCommunicateAreNoDataParallelTraining) {
@@ -168,6 +169,27 @@ TEST(Verdict, UnknownBatchesAreTheOnlyReasonGivenForNoSpeedups) {
   const std::string said = sentences(table, Topic::kMissing);
   expect_says(said, "neither the batch per worker nor the global batch is known");
   EXPECT_EQ(said.find("nothing was measured on two worker counts"), std::string::npos) << said;
+}
+
+TEST(Verdict, NamesRunsThatOtherProgramsDisturbed) {
+  MeasurementRows table;
+  table.at_local(1, 32, "epoch_time", 3).note("disturbed", "load average 3.20 on 2 cores");
+  expect_says(sentences(table, Topic::kMissing),
+              "Other programs ran when these runs began, so their times may be too long: 1 gpu, b "
+              "= 32, B = 32 (load average 3.20 on 2 cores)");
+}
+
+TEST(Verdict, AGainAboveIdealOverADisturbedRunDoesNotPay) {
+  MeasurementRows table;
+  table.at_global(1, 32, "epoch_time", 30).note("disturbed", "load average 3.20 on 2 cores");
+  table.at_global(2, 32, "epoch_time", 10);
+  const std::string said = sentences(table, Topic::kWorkers);
+  expect_says(said, "2 are 3.00x as fast as 1");
+  expect_says(said, "other programs ran when the run on 1 began (load average 3.20 on 2 cores)");
+  EXPECT_EQ(said.find("use 2"), std::string::npos) << said;
+  // Below ideal, the disturbed run is a remark only.
+  table.rows.back().value = 16;
+  expect_says(sentences(table, Topic::kWorkers), "use 2: 1.88x as fast as 1");
 }
 
 TEST(Verdict, WarnsOfUnreliableTimes) {

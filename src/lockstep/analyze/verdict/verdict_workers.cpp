@@ -20,6 +20,9 @@ double gain_share(const SpeedupPoint& low, const SpeedupPoint& high, TimeBasis b
   return (speed_ratio(high, low, basis) - 1) / (workers_ratio(high, low) - 1);
 }
 
+/// From this share of the ideal gain on, more than the worker count changed.
+constexpr double kAboveIdeal = 1.1;
+
 /// "4 are 1.69x as fast as 1".
 std::string against(const SpeedupPoint& point, const SpeedupPoint& other, TimeBasis basis) {
   return fmt::format("{} are {:.2f}x as fast as {}", *point.configuration.workers,
@@ -30,6 +33,16 @@ std::string series_sentence(const SpeedupGroup& group, const PointSeries& series
   const SpeedupPoint& first = *series.front();
   const std::size_t paying = paying_index(series, group.basis);
   std::string text = fmt::format("{}, {}: ", group.title(), batch_text(first, group));
+  if (paying + 1 < series.size() &&
+      is_disturbed_gain(*series[paying], *series[paying + 1], group.basis)) {
+    const SpeedupPoint& few = *series[paying];
+    const SpeedupPoint& many = *series[paying + 1];
+    return text + fmt::format(
+                      "{} ({}), more than the added workers can give, but other programs ran when "
+                      "the run on {} began ({}): measure it again on a quiet machine.",
+                      against(many, few, group.basis), figures_text(many, few, group.basis),
+                      *few.configuration.workers, few.configuration.disturbed);
+  }
   if (paying == 0) {
     std::vector<std::string> steps;
     for (std::size_t i = 1; i < series.size(); ++i) {
@@ -45,7 +58,7 @@ std::string series_sentence(const SpeedupGroup& group, const PointSeries& series
       fmt::format("use {}: {:.2f}x as fast as {} ({}), efficiency {:.2f}",
                   *best.configuration.workers, speed_ratio(best, first, group.basis),
                   *first.configuration.workers, figures_text(best, first, group.basis), efficiency);
-  if (efficiency > 1.1)
+  if (efficiency > kAboveIdeal)
     text += " (above 1: more than the worker count changed, or the baseline is off)";
   if (paying + 1 < series.size()) {
     const SpeedupPoint& next = *series[paying + 1];
@@ -86,10 +99,15 @@ std::string nothing_pays_sentence(
 std::size_t paying_index(const PointSeries& series, TimeBasis basis) {
   std::size_t at = 0;
   while (at + 1 < series.size() &&
-         gain_share(*series[at], *series[at + 1], basis) >= kPayingShare) {
+         gain_share(*series[at], *series[at + 1], basis) >= kPayingShare &&
+         !is_disturbed_gain(*series[at], *series[at + 1], basis)) {
     ++at;
   }
   return at;
+}
+
+bool is_disturbed_gain(const SpeedupPoint& low, const SpeedupPoint& high, TimeBasis basis) {
+  return !low.configuration.disturbed.empty() && gain_share(low, high, basis) > kAboveIdeal;
 }
 
 std::vector<PointSeries> series_of(const SpeedupGroup& group) {
