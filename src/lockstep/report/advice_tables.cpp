@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lockstep/base/text/text.h"
+#include "lockstep/base/units.h"
+#include "lockstep/report/prediction_tables.h"
 #include "lockstep/report/render/estimate_text.h"
+#include "lockstep/report/render/text_width.h"
 
 namespace lockstep::report {
 namespace {
@@ -136,36 +141,42 @@ nlohmann::json advice_json(const JobAdvice& job, const std::vector<std::string>&
 
 std::string next_run_text(const JobAdvice& job) {
   if (!job.next) {
-    return "next run: none; no further run is likely to change the choice\n";
+    return "none; no further run is likely to change the choice";
   }
   const advise::NextRun& next = *job.next;
   const predict::Estimate& duration_s = next.epoch_s ? *next.epoch_s : next.time_s;
   const std::string duration = fmt::format(
       ", {} of about {}, {:.2g} device-hours", next.epoch_s ? "an epoch" : job.time_means,
       time_with_interval(duration_s), duration_s.value * next.workers / 3600);
-  return fmt::format("next run: {:g} worker{} of {}{}; {:.0f} % likely to change the choice\n",
-                     next.workers, next.workers == 1 ? "" : "s", job.series[next.series].name,
+  return fmt::format("{} of {}{}; {:.0f} % likely to change the choice",
+                     counted(std::llround(next.workers), "worker"), job.series[next.series].name,
                      duration, 100 * next.changes_choice);
 }
 
 std::string advice_text(const JobAdvice& job, std::size_t jobs, const advise::Terms& terms,
                         const std::vector<std::string>& notes, const RenderOptions& options) {
-  std::string text = job.sentence_of(jobs) + "\n";
-  for (const std::string& reason : job.why) text += fmt::format("  because: {}\n", reason);
-  for (const std::string& one : job.alternatives) text += fmt::format("  {}\n", one);
+  std::string text;
+  const auto append = [&](const char* first, const std::string& sentence) {
+    append_wrapped(text, first, printable(sentence), options.width);
+  };
+  append("", job.sentence_of(jobs));
+  for (const std::string& reason : job.why) append("  because: ", reason);
+  for (const std::string& one : job.alternatives) append("  ", one);
   if (job.more_is_slower) {
-    text += fmt::format("  {:g} workers would be slower with probability {:.0f} %\n",
-                        job.more_workers, 100 * *job.more_is_slower);
+    append("  ", fmt::format("{} would be slower with probability {:.0f} %",
+                             counted(std::llround(job.more_workers), "worker"),
+                             100 * *job.more_is_slower));
   }
-  for (const std::string& one : job.would_change) text += fmt::format("  would change: {}\n", one);
-  text += "  " + next_run_text(job) + "\n";
-  text += render(candidates_table(job, terms), Format::kText, options);
-  for (const std::string& note : job.caveats) text += fmt::format("note: {}\n", note);
-  for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
-  for (const std::string& reason : reasons_for_width(job)) {
-    text += fmt::format("note: interval of the choice: {}\n", reason);
+  for (const std::string& one : job.would_change) append("  would change: ", one);
+  append("  next run: ", next_run_text(job));
+  Table table = candidates_table(job, terms);
+  table.notes = job.caveats;
+  table.notes.insert(table.notes.end(), notes.begin(), notes.end());
+  for (std::string& note : interval_notes(job.chosen().workers, reasons_for_width(job))) {
+    table.notes.push_back(std::move(note));
   }
-  return text + "note: in brackets: 90 % intervals\n";
+  table.notes.emplace_back("in brackets: 90 % intervals");
+  return text + "\n" + render(table, Format::kText, options);
 }
 
 }  // namespace lockstep::report

@@ -14,7 +14,7 @@ namespace lockstep::report {
 std::string advice_text(const advise::JobAdvice& job, std::size_t jobs, const advise::Terms& terms,
                         const std::vector<std::string>& notes, const RenderOptions& options);
 
-/// The run to make next, one line.
+/// The run to make next, its duration and what it may change; "none; ..." if no run would.
 std::string next_run_text(const advise::JobAdvice& job);
 
 nlohmann::json advice_json(const advise::JobAdvice& job, const std::vector<std::string>& notes);

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lockstep/base/units.h"
 #include "lockstep/report/render/estimate_text.h"
 
 namespace lockstep::report {
@@ -33,9 +34,9 @@ std::string transfer_text(const DeviceTransfer& transfer, std::int64_t workers) 
   text += fmt::format("{:.0f} % of the time on {} is bound by memory bandwidth\n",
                       100 * transfer.bound.memory_bound_part, to);
   for (const predict::TransferredTime& one : transfer.times) {
-    text += fmt::format("{}: {} {} on {} worker{} of {}\n", one.series,
+    text += fmt::format("{}: {} {} on {} of {}\n", one.series,
                         one.of_epoch ? "an epoch takes" : "the run takes",
-                        time_with_interval(one.seconds), workers, workers == 1 ? "" : "s", to);
+                        time_with_interval(one.seconds), counted(workers, "worker"), to);
   }
   return text +
          fmt::format(

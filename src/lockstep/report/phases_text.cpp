@@ -50,7 +50,7 @@ std::string phases_text(const PhasesPrediction& answer) {
   text += time_line("waiting for the slowest", step.straggler_s);
   text += fmt::format("  {:<26} {}\n", "step", time_with_interval(step.step_s));
   text += fmt::format("  {:<26} {}\n", "epoch", time_with_interval(answer.predicted.epoch_s));
-  if (step.input_bound) text += "note: the loader, not the device, is the limit\n";
+  if (step.input_bound) text += "note: the loader, not the device, is the bottleneck\n";
   text += fmt::format(
       "note: in brackets: 90 % intervals; they cover the spread between runs ({:.0f} %{}), what "
       "workers do to each other ({:.0f} %), link and stragglers ({:.0f} %), and what phases leave "

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <functional>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -55,7 +55,7 @@ nlohmann::json parts_json(const predict::StepParts& parts) {
 }
 
 std::string workers_text(double count) {
-  return fmt::format("{:g} worker{}", count, count == 1 ? "" : "s");
+  return counted(std::llround(count), "worker");
 }
 
 /// "the cost of leaving the host: run 8 workers" names what is open and what would settle it.
@@ -89,20 +89,23 @@ std::string kind_of(const JobPrediction& job) {
   return kind + (job.total_measured ? ", total measured" : ", total predicted");
 }
 
-/// Why the interval is as wide as it is: one note for the count, one for its total time.
-void note_width(const JobPrediction& job, const std::function<void(const std::string&)>& note) {
+}  // namespace
+
+std::vector<std::string> interval_notes(double workers, const std::vector<std::string>& width) {
+  std::vector<std::string> notes;
   std::string reasons;
-  for (const std::string& reason : job.scaling.width) {
-    if (reason.rfind("total time: ", 0) == 0) {
-      note(reason);
+  for (const std::string& reason : width) {
+    if (reason.starts_with("total time: ")) {
+      notes.push_back(reason);
     } else {
       reasons += (reasons.empty() ? "" : "; ") + reason;
     }
   }
-  note(fmt::format("interval at {}: {}", workers_text(job.scaling.workers), reasons));
+  if (!reasons.empty()) {
+    notes.push_back(fmt::format("interval at {}: {}", workers_text(workers), reasons));
+  }
+  return notes;
 }
-
-}  // namespace
 
 nlohmann::json job_json(const TableSeries& table, const JobPrediction& job) {
   nlohmann::json json{{"series", table.name},
@@ -146,9 +149,7 @@ Table job_table(const TableSeries& table, const std::vector<JobPrediction>& jobs
       "{} ({} scaling{}, measured at {} worker{}{})", table.name,
       record::scaling_name(table.scaling), table.scaling_assumed ? " assumed" : "",
       measured_counts(table), one ? "" : "s",
-      jobs.front().epochs > 0 ? fmt::format(", total of {} epoch{}", jobs.front().epochs,
-                                            jobs.front().epochs == 1 ? "" : "s")
-                              : "");
+      jobs.front().epochs > 0 ? ", total of " + counted(jobs.front().epochs, "epoch") : "");
   const bool other = table.metric == predict::Metric::kOtherRate;
   result.columns = {{"workers", "", "workers", Align::kRight, ""},
                     {"epoch time", "", "epoch_time_s", Align::kRight, ""},
@@ -166,7 +167,9 @@ Table job_table(const TableSeries& table, const std::vector<JobPrediction>& jobs
         {decimal(job.scaling.workers, 0), time_cell(job.epoch_s), time_cell(job.total_s),
          plain_cell(other ? std::optional(job.metric) : job.throughput, 0),
          plain_cell(job.speedup, 2), plain_cell(job.efficiency, 2), kind_of(job)});
-    note_width(job, note);
+    for (const std::string& text : interval_notes(job.scaling.workers, job.scaling.width)) {
+      note(text);
+    }
     if (job.parts) note(parts_text(job, table));
     for (const std::string& text : job.unknowns) note("unknown: " + text);
     for (const std::string& text : job.scaling.unknowns) note(open_question(text));

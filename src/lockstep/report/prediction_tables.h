@@ -16,6 +16,10 @@ nlohmann::json job_json(const predict::TableSeries& table, const predict::JobPre
 /// The predictions of one series, one row per worker count, with reasons and unknowns as notes.
 Table job_table(const predict::TableSeries& table, const std::vector<predict::JobPrediction>& jobs);
 
+/// Why an interval at that count is as wide as it is: one note for the count, one for its total
+/// time.
+std::vector<std::string> interval_notes(double workers, const std::vector<std::string>& width);
+
 Table backtest_table(const predict::Backtest& result, const std::string& title);
 nlohmann::json backtest_json(const predict::Backtest& result);
 /// One row per source or kind of scaling: the predictor beside every textbook form. `part` heads

@@ -106,11 +106,6 @@ std::string data_text(const record::RunSpec& spec) {
   return text;
 }
 
-/// "1 core", "2 cores".
-std::string counted(std::int64_t count, const char* what) {
-  return fmt::format("{} {}{}", format_count(count), what, count == 1 ? "" : "s");
-}
-
 std::string workers_text(const record::RunSpec& spec) {
   if (spec.workers == 0) return "";
   std::string text = std::to_string(spec.workers);

@@ -53,9 +53,9 @@ std::string cluster_note(const simulate::Cluster& cluster, const SimulationSourc
 std::string step_note(const simulate::Scenario& scenario, const SimulationSource& source) {
   const simulate::StepShape& shape = scenario.shape;
   std::string text = fmt::format(
-      "step ({}): forward {}, backward {}, other {}, {} on the wire in {} bucket{}{}", source.text,
+      "step ({}): forward {}, backward {}, other {}, {} on the wire in {}{}", source.text,
       time_text(shape.forward_s), time_text(shape.backward_s), time_text(shape.other_s),
-      size_text(shape.gradient_bytes()), shape.buckets.size(), shape.buckets.size() == 1 ? "" : "s",
+      size_text(shape.gradient_bytes()), counted(std::ssize(shape.buckets), "bucket"),
       shape.local_steps > 1 ? fmt::format(", parameters averaged every {} steps", shape.local_steps)
       : shape.overlap
           ? fmt::format(", sent while backward runs, which hides {:.0f} % of what it could",
@@ -114,13 +114,13 @@ std::string pays_note(const SimulatedScaling& scaling) {
   if (scaling.points.size() < 2) return "";
   if (scaling.pays) {
     return fmt::format(
-        "more workers pay up to {}: {} would be {:.2f}x as fast for {:.3g}x the workers "
+        "more workers pay off up to {}: {} would be {:.2f}x as fast for {:.3g}x the workers "
         "(a step up pays with half of the gain its workers could give).",
         format_count(scaling.pays->workers), format_count(scaling.pays->next),
         scaling.pays->next_gain,
         static_cast<double>(scaling.pays->next) / static_cast<double>(scaling.pays->workers));
   }
-  return fmt::format("more workers pay up to {}, the largest count asked for.",
+  return fmt::format("more workers pay off up to {}, the largest count asked for.",
                      format_count(scaling.points.back().workers));
 }
 

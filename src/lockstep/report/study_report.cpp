@@ -47,18 +47,11 @@ std::vector<analyze::Finding> shown_findings(const StudyReport& report) {
 
 std::string verdict_text(const StudyReport& report, std::size_t width) {
   std::string out = "Verdict\n";
-  const auto append = [&](const std::string& first, const std::string& text) {
-    const std::size_t room = width > first.size() + 20 ? width - first.size() : 100000;
-    std::string lead = first;
-    for (const std::string& line : wrap(printable(text), room)) {
-      out += lead + line + "\n";
-      lead.assign(first.size(), ' ');
-    }
-  };
   for (const analyze::Finding& finding : shown_findings(report)) {
-    append(fmt::format("  {:<9}", analyze::topic_name(finding.topic)), finding.sentence);
+    append_wrapped(out, fmt::format("  {:<12}", analyze::topic_name(finding.topic)),
+                   printable(finding.sentence), width);
   }
-  append("  ", paying_rule());
+  append_wrapped(out, "  ", paying_rule(), width);
   return out;
 }
 

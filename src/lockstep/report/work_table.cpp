@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lockstep/advise/candidates.h"
+#include "lockstep/base/units.h"
 #include "lockstep/report/study_columns.h"
 
 namespace lockstep::report {
@@ -126,8 +127,7 @@ std::string totals_text(const std::string& model, const std::string& dataset,
   }
   if (cost > 0) parts.push_back(fmt::format("cost {:.3g}", cost));
   if (parts.empty()) return "";
-  return fmt::format("{} run{}: {}", std::max(measured, timed),
-                     std::max(measured, timed) == 1 ? "" : "s", fmt::join(parts, ", "));
+  return fmt::format("{}: {}", counted(std::max(measured, timed), "run"), fmt::join(parts, ", "));
 }
 
 }  // namespace

@@ -83,6 +83,11 @@ function isDense(chart: LineChart, role: Role): boolean {
   return chart.series.some((one) => one.role === role && one.points.length > MANY);
 }
 
+/** Whether a predicted line begins at this measured point, whose tip is that of the measurement. */
+function continues(row: Row, rows: Row[]): boolean {
+  return row.role === "predicted" && rows.some((one) => one.role === "measured" && one.series === row.series && one.x === row.x);
+}
+
 function seriesMarks(chart: LineChart, rows: Row[]): Plot.Markish[] {
   const by = (test: (row: Row) => boolean): Row[] => rows.filter(test);
   const interval = (row: Row): boolean => row.low !== null && row.high !== null;
@@ -117,7 +122,7 @@ function seriesMarks(chart: LineChart, rows: Row[]): Plot.Markish[] {
       ...xy, stroke: "series", symbol: "series", r: 4, strokeWidth: 1.75, fill: "var(--plot-background)",
     }),
     Plot.dot(by((row) => row.role === "limit"), { ...xy, stroke: "var(--accent)", r: 10, strokeWidth: 2.5, fill: "none" }),
-    Plot.tip(by((row) => row.role !== "limit" && row.role !== "ideal"), Plot.pointer({
+    Plot.tip(by((row) => row.role !== "limit" && row.role !== "ideal" && !continues(row, rows)), Plot.pointer({
       ...xy, title: "title", maxRadius: Infinity, fill: "var(--panel)", stroke: "var(--line-strong)", fontSize: 12.5,
     })),
   ];

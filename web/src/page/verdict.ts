@@ -1,15 +1,6 @@
 import { element } from "../dom";
 import type { Advice, PageDocument } from "../document";
 
-const TOPICS: Record<string, string> = {
-  workers: "Workers",
-  device: "Device",
-  limit: "Bottleneck",
-  memory: "Memory",
-  quality: "Quality",
-  missing: "Unknown",
-};
-
 function figure(name: string, value: string, below: string): HTMLElement {
   return element(
     "div",
@@ -51,7 +42,7 @@ function firstFew<T>(all: T[], made: (one: T) => HTMLElement): HTMLElement[] {
 
 function topicList(topic: string, sentences: string[]): HTMLElement[] {
   const shown = firstFew(sentences, (sentence) => element("p", {}, sentence));
-  return [element("dt", { class: `topic ${topic}` }, TOPICS[topic] ?? topic), ...shown.map((one) => element("dd", {}, one))];
+  return [element("dt", { class: `topic ${topic}` }, topic), ...shown.map((one) => element("dd", {}, one))];
 }
 
 /** The answer before anything else: in words, with the figures it stands on. */

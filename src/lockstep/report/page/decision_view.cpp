@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 
+#include "lockstep/report/advice_tables.h"
 #include "lockstep/report/page/views.h"
 #include "lockstep/report/study_columns.h"
 
@@ -40,16 +41,21 @@ void add_lines(LineChart& chart, const JobAdvice& job, bool cost) {
     return cost ? one.cost : one.time_s;
   };
   for (const std::size_t s : drawn_series(job)) {
-    Series measured{job.labels[s], Role::kMeasured, false, {}};
+    Series measured{job.labels[s], Role::kMeasured, true, {}};
     Series predicted{job.labels[s], Role::kPredicted, true, {}};
-    for (const Candidate* one : of_series(job, s)) {
-      const Estimate& v = value(*one);
-      predicted.points.push_back({one->workers, v.value, v.low, v.high, ""});
-      if (one->measured()) measured.points.push_back({one->workers, v.value, {}, {}, ""});
+    const auto candidates = of_series(job, s);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const Candidate& one = *candidates[i];
+      const Estimate& v = value(one);
+      if (one.measured()) measured.points.push_back({one.workers, v.value, {}, {}, ""});
+      // The predicted line begins at the measured point that it continues.
+      const bool beside_predicted = (i > 0 && !candidates[i - 1]->measured()) ||
+                                    (i + 1 < candidates.size() && !candidates[i + 1]->measured());
+      if (!one.measured() || beside_predicted) {
+        predicted.points.push_back({one.workers, v.value, v.low, v.high, ""});
+      }
     }
-    if (predicted.points.size() > measured.points.size() || measured.points.size() > 1) {
-      chart.series.push_back(std::move(predicted));
-    }
+    if (!predicted.points.empty()) chart.series.push_back(std::move(predicted));
     chart.series.push_back(std::move(measured));
   }
 }
@@ -130,7 +136,9 @@ Chart decision_chart(const JobAdvice& job, std::size_t at, bool cost) {
   const std::string what = cost ? job.cost_means : "time of " + job.time_means;
   return {fmt::format("decision-{}-{}", at + 1, cost ? "cost" : "time"),
           fmt::format("{}: {} against workers", job.job, what),
-          "Symbols are measured; lines with a band are predicted, the band is the 90 % interval. "
+          "Solid lines with symbols are measured; dashed lines are predicted, with their 90 % "
+          "interval as "
+          "a band. "
           "The dotted line is ideal scaling of the advised series; its advised count is circled. "
           "Both axes are logarithmic.",
           "decision",
@@ -169,6 +177,7 @@ View decision_view(const PageContext& context) {
     };
     for (const std::string& reason : job.why) note("Because: " + reason + ".");
     for (const std::string& alternative : job.alternatives) note(alternative);
+    if (job.next) note("The run to make next: " + next_run_text(job) + ".");
   }
   add_caveats(context, view);
   return view;

@@ -81,7 +81,7 @@ TEST(JobAdvice, ShowsWhyShortRunsOfFewerWorkersTookLessInAll) {
   for (record::Measurement& row : rows.rows) row.epochs = 2;
   const json page = page_json(build_page(source_of(rows)));
   const std::string notes = view(page, "decision")["notes"].dump();
-  EXPECT_NE(notes.find("\"1 worker took less in all (44.0 s)"), std::string::npos) << notes;
+  EXPECT_NE(notes.find("\"1 worker took less time in total (44.0 s)"), std::string::npos) << notes;
   EXPECT_EQ(notes.find("differ in their global batch"), std::string::npos) << notes;
 }
 

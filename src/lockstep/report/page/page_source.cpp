@@ -8,6 +8,7 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
 #include "lockstep/collect/measured_step.h"
 #include "lockstep/collect/simulated_counts.h"
 #include "lockstep/store/calibrations.h"
@@ -83,9 +84,9 @@ PageSource stored_page(store::Store& store, const collect::Selection& selection,
   }
   if (found.left_out > 0) {
     source.notices.push_back(
-        fmt::format("{} run{} not done (running, failed or interrupted) and left out of the "
+        fmt::format("{} not done (running, failed or interrupted) and left out of the "
                     "figures.",
-                    found.left_out, found.left_out == 1 ? " is" : "s are"));
+                    counted(found.left_out, "run is", "runs are")));
   }
   source.links = calibrated_link_curves(store.path());
   source.simulated = step_to_simulate(store, source);

@@ -46,8 +46,11 @@ TEST(Page, DecisionDistinguishesMeasuredPredictedAndIdealAndMarksTheAdvisedCount
     roles.insert(series["role"]);
     if (series["role"] == "measured" && series["name"] == "B = 512") {
       EXPECT_EQ(series["points"], json::parse("[[1,40],[2,22],[4,20]]"));
+      EXPECT_TRUE(series["joined"].get<bool>());
     }
     if (series["role"] == "predicted" && series["name"] == "B = 512") {
+      EXPECT_EQ(series["points"].size(), 2u) << "it begins at the last measured point";
+      EXPECT_EQ(series["points"].front()[0], 4);
       const json& last = series["points"].back();
       EXPECT_EQ(last[0], 8);
       EXPECT_LT(last[2].get<double>(), last[1].get<double>());

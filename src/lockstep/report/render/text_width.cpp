@@ -106,4 +106,12 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   return lines;
 }
 
+void append_wrapped(std::string& out, const std::string& first, const std::string& text,
+                    std::size_t width) {
+  const std::string indent(display_width(first), ' ');
+  const std::size_t room = width > indent.size() + 20 ? width - indent.size() : 0;
+  const auto lines = room == 0 ? std::vector{text} : wrap(text, room);
+  for (std::size_t i = 0; i < lines.size(); ++i) out += (i == 0 ? first : indent) + lines[i] + "\n";
+}
+
 }  // namespace lockstep::report
