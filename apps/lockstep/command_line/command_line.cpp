@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <regex>
 
 #include "command_line/command_text.h"
 #include "command_line/version_text.h"
@@ -111,6 +112,21 @@ Error unexpected_argument(const CLI::App& app) {
   return Error(ErrorKind::kUsage, fmt::format("{}: unexpected argument '{}'", path, word), hint);
 }
 
+/// The parser's words for a wrong number in ours.
+std::string plain_problem(const std::string& message) {
+  static const std::regex kOutOfRange("(\\S+): Value (\\S+) not in range (\\S+) to (\\S+)");
+  static const std::regex kNotANumber("Could not convert: (\\S+) = (.*)");
+  std::smatch parts;
+  if (std::regex_match(message, parts, kOutOfRange)) {
+    return fmt::format("{} {} is not between {} and {}", parts[1].str(), parts[2].str(),
+                       parts[3].str(), parts[4].str());
+  }
+  if (std::regex_match(message, parts, kNotANumber)) {
+    return fmt::format("{} '{}' is not a number", parts[1].str(), parts[2].str());
+  }
+  return message;
+}
+
 Error usage_error(const CLI::App& app, const CLI::ParseError& problem) {
   if (dynamic_cast<const CLI::ExtrasError*>(&problem) != nullptr) return unexpected_argument(app);
   std::string path;
@@ -121,7 +137,7 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& problem) {
     if (message.ends_with("missing")) message = name + " needs a value";
     if (message.find("At Most") != std::string::npos) message = name + " was given more than once";
   }
-  return Error(ErrorKind::kUsage, message, fmt::format("see {} --help", path));
+  return Error(ErrorKind::kUsage, plain_problem(message), fmt::format("see {} --help", path));
 }
 
 int report(const Error& error) {

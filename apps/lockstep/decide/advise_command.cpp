@@ -80,7 +80,7 @@ void add_simulation(advise::Terms& terms, const AdviseOptions& options,
   if (!options.source.table.empty()) {
     throw Error(ErrorKind::kUsage,
                 "--simulate needs the steps of runs, which a table does not have",
-                "leave out --from, or simulate a stated step with lockstep simulate --compute");
+                "omit --from, or simulate a stated step with lockstep simulate --compute");
   }
   static const SystemClock clock;
   store::Store store(options.source.store_path);
@@ -115,7 +115,7 @@ void run(const GlobalOptions& global, AdviseOptions& options) {
       print_line(report::advice_json(jobs[i], notes));
     } else if (options.next) {
       if (jobs.size() > 1) fmt::print("{}: ", jobs[i].job);
-      fmt::print("{}", report::next_run_text(jobs[i]));
+      fmt::print("next run: {}\n", report::next_run_text(jobs[i]));
     } else {
       fmt::print("{}", i == 0 ? "" : "\n");
       fmt::print("{}", report::advice_text(jobs[i], jobs.size(), terms, notes,
@@ -150,7 +150,7 @@ void add_advise_command(CLI::App& app, const GlobalOptions& global) {
       ->delimiter(',');
   command
       .add_option("--objective", options->objective,
-                  "What is to be least: time, cost or energy (default: the count that pays)")
+                  "What to minimise: time, cost or energy (default: the count that pays off)")
       ->type_name("WHAT");
   command
       .add_option("--carbon", options->carbon, "CO2 of the electricity, for the energy measured")
@@ -161,27 +161,13 @@ void add_advise_command(CLI::App& app, const GlobalOptions& global) {
                   "Largest worker count to consider (default: twice the largest measured one)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
-  command.add_option("--epochs", options->epochs, "Epochs of the whole run")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, kMostExamples));
-  command.add_option("--examples", options->examples, "Examples of one epoch")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, kMostExamples));
-  command.add_option("--from", options->source.table, "Measurements table; default: the store")
-      ->type_name("FILE");
-  command.add_option("--model", options->source.model, "Only measurements of this model or recipe")
-      ->type_name("NAME");
-  command.add_option("--study", options->source.study, "Only runs of this study of the store")
-      ->type_name("NAME");
-  command
-      .add_option("--series-column", options->source.series_column,
-                  "Column of the table that names the series")
-      ->type_name("NAME");
+  add_job_options(command, options->epochs, options->examples);
+  add_source_options(command, options->source);
   command.add_flag("--next", options->next, "Only the run to make next");
   CLI::Option* simulate = command
                               .add_option("--simulate", options->cluster,
                                           "Simulate the counts beyond the measured ones, on a "
-                                          "cluster as lockstep simulate has it: link=25Gbit")
+                                          "cluster with settings of lockstep simulate: link=25Gbit")
                               ->type_name("[SETTINGS]")
                               ->expected(0, 1);
   set_action(command, [&global, options, simulate] {

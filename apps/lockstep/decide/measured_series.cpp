@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 #include <algorithm>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
 #include "lockstep/collect/stored_runs.h"
 #include "lockstep/import/measurements_table.h"
 #include "lockstep/record/measurement_columns.h"
@@ -32,12 +36,34 @@ std::vector<record::Measurement> table_rows(const MeasuredSource& source) {
   }
   if (const std::size_t count = std::erase_if(table.rows, unnamed); count > 0) {
     fmt::print(stderr, "warning: {} no value in column '{}', left out\n",
-               count == 1 ? "1 row has" : fmt::format("{} rows have", count), source.series_column);
+               counted(static_cast<std::int64_t>(count), "row has", "rows have"),
+               source.series_column);
   }
   return std::move(table.rows);
 }
 
 }  // namespace
+
+void add_source_options(CLI::App& command, MeasuredSource& source) {
+  const auto add = [&](const char* name, std::string& field, const char* type, const char* help) {
+    command.add_option(name, field, help)->type_name(type)->group("Measurements");
+  };
+  add("--from", source.table, "FILE", "Measurements table; default: the store");
+  add("--study", source.study, "NAME", "Only runs of this study of the store");
+  add("--model", source.model, "NAME", "Only measurements of this model or recipe");
+  add("--series-column", source.series_column, "NAME", "Column of the table that names the series");
+}
+
+void add_job_options(CLI::App& command, std::int64_t& epochs, std::int64_t& examples) {
+  const auto add = [&](const char* name, std::int64_t& field, const char* help) {
+    command.add_option(name, field, help)
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{1}, kMostExamples))
+        ->group("Job");
+  };
+  add("--epochs", epochs, "Epochs of the whole run");
+  add("--examples", examples, "Examples of one epoch");
+}
 
 MeasuredRows measured_rows(const MeasuredSource& source) {
   MeasuredRows measured;

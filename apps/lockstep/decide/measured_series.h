@@ -7,6 +7,10 @@
 
 #include "lockstep/predict/series_table.h"
 
+namespace CLI {
+class App;
+}
+
 namespace lockstep::cli {
 
 /// Largest epoch, batch or run that an option accepts: more is a typing error.
@@ -24,6 +28,12 @@ struct MeasuredSource {
     return table.empty() ? predict::RowsFrom::kStore : predict::RowsFrom::kTable;
   }
 };
+
+/// --from, --study, --model and --series-column.
+void add_source_options(CLI::App& command, MeasuredSource& source);
+
+/// --epochs and --examples of the job that is predicted or chosen for; 0 = not given.
+void add_job_options(CLI::App& command, std::int64_t& epochs, std::int64_t& examples);
 
 struct MeasuredRows {
   std::vector<record::Measurement> rows;

@@ -208,12 +208,7 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
   command.add_option("--batch", options->batch, "Batch per worker (global batch if that is fixed)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, kMostExamples));
-  command.add_option("--epochs", options->epochs, "Epochs of the whole run")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, kMostExamples));
-  command.add_option("--examples", options->examples, "Examples of one epoch")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, kMostExamples));
+  add_job_options(command, options->epochs, options->examples);
   command
       .add_option("--device", options->device,
                   "Only this device; with --measured, the device to predict for")
@@ -258,16 +253,7 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
                   "measured by lockstep bench device, else none)")
       ->type_name("X")
       ->check(CLI::Range(0.1, 100.0));
-  command.add_option("--model", options->source.model, "Only measurements of this model or recipe")
-      ->type_name("NAME");
-  command.add_option("--study", options->source.study, "Only runs of this study of the store")
-      ->type_name("NAME");
-  command.add_option("--from", options->source.table, "Measurements table; default: the store")
-      ->type_name("FILE");
-  command
-      .add_option("--series-column", options->source.series_column,
-                  "Column of the table that names the series")
-      ->type_name("NAME");
+  add_source_options(command, options->source);
   command
       .add_option("--hold-out", options->hold_out,
                   "Predict measured values: the largest count from the others, or the longest run "

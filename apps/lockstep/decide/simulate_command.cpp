@@ -87,7 +87,7 @@ void print_failures(const GlobalOptions& global, const SimulateOptions& options,
 void run(const GlobalOptions& global, SimulateOptions& options) {
   if (!options.failures.mttf.empty() && (!options.compare.empty() || !options.sweep.empty())) {
     throw Error(ErrorKind::kUsage, "--mttf is of one scenario",
-                "leave out --compare and --sweep, or --mttf");
+                "omit --compare and --sweep, or --mttf");
   }
   const std::vector<std::int64_t> counts = simulate::parse_counts(options.workers);
   const simulate::StepSource source = source_of(global, options);

@@ -33,7 +33,8 @@ TEST_F(SimulateCommand, TakesAStatedStepToManyWorkers) {
 TEST_F(SimulateCommand, PrintsATableWithItsAssumptions) {
   const CommandOutcome outcome = simulate("--compute 120ms --gradients 100MB --workers 1,8");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  for (const char* words : {"efficiency", "simulated, not measured", "more workers pay up to 8"}) {
+  for (const char* words :
+       {"efficiency", "simulated, not measured", "more workers pay off up to 8"}) {
     EXPECT_NE(outcome.out.find(words), std::string::npos) << words << "\n" << outcome.out;
   }
   EXPECT_NE(simulate("--compute 120ms --gradients 100MB --workers 8 --csv").out.find("\n8,8,"),

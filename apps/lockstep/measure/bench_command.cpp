@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "command_line/command.h"
 #include "lockstep/base/clock.h"
@@ -92,6 +93,7 @@ void bench_collectives(const GlobalOptions& global, const BenchOptions& options)
   }
   const record::Machine machine = measure::describe_machine();
   std::vector<std::string> unusable;
+  std::optional<Error> first_problem;
   int shown = 0;
   for (const std::int64_t workers : counts_to_try(options.workers, "--workers", 2)) {
     if (workers < 2) {
@@ -107,6 +109,7 @@ void bench_collectives(const GlobalOptions& global, const BenchOptions& options)
       } catch (const Error& error) {
         // A back end that this machine cannot use does not keep the others from being measured.
         if (!options.backends.empty() || error.kind() == ErrorKind::kInterrupted) throw;
+        if (!first_problem) first_problem = error;
         unusable.push_back(
             fmt::format("{} on {} workers: {}", record::name_of(backend), workers, error.what()));
         continue;
@@ -125,6 +128,10 @@ void bench_collectives(const GlobalOptions& global, const BenchOptions& options)
       ++shown;
     }
   }
+  // What is wrong with the options is wrong for every back end.
+  if (shown == 0 && first_problem && first_problem->kind() == ErrorKind::kUsage) {
+    throw *first_problem;
+  }
   for (const std::string& sentence : unusable) console.err("note: not measured: " + sentence);
   if (shown == 0) {
     throw Error(ErrorKind::kEnvironment, "no back end could be measured",
@@ -138,7 +145,7 @@ void bench_device(const GlobalOptions& global, const BenchOptions& options) {
   const record::Machine machine = measure::describe_machine();
   std::vector<record::DeviceCalibration> devices;
   for (const std::int64_t threads : counts_to_try(options.threads, "--threads", 1)) {
-    console.set_status(fmt::format("measuring with {} thread(s) ...", threads));
+    console.set_status(fmt::format("measuring with {} ...", counted(threads, "thread")));
     const auto answer =
         nlohmann::json::parse(launch::worker_answer({"device", fmt::format("--threads={}", threads),
                                                      fmt::format("--seconds={}", options.seconds)},

@@ -9,6 +9,7 @@
 
 #include "command_line/command.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
 #include "lockstep/import/explained_page.h"
 #include "lockstep/import/import_paths.h"
 #include "lockstep/import/import_store.h"
@@ -132,8 +133,7 @@ void print_outcomes(const GlobalOptions& global, const ImportRequest& request,
   if (request.dry_run) {
     fmt::print("nothing stored (--dry-run)\n");
   } else {
-    fmt::print("{} run{} added to {}", totals.added, totals.added == 1 ? "" : "s",
-               global.store_path);
+    fmt::print("{} added to {}", counted(totals.added, "run"), global.store_path);
     if (totals.known > 0) fmt::print(", {} already imported", totals.known);
     fmt::print("\n");
   }

@@ -27,7 +27,7 @@ void write_pages(const CommandText& command, std::vector<std::string> path,
 void add_completion_command(CLI::App& app, const GlobalOptions&) {
   const auto shell = std::make_shared<std::string>();
   CLI::App& command =
-      add_command(app, "completion", "Prints a script that completes lockstep's words in a shell.",
+      add_command(app, "completion", "Prints a completion script for your shell.",
                   {"lockstep completion bash > ~/.local/share/bash-completion/completions/lockstep",
                    "lockstep completion zsh > ~/.zfunc/_lockstep",
                    "lockstep completion fish > ~/.config/fish/completions/lockstep.fish"});

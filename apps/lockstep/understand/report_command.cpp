@@ -58,7 +58,9 @@ collect::StoredRuns measurements_for(const GlobalOptions& global, const ReportOp
   store::Store store(global.store_path);
   collect::StoredRuns found = collect::measured_runs(store, {options.study, {}});
   if (found.left_out > 0) {
-    fmt::print(stderr, "note: {} run(s) that did not finish are left out\n", found.left_out);
+    fmt::print(
+        stderr, "note: {} left out\n",
+        counted(found.left_out, "run that did not finish is", "runs that did not finish are"));
   }
   return found;
 }

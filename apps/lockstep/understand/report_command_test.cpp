@@ -140,7 +140,7 @@ TEST_F(ReportCommand, CsvOfAStoreReportsTheSameWhenReadBack) {
 TEST_F(ReportCommand, LeavesOutRunsThatDidNotFinishAndReportsIt) {
   add_run(1, 8);
   add_run(2, 4, "", record::RunStatus::kFailed);
-  EXPECT_NE(call("report").err.find("1 run(s) that did not finish are left out"),
+  EXPECT_NE(call("report").err.find("1 run that did not finish is left out"),
             std::string::npos);
 }
 
@@ -155,7 +155,7 @@ TEST_F(ReportCommand, NamesTheStudiesWhenAnotherIsAskedFor) {
 TEST_F(ReportCommand, RefusesABaselineThatWasNotMeasured) {
   const CommandOutcome outcome = call("report --baseline 8 --from " + table(kTable));
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_NE(outcome.err.find("the requested baseline of 8 worker(s) was not measured"),
+  EXPECT_NE(outcome.err.find("the requested baseline of 8 workers was not measured"),
             std::string::npos);
 }
 

@@ -12,6 +12,7 @@
 #include "lockstep/analyze/steps/step_limit.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/terminal/terminal.h"
+#include "lockstep/base/units.h"
 #include "lockstep/collect/stored_runs.h"
 #include "lockstep/report/phase_table.h"
 #include "lockstep/report/run_export.h"
@@ -71,8 +72,13 @@ void show_run(const GlobalOptions& global, std::int64_t id) {
   }
 }
 
+/// "run 3", "runs 3, 4".
+std::string named(const std::vector<std::int64_t>& ids) {
+  return fmt::format("{} {}", ids.size() == 1 ? "run" : "runs", fmt::join(ids, ", "));
+}
+
 bool confirmed(const std::vector<std::int64_t>& ids) {
-  fmt::print(stderr, "permanently delete run(s) {}? [y/N] ", fmt::join(ids, ", "));
+  fmt::print(stderr, "permanently delete {}? [y/N] ", named(ids));
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "yes";
@@ -96,7 +102,7 @@ void delete_runs(const GlobalOptions& global, RunsOptions& options) {
   if (global.json) {
     fmt::print("{{\"deleted\": [{}]}}\n", fmt::join(ids, ", "));
   } else {
-    fmt::print("deleted run(s) {}\n", fmt::join(ids, ", "));
+    fmt::print("deleted {}\n", named(ids));
   }
 }
 

@@ -156,7 +156,7 @@ TEST_F(RunsCommand, DeletesOnlyAfterAYes) {
   EXPECT_EQ(refused.code, 2);
   EXPECT_NE(refused.err.find("--yes"), std::string::npos);
   EXPECT_EQ(store::Store(store()).runs().size(), 2u);
-  EXPECT_EQ(runs(words + " --yes --compact").out, "deleted run(s) 1\n");
+  EXPECT_EQ(runs(words + " --yes --compact").out, "deleted run 1\n");
   EXPECT_EQ(store::Store(store()).runs().size(), 1u);
 }
 

@@ -6,6 +6,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -57,6 +58,10 @@ void serve_store(const GlobalOptions& global, const ServeOptions& options) {
     fmt::print("{}\n", nlohmann::json{{"url", url}, {"port", port}}.dump());
   } else {
     fmt::print("{} at {}\n", global.store_path, url);
+    if (!std::filesystem::exists(global.store_path)) {
+      fmt::print("note: {} does not exist yet; runs appear as soon as it does\n",
+                 global.store_path);
+    }
     if (access.needs_token()) {
       fmt::print("warning: traffic is not encrypted; a tunnel (ssh -L) is safer than --host\n");
     }
