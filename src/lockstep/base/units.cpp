@@ -33,7 +33,9 @@ std::string format_seconds(Seconds time) {
   if (size < 999.5e-6) return three_digits(s * 1e6) + " us";
   if (size < 999.5e-3) return three_digits(s * 1e3) + " ms";
   if (size < 59.95) return three_digits(s) + " s";
-  const auto whole = static_cast<long long>(std::llround(size));
+  // A half that arithmetic has made a little less is still rounded up: 120.5 s is always 2 min 01
+  // s.
+  const auto whole = static_cast<long long>(std::llround(size * (1 + 1e-12)));
   const char* sign = s < 0 ? "-" : "";
   if (whole < 3600) return fmt::format("{}{} min {:02} s", sign, whole / 60, whole % 60);
   return fmt::format("{}{} h {:02} min", sign, whole / 3600, whole % 3600 / 60);
@@ -55,6 +57,12 @@ std::string format_count(std::int64_t count) {
   const std::size_t first = digits[0] == '-' ? 1 : 0;
   for (std::size_t at = digits.size(); at > first + 3; at -= 3) digits.insert(at - 3, ",");
   return digits;
+}
+
+std::string counted(std::int64_t count, std::string_view singular, std::string_view plural) {
+  if (count == 1) return fmt::format("1 {}", singular);
+  return plural.empty() ? fmt::format("{} {}s", format_count(count), singular)
+                        : fmt::format("{} {}", format_count(count), plural);
 }
 
 std::string format_local_time(std::int64_t wall_ns) {

@@ -25,6 +25,10 @@ std::string format_bytes(Bytes size);
 /// 1234567 -> "1,234,567".
 std::string format_count(std::int64_t count);
 
+/// A count and its noun: "1 worker", "1,024 workers"; `plural` where it does not end in -s:
+/// counted(n, "process", "processes"), counted(n, "run is", "runs are").
+std::string counted(std::int64_t count, std::string_view singular, std::string_view plural = {});
+
 /// "2026-11-15 21:16:03" in local time, for people; nanoseconds since 1970.
 std::string format_local_time(std::int64_t wall_ns);
 /// "2026-11-15T20:16:03.123Z", for files.

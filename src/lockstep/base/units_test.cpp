@@ -28,6 +28,19 @@ TEST(Units, GroupsDigitsOfCounts) {
   EXPECT_EQ(format_count(123), "123");
 }
 
+TEST(Units, RoundsATimeAndItsLogarithmAlike) {
+  EXPECT_EQ(format_seconds(Seconds(120.5)), "2 min 01 s");
+  EXPECT_EQ(format_seconds(Seconds(120.5 * (1 - 1e-15))), "2 min 01 s");
+}
+
+TEST(Units, CountsHaveTheirNounInSingularOrPlural) {
+  EXPECT_EQ(counted(1, "worker"), "1 worker");
+  EXPECT_EQ(counted(0, "worker"), "0 workers");
+  EXPECT_EQ(counted(1024, "worker"), "1,024 workers");
+  EXPECT_EQ(counted(1, "process", "processes"), "1 process");
+  EXPECT_EQ(counted(3, "process", "processes"), "3 processes");
+}
+
 TEST(Units, ParsesSizesWithDecimalAndBinaryUnits) {
   EXPECT_EQ(parse_bytes("25MB", "--bucket").count, 25'000'000u);
   EXPECT_EQ(parse_bytes("64 KiB", "--bucket").count, 65'536u);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
 
 namespace lockstep::launch {
 namespace {
@@ -15,7 +16,7 @@ constexpr char kOversubscribeHint[] = "add --oversubscribe; timings are then mar
 
 std::string size_of_host(std::span<const measure::Core> cores) {
   const int threads = measure::hardware_threads(cores);
-  std::string text = cores.size() == 1 ? "the 1 core" : fmt::format("the {} cores", cores.size());
+  std::string text = "the " + counted(std::ssize(cores), "core");
   if (threads > static_cast<int>(cores.size()))
     text += fmt::format(" ({} hardware threads)", threads);
   return text + " of this host";

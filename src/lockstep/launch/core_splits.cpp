@@ -6,6 +6,8 @@
 #include <bit>
 #include <cmath>
 
+#include "lockstep/base/units.h"
+
 namespace lockstep::launch {
 namespace {
 
@@ -56,8 +58,7 @@ std::vector<CoreSplit> core_splits(int cores, int threads) {
 }
 
 std::string describe(const CoreSplit& split) {
-  return fmt::format("{} worker{} x {} thread{}", split.workers, split.workers == 1 ? "" : "s",
-                     split.threads, split.threads == 1 ? "" : "s");
+  return counted(split.workers, "worker") + " x " + counted(split.threads, "thread");
 }
 
 }  // namespace lockstep::launch

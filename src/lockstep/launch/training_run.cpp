@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
 #include "lockstep/measure/core_map.h"
 #include "lockstep/measure/energy.h"
 #include "lockstep/measure/machine.h"
@@ -258,8 +259,7 @@ TrainingOutcome run_training(const record::TrainRequest& request, const Training
     const record::TrainRequest now = *next;
     const Launch launch = make_launch(now, launcher);
     relay.set_workers(now.spec.workers);
-    console.set_status(fmt::format("starting {} worker{} ({}) ...", now.spec.workers,
-                                   now.spec.workers == 1 ? "" : "s",
+    console.set_status(fmt::format("starting {} ({}) ...", counted(now.spec.workers, "worker"),
                                    record::name_of(plan.launcher.launcher)));
     outcome.group = run_group(launch.specs, relay, signals, clock, limits);
     next = next_attempt(now, outcome.group, plan.restarts, attempt, relay, console);

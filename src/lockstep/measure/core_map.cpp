@@ -12,6 +12,7 @@
 #include <optional>
 #include <tuple>
 
+#include "lockstep/base/units.h"
 #include "lockstep/measure/machine.h"
 
 namespace lockstep::measure {
@@ -93,9 +94,8 @@ std::vector<std::string> describe_nodes(std::span<const Core> cores) {
     std::vector<int> threads;
     for (const Core& core : members)
       threads.insert(threads.end(), core.threads.begin(), core.threads.end());
-    lines.push_back(fmt::format("node {}: {} core{}, CPU{} {}", node, members.size(),
-                                members.size() == 1 ? "" : "s", threads.size() == 1 ? "" : "s",
-                                number_list(threads)));
+    lines.push_back(fmt::format("node {}: {}, CPU{} {}", node, counted(std::ssize(members), "core"),
+                                threads.size() == 1 ? "" : "s", number_list(threads)));
   }
   return lines;
 }

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "lockstep/base/units.h"
+
 namespace lockstep::measure {
 namespace {
 
@@ -105,7 +107,7 @@ std::string EnergyMeter::source(bool with_gpus) const {
   for (const Zone& zone : zones_) names.push_back(zone.name);
   if (!names.empty()) parts.push_back(fmt::format("RAPL: {}", fmt::join(names, ", ")));
   if (with_gpus) {
-    parts.push_back(fmt::format("NVML: {} GPU{}", gpus_.size(), gpus_.size() == 1 ? "" : "s"));
+    parts.push_back("NVML: " + counted(std::ssize(gpus_), "GPU"));
     if (zones_.empty()) parts.emplace_back("without processors: " + problem_);
   }
   return fmt::format("{}", fmt::join(parts, "; "));

@@ -70,7 +70,7 @@ void refuse_without_effect(const FailureSettings& settings) {
                                                 {"--price", settings.price > 0}};
   for (const auto& [option, is_given] : given) {
     if (!is_given) continue;
-    throw Error(ErrorKind::kUsage, fmt::format("{} is about a job with failures", option),
+    throw Error(ErrorKind::kUsage, fmt::format("{} has no effect without failures", option),
                 "add the mean time to a failure of one worker: --mttf 50000h");
   }
 }

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "lockstep/base/statistics.h"
+#include "lockstep/base/units.h"
 
 namespace lockstep::study {
 namespace {
@@ -61,7 +62,7 @@ RunFigures run_figures(const std::vector<record::Measurement>& rows) {
 std::string strategy_text(const Cell& cell) {
   std::string text(cell.strategy ? record::name_of(cell.strategy) : "-");
   if (cell.threads > 0) {
-    text += fmt::format(", {} thread{}", cell.threads, cell.threads == 1 ? "" : "s");
+    text += ", " + counted(cell.threads, "thread");
   }
   return text;
 }
@@ -115,7 +116,7 @@ std::vector<std::string> ladder_sentences(std::span<const PlannedRun> plan,
     const auto batch = [n = workers](std::int64_t b) {
       return fmt::format("b = {} (B = {})", format_count(b), format_count(b * n));
     };
-    std::string text = fmt::format("ladder on {} worker{}{}: ", workers, workers == 1 ? "" : "s",
+    std::string text = fmt::format("ladder on {}{}: ", counted(workers, "worker"),
                                    strategy ? fmt::format(", {}", record::name_of(strategy)) : "");
     text += reach.fits > 0 ? fmt::format("the largest batch that fits is {}", batch(reach.fits))
                            : std::string("no batch fits");

@@ -11,6 +11,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/terminal/terminal.h"
+#include "lockstep/base/units.h"
 #include "lockstep/report/render/render.h"
 #include "lockstep/store/study_outlook.h"
 #include "lockstep/store/writer_lock.h"
@@ -205,9 +206,9 @@ void Runner::end_if_all_fail(std::size_t at, const std::string& problem) {
   if (now.done + now.out_of_memory > 0 || problems_.size() < kTries || !alike || due == 0) return;
   stop_executors();
   throw Error(ErrorKind::kWorker,
-              fmt::format("the first {} runs failed in the same way, and {} more {} not tried: {}",
-                          problems_.size(), due, due == 1 ? "was" : "were", problem),
-              "mend it and run the same command again with --retry-failed");
+              fmt::format("the first {} runs failed in the same way, and {} not tried: {}",
+                          problems_.size(), counted(due, "more was", "more were"), problem),
+              "fix it and run the same command again with --retry-failed");
 }
 
 /// Passes every executor its runs ahead of time.
@@ -252,9 +253,9 @@ void Runner::show_report() {
   ours.study = options_.name;
   if (const std::int64_t others = unplanned_runs(plan_, store.runs(ours)); others > 0) {
     console_.err(
-        fmt::format("note: study {} also has {} finished run(s) of another plan; the tables "
+        fmt::format("note: study {} also has {} of another plan; the tables "
                     "include them (--name separates studies)",
-                    options_.name, others));
+                    options_.name, counted(others, "finished run")));
   }
   console_.out((options_.json ? "" : "\n") + results_.report());
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <span>
 
+#include "lockstep/base/units.h"
 #include "lockstep/measure/noise_scale.h"
 
 namespace lockstep::watch {
@@ -29,9 +30,9 @@ std::vector<RankRecord> one_per_rank(std::vector<RankRecord> records, WatchedRun
   }
   if (others > 0) {
     run.notes.push_back(
-        fmt::format("{} further process(es) trained under a rank that another had; for each rank, "
+        fmt::format("{} trained under a rank that another process had; for each rank, "
                     "the process with the most steps is recorded",
-                    others));
+                    counted(others, "further process", "further processes")));
   }
   std::vector<RankRecord> ranks;
   for (auto& [rank, record] : longest) ranks.push_back(std::move(record));

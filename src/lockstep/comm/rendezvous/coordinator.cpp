@@ -14,6 +14,7 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/base/terminal/log.h"
+#include "lockstep/base/units.h"
 #include "lockstep/comm/rendezvous/frames.h"
 #include "lockstep/comm/rendezvous/handshake.h"
 #include "lockstep/comm/rendezvous/peer_watch.h"
@@ -121,8 +122,8 @@ class Coordinator::Loop {
 
   void stop_listening() {
     if (acceptor_->refused() > 0) {
-      log_warning(
-          fmt::format("refused {} connection(s) from outside this run", acceptor_->refused()));
+      log_warning(fmt::format("refused {} from outside this run",
+                              counted(acceptor_->refused(), "connection")));
     }
     acceptor_.reset();
   }

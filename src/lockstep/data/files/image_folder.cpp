@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
 
 namespace lockstep::data {
 namespace {
@@ -131,15 +132,15 @@ void expect_known_classes(const fs::path& folder, const std::vector<std::string>
 std::string FolderReport::summary(std::size_t names) const {
   std::string text;
   if (!skipped.empty()) {
-    text = fmt::format("skipped {} {}:", skipped.size(), skipped.size() == 1 ? "file" : "files");
+    text = fmt::format("skipped {}:", counted(std::ssize(skipped), "file"));
     for (std::size_t i = 0; i < std::min(names, skipped.size()); ++i) {
       text += fmt::format("{} {} ({})", i > 0 ? "," : "", skipped[i].path, skipped[i].reason);
     }
     if (skipped.size() > names) text += ", ...";
   }
   if (!empty_classes.empty()) {
-    text += fmt::format("{}{} {} no usable image:", text.empty() ? "" : "; ", empty_classes.size(),
-                        empty_classes.size() == 1 ? "class has" : "classes have");
+    text += fmt::format("{}{} no usable image:", text.empty() ? "" : "; ",
+                        counted(std::ssize(empty_classes), "class has", "classes have"));
     for (std::size_t i = 0; i < std::min(names, empty_classes.size()); ++i) {
       text += fmt::format("{} {}", i > 0 ? "," : "", empty_classes[i]);
     }

@@ -11,6 +11,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/statistics.h"
+#include "lockstep/base/units.h"
 
 namespace lockstep::predict {
 namespace {
@@ -89,7 +90,7 @@ TargetEpochs epochs_to_target(const std::vector<Measurement>& rows, const Target
       result.failing_batch = std::min(batch, result.failing_batch.value_or(batch));
   }
   if (!never.empty()) {
-    result.notes.push_back(fmt::format("{} run(s) never reached the target", never.size()));
+    result.notes.push_back(counted(std::ssize(never), "run") + " never reached the target");
   }
   if (result.failing_batch && largest > 0) {
     result.notes.push_back(fmt::format(
@@ -123,9 +124,9 @@ StepsModel steps_model(TargetEpochs& epochs) {
   const bool one_batch = batches.size() < 2;
   if (!one_batch && epochs_grow_with_batch(epochs.measured)) {
     const StepsModel model = fit_steps(epochs.measured, epochs.examples);
-    epochs.notes.push_back(
-        fmt::format("steps to the target: {:.3g} (1 + {:.3g} / B), from {} measured run(s)",
-                    model.least_steps, model.noise_batch, epochs.measured.size()));
+    epochs.notes.push_back(fmt::format("steps to the target: {:.3g} (1 + {:.3g} / B), from {}",
+                                       model.least_steps, model.noise_batch,
+                                       counted(std::ssize(epochs.measured), "measured run")));
     return model;
   }
   const std::string why =

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
 #include "lockstep/predict/estimate.h"
 
 namespace lockstep::predict {
@@ -95,8 +96,8 @@ ScalingPrediction below(const ScalingSeries& series, double workers) {
   prediction.width.push_back(
       fmt::format("below the smallest measured count of {:g}: the loss up to it was not measured",
                   first.workers));
-  prediction.unknowns.push_back(fmt::format("speedup against one worker: run {:g} worker{}",
-                                            workers, workers == 1 ? "" : "s"));
+  prediction.unknowns.push_back(
+      fmt::format("speedup against one worker: run {}", counted(std::llround(workers), "worker")));
   return prediction;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "lockstep/base/statistics.h"
+#include "lockstep/base/units.h"
 
 namespace lockstep::predict {
 namespace {
@@ -90,8 +91,8 @@ ScalingSeries make_series(std::string name, const std::vector<ScalingPoint>& mea
     if (repeats.size() < 2) continue;
     squares += summary.deviation * summary.deviation * static_cast<double>(repeats.size() - 1);
     freedom += repeats.size() - 1;
-    series.notes.push_back(fmt::format("median of {} measurements at {:g} worker{}", repeats.size(),
-                                       workers, workers == 1 ? "" : "s"));
+    series.notes.push_back(fmt::format("median of {} measurements at {}", repeats.size(),
+                                       counted(std::llround(workers), "worker")));
   }
   if (freedom > 0) series.repeat_spread = std::sqrt(squares / static_cast<double>(freedom));
   return series;

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
 #include "lockstep/launch/training_run.h"
 #include "lockstep/measure/core_map.h"
 #include "lockstep/study/auto_workers/rate_probe.h"
@@ -192,9 +193,9 @@ void choose_workers(record::TrainRequest& request, std::int64_t global_batch,
   if (splits.size() == 1) {
     apply(splits.front(), global_batch, spec);
     launch::plan_workers(spec);
-    console.err(fmt::format("{}: the only choice on {} core{}, without measuring",
-                            launch::describe({spec.workers, spec.threads_per_worker}), cores,
-                            cores == 1 ? "" : "s"));
+    console.err(fmt::format("{}: the only choice on {}, without measuring",
+                            launch::describe({spec.workers, spec.threads_per_worker}),
+                            counted(cores, "core")));
     return;
   }
   const auto choice = choose_split(measured);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lockstep/base/units.h"
 #include "lockstep/import/run_record.h"
 #include "lockstep/import/run_settings.h"
 #include "lockstep/measure/machine.h"
@@ -215,10 +216,10 @@ void CommandRecord::complete_watched(const CommandEnd& end, const watch::Watched
   }
   const int planned = planned_.cell.workers;
   if (planned > 0 && watched.workers != planned) {
-    context_.console.err(fmt::format(
-        "warning: the command trained with {} worker{}, not with the {} of the plan; the run is "
-        "recorded with {}",
-        watched.workers, watched.workers == 1 ? "" : "s", planned, watched.workers));
+    context_.console.err(
+        fmt::format("warning: the command trained with {}, not with the {} of the plan; the run is "
+                    "recorded with {}",
+                    counted(watched.workers, "worker"), planned, watched.workers));
   }
   const std::int64_t batch = planned_.cell.batch_per_worker;
   if (batch > 0 && facts.spec.batch_per_worker != batch) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
 #include "lockstep/study/command/command_environment.h"
 #include "lockstep/study/command/command_executor.h"
 
@@ -111,8 +112,8 @@ std::string SlurmCommand::script(const PlannedRun& planned, const launch::JobFil
   launch::CommandJob job;
   job.name = "lockstep-" + launch::file_name_of(command_.network);
   const std::int64_t batch = planned.cell.batch_per_worker;
-  job.about = fmt::format("One run of a lockstep study: {}, {} worker(s){}, repeat {}.",
-                          command_.network, planned.cell.workers,
+  job.about = fmt::format("One run of a lockstep study: {}, {}{}, repeat {}.", command_.network,
+                          counted(planned.cell.workers, "worker"),
                           batch > 0 ? fmt::format(", batch {}", batch) : "", planned.repeat);
   job.shape = cluster_.shape(planned.cell.workers);
   job.threads = std::max(1, command_.values.threads);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
 
 namespace lockstep::study {
 namespace {
@@ -68,9 +69,11 @@ void SlurmExecutor::prepare(const std::vector<PlannedRun>& due, const std::strin
     ++(known ? found : fresh);
   }
   if (found > 0)
-    context_.console.err(fmt::format("{} job(s) submitted earlier are still active", found));
+    context_.console.err(counted(found, "job submitted earlier is still active",
+                                 "jobs submitted earlier are still active"));
   if (fresh > 0) {
-    context_.console.err(fmt::format("submitted {} job(s); scripts and logs are in {}", fresh,
+    context_.console.err(fmt::format("submitted {}; scripts and logs are in {}",
+                                     counted(fresh, "job"),
                                      fs::path(submitted_.begin()->first).parent_path().string()));
   }
 }
@@ -86,7 +89,7 @@ void SlurmExecutor::stop() {
     fs::remove(files.ticket());
   }
   if (!submitted_.empty())
-    context_.console.err(fmt::format("cancelled {} job(s)", submitted_.size()));
+    context_.console.err("cancelled " + counted(std::ssize(submitted_), "job"));
 }
 
 ExecutedRun SlurmExecutor::run(const PlannedRun& planned, const store::RunLabel& label,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
 #include "lockstep/launch/cluster/launchers.h"
 #include "lockstep/launch/worker_program.h"
 #include "lockstep/measure/machine.h"
@@ -167,8 +168,8 @@ std::string SlurmTraining::script(const PlannedRun& planned, const launch::JobFi
   job.uses_mpi = request.spec.backend == record::Backend::kMpi;
   job.name = "lockstep-" + launch::file_name_of(request.spec.recipe);
   const std::string about = fmt::format(
-      "One run of a lockstep study: {}, {} worker(s), batch {}, repeat {}.", request.spec.recipe,
-      request.spec.workers, request.spec.batch_per_worker, planned.repeat);
+      "One run of a lockstep study: {}, {}, batch {}, repeat {}.", request.spec.recipe,
+      counted(request.spec.workers, "worker"), request.spec.batch_per_worker, planned.repeat);
   return launch::batch_script(job, cluster_, files, about);
 }
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "lockstep/base/terminal/log.h"
+#include "lockstep/base/units.h"
 
 namespace lockstep::train {
 namespace {
@@ -52,9 +53,9 @@ void DamageReport::report_new() {
   if (news.empty()) return;
   const std::size_t count = news.size();
   news.resize(std::min(count, kMostNames));
-  log_warning(fmt::format("{} damaged {}: {}{}; each was replaced by the next readable example",
-                          count, count == 1 ? "file" : "files", fmt::join(news, ", "),
-                          count > kMostNames ? ", ..." : ""));
+  log_warning(fmt::format("{}: {}{}; each was replaced by the next readable example",
+                          counted(static_cast<std::int64_t>(count), "damaged file"),
+                          fmt::join(news, ", "), count > kMostNames ? ", ..." : ""));
 }
 
 }  // namespace lockstep::train
