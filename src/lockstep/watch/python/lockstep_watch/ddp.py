@@ -166,7 +166,7 @@ def timed(original: Callable[..., Any], watcher: Watcher) -> Callable[..., Any]:
             return original(*args, **kwargs)
         began = 0
         with switch.guarded():
-            began = watcher.tracker.communication_begins()
+            began = watcher.communication_begins()
         try:
             return original(*args, **kwargs)
         finally:

@@ -70,7 +70,7 @@ def _wrap_loader(torch: Any, watcher: Watcher) -> None:
             return original_next(self)
         batch = None
         with switch.guarded():
-            watcher.tracker.fetch_begins()
+            watcher.fetch_begins()
         try:
             batch = original_next(self)
             return batch
@@ -115,7 +115,7 @@ def _wrap_modules(torch: Any, watcher: Watcher) -> None:
         watcher.counting = training and watcher.counter is not None
         result = None
         with switch.guarded():
-            watcher.tracker.forward_begins(training)
+            watcher.forward_begins(training)
         try:
             result = original(self, *args, **kwargs)
             if watcher.counting:
@@ -138,7 +138,7 @@ def _wrap_transfers(torch: Any, watcher: Watcher) -> None:
             if self.is_cuda or watcher.busy or not watcher.enter("transfer"):
                 return original(self, *args, **kwargs)
             with switch.guarded():
-                watcher.tracker.transfer_begins()
+                watcher.transfer_begins()
             try:
                 return original(self, *args, **kwargs)
             finally:

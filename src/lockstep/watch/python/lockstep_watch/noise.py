@@ -26,6 +26,7 @@ class NoiseSampler:
         self.alive = True
         self.period = _LEAST_PERIOD
         self.step = -1  # the last one sampled
+        self.averaged = 0  # backward passes whose gradients DDP averaged
         self.hooks: List[Any] = []
         self.parameters: List[Any] = []
         self.local: Any = None
@@ -37,16 +38,18 @@ class NoiseSampler:
         self.alive = False
 
     def begins(self) -> None:
-        step = self.watcher.tracker.index
-        due = step < _EVERY_STEP_UNTIL or step % self.period == 0
         ddp = self.ddp()
-        if not self.alive or not due or ddp is None or self.watcher.on_cuda:
+        if not self.alive or ddp is None or self.watcher.on_cuda:
             return
-        if not ddp.require_backward_grad_sync or self._world(ddp) < 2:
+        if not ddp.require_backward_grad_sync:
+            return
+        self.averaged += 1
+        due = self.averaged <= _EVERY_STEP_UNTIL or self.averaged % self.period == 0
+        if not due or self._world(ddp) < 2:
             return
         self.watcher.tracker.housekeeping_begins()
         began = time.monotonic_ns()
-        self.step = step
+        self.step = self.watcher.tracker.index
         self.local = 0.0
         self.parameters = [p for p in ddp.parameters() if p.requires_grad]
         self.hooks = [p.register_hook(self._hook(p)) for p in self.parameters]
@@ -98,7 +101,7 @@ class NoiseSampler:
 
     def _adapt(self, now: int) -> None:
         """Compares with the time since the last sample, which was at most one period ago."""
-        if self.step >= _EVERY_STEP_UNTIL:
+        if self.averaged > _EVERY_STEP_UNTIL:
             elapsed = max(1, now - self.sampled_at)
             if self.cost_ns > _COST * elapsed and self.period < _MOST_PERIOD:
                 self.period *= 2

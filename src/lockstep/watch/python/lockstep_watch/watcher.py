@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import threading
 import weakref
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .clock import PhaseClock
 from .flops import FlopCounter
+from .journal import Journal
 from .steps import Pass, Step, StepTracker
 from .switch import switch
 from .writer import Writer
@@ -20,17 +22,15 @@ _COUNTED_STEP = 2
 
 
 def leading_tensor(value: Any, depth: int = _SEARCH_DEPTH) -> Any:
-    """The first tensor with a known first dimension; None where there is none."""
-    shape = getattr(value, "shape", None)
-    if shape is not None:
-        return value if len(shape) > 0 and shape[0] is not None else None
-    if depth == 0 or isinstance(value, (str, bytes)):
-        return None
-    if isinstance(value, Mapping):
+    """The first tensor with a known first dimension, and its shape; None where there is none."""
+    if not isinstance(value, (tuple, list)):
+        shape = getattr(value, "shape", None)
+        if shape is not None:
+            return (value, shape) if len(shape) > 0 and shape[0] is not None else None
+        if not isinstance(value, Mapping):
+            return None
         value = value.values()
-    elif not isinstance(value, (list, tuple)):
-        return None
-    for part in value:
+    for part in value if depth > 0 else ():
         found = leading_tensor(part, depth - 1)
         if found is not None:
             return found
@@ -39,7 +39,7 @@ def leading_tensor(value: Any, depth: int = _SEARCH_DEPTH) -> Any:
 
 def leading_size(value: Any) -> Optional[int]:
     found = leading_tensor(value)
-    return None if found is None else int(found.shape[0])
+    return None if found is None else int(found[1][0])
 
 
 def unit_of(batch: Any) -> str:
@@ -50,6 +50,11 @@ def unit_of(batch: Any) -> str:
     return "images" if dimensions == 4 else "examples"
 
 
+def _without(networks: Dict[int, Tuple[Any, bool]], key: int, gone: Any) -> None:
+    if networks.get(key, (None,))[0] is gone:
+        del networks[key]
+
+
 class Watcher:
     """One per process. Only the thread that trains is measured."""
 
@@ -58,7 +63,8 @@ class Watcher:
         self.folder = folder
         self.thread = threading.get_ident()
         self.owner_trains = False
-        self.networks: Any = weakref.WeakKeyDictionary()  # module -> whether it has parameters
+        # By id of a module: a reference to it, and whether it has parameters.
+        self.networks: Dict[int, Tuple[Any, bool]] = {}
         self.after_forward: List[Any] = []  # called after each outermost training forward
         self.at_end_of_data: List[Any] = []  # called when a loader is exhausted
         self.around_backward: List[Any] = []  # objects with begins() and ends()
@@ -73,7 +79,8 @@ class Watcher:
         kinds = ("fetch", "transfer", "forward", "backward", "communication", "optimizer")
         self.inside = dict.fromkeys(kinds, False)
         self.busy = False  # in a forward or backward, where calls of modules are no outermost ones
-        self.tracker = StepTracker(PhaseClock(), self._emit)
+        self.journal = Journal()
+        self._tracker = StepTracker(PhaseClock(self.journal.now), self._emit)
         self.writer = Writer(self.torch, self.folder)
         self.exposed: List[Any] = []  # spans at the end of backward, of steps not yet written
         self.held: Optional[Step] = None
@@ -82,6 +89,12 @@ class Watcher:
         self.loaders: Dict[int, Dict[str, Any]] = {}  # facts by id
         self.counter: Optional[FlopCounter] = None  # during the step that is counted
         self.counting = False  # in a training forward of that step
+
+    @property
+    def tracker(self) -> StepTracker:
+        """For direct calls: knows all that has happened so far."""
+        self.journal.catch_up()
+        return self._tracker
 
     def use_torch(self, torch: Any) -> None:
         self.torch = self.writer.torch = torch
@@ -116,74 +129,95 @@ class Watcher:
         self.inside[kind] = False
         self.busy = self.inside["forward"] or self.inside["backward"]
 
+    def fetch_begins(self) -> None:
+        self.journal.note(self._tracker.fetch_begins)
+
     def fetched(self, source: Optional[Pass], batch: Any) -> None:
         self._left("fetch")
-        self.tracker.fetch_ends(source, leading_size(batch), exhausted=batch is None)
+        self.journal.note(self._tracker.fetch_ends, source, leading_size(batch), batch is None)
         for callback in self.at_end_of_data if batch is None else ():
             callback()
 
+    def transfer_begins(self) -> None:
+        self.journal.note(self._tracker.transfer_begins)
+
     def transferred(self) -> None:
         self._left("transfer")
-        self.tracker.transfer_ends()
+        self.journal.note(self._tracker.transfer_ends)
+
+    def forward_begins(self, training: bool) -> None:
+        self.journal.note(self._tracker.forward_begins, training)
 
     def ran_forward(self, module: Any, training: bool, args: Any, kwargs: Any, out: Any) -> None:
         self._left("forward")
         self.counting = False
-        batch = leading_tensor(args)
-        if batch is None and kwargs:
-            batch = leading_tensor(kwargs)
+        found = leading_tensor(args)
+        if found is None and kwargs:
+            found = leading_tensor(kwargs)
         size, tokens = None, 0
         network = id(module) if self._has_parameters(module) else 0
-        if batch is not None:
-            size = int(batch.shape[0])
+        if found is not None:
+            batch, shape = found
+            size = int(shape[0])
             if network and training and not self.unit:
                 self.unit = self.writer.facts["unit"] = unit_of(batch)
-            if self.unit == "sequences" and len(batch.shape) == 2:
-                tokens = size * int(batch.shape[1])
-        self.tracker.forward_ends(network, training, size, leading_size(out), tokens)
+            if self.unit == "sequences" and len(shape) == 2:
+                tokens = size * int(shape[1])
+        self.journal.note(
+            self._tracker.forward_ends, network, training, size, leading_size(out), tokens
+        )
         if training:
             for callback in self.after_forward:
                 callback()
+        else:
+            self.journal.catch_up_if_long()
 
     def count(self, module: Any, args: Any, result: Any) -> None:
         if self.counter is not None and self.inside["forward"]:
             self.counter.add(module, args, result)
 
     def _has_parameters(self, module: Any) -> bool:
-        known = self.networks.get(module)
-        if known is None:
+        key = id(module)
+        known = self.networks.get(key)
+        if known is None or known[0]() is not module:
             first = next(iter(module.parameters()), None)
-            known = self.networks[module] = first is not None
+            forget = functools.partial(_without, self.networks, key)
+            known = self.networks[key] = (weakref.ref(module, forget), first is not None)
             if first is not None and first.is_cuda and not self.on_cuda:
                 self.on_cuda = True
+                self.journal.stop_deferring()  # the device is marked when things happen
                 for callback in self.when_on_cuda:
                     callback()
-        return bool(known)
+        return known[1]
 
     def backward_begins(self, accumulates: bool) -> None:
         """`accumulates`: into .grad, where DDP averages."""
         self.owner_trains = True
-        self.tracker.backward_begins()
+        self.journal.note(self._tracker.backward_begins)
         for part in self.around_backward if accumulates else ():
             part.begins()
 
     def backward_ends(self, accumulates: bool) -> None:
         self._left("backward")
-        self.tracker.backward_ends()
+        self.journal.note(self._tracker.backward_ends)
         for part in self.around_backward if accumulates else ():
             part.ends()
 
+    def communication_begins(self) -> int:
+        return self.journal.note(self._tracker.communication_begins)
+
     def communicated(self, began: int) -> None:
         self._left("communication")
-        self.tracker.communication_ends(began)
+        self.journal.note(self._tracker.communication_ends, began)
 
     def optimizer_begins(self, optimizer: Any) -> None:
         self.writer.describe(optimizer)
-        self.tracker.optimizer_begins(id(optimizer))
+        self.journal.note(self._tracker.optimizer_begins, id(optimizer))
 
     def optimizer_ends(self, optimizer: Any) -> None:
         self._left("optimizer")
-        self.tracker.optimizer_ends(id(optimizer))
+        self.journal.note(self._tracker.optimizer_ends, id(optimizer))
+        self.journal.catch_up_if_due()
 
     # Steps on their way to the record
 
@@ -191,11 +225,13 @@ class Watcher:
         """Holds one step back: DDP publishes its times during the next forward."""
         if step.index <= _COUNTED_STEP:
             self._count_work(step)
+        elif not self.on_cuda:
+            self.journal.deferring = True
         if self.on_cuda and step.marks is None:
             from .cuda import CudaClock
 
             # Steps timed by the host are not comparable with those timed by the device.
-            self.tracker.clock = CudaClock(self.torch, self.tracker.clock)
+            self._tracker.clock = CudaClock(self.torch, self._tracker.clock)
             self.writer.skip(step)
             return
         if self.held is not None:
@@ -204,7 +240,7 @@ class Watcher:
 
     def _count_work(self, step: Step) -> None:
         if step.index == 0:
-            self.writer.describe_data(self.loaders.get(self.tracker.loader()), self.steps_per_epoch)
+            self.writer.describe_data(self.loaders.get(self._tracker.loader()), self.steps_per_epoch)
         if step.index == _COUNTED_STEP - 1 and self.torch is not None:
             self.counter = FlopCounter(self.torch)
         elif self.counter is not None:
@@ -219,7 +255,7 @@ class Watcher:
                 step.add_exposed(span)
         if last and self.ddp is not None and not spans and not self.on_cuda:
             return  # its communication is not known and would pass as backward
-        self.writer.add(step, self.tracker.evaluation_ns)
+        self.writer.add(step, self._tracker.evaluation_ns)
 
     def _finish(self) -> None:
         if not switch.on:

@@ -97,7 +97,7 @@ class Writer:
         if self.file is None:
             self._open(step)
         if step.end - self.sampled >= _SAMPLE_NS:
-            self._sample(step)
+            self._sample(step.epoch)
         if step.end - self.flushed >= _FLUSH_NS or len(self.steps) >= _FLUSH_STEPS:
             self._flush(evaluation_ns)
             self.flushed = step.end
@@ -141,19 +141,20 @@ class Writer:
             if samples:
                 self._line({"type": "noise", "samples": samples})
 
-    def _sample(self, step: Step) -> None:
+    def _sample(self, epoch: int) -> None:
         cpu_s = time.process_time()
+        now = time.monotonic_ns()  # the step may have ended a while ago
         self._line(
             {
                 "type": "usage",
-                "epoch": step.epoch,
+                "epoch": epoch,
                 "from_ns": self.sampled,
-                "to_ns": step.end,
+                "to_ns": now,
                 "cpu_s": cpu_s - self.cpu_s,
                 "resident_bytes": _resident_bytes(),
             }
         )
-        self.sampled = step.end
+        self.sampled = now
         self.cpu_s = cpu_s
 
     def close(self, evaluation_ns: Dict[int, int]) -> None:
