@@ -102,7 +102,7 @@ std::vector<AllReduce> all_reduces(std::span<const TimeSplit> splits, const Link
     AllReduce result;
     result.configuration = c;
     result.origin = split.origin;
-    result.bytes = static_cast<double>(*c.parameters) * kBytesPerParameter;
+    result.bytes = gradient_bytes(*c.parameters);
     result.ring_bytes = ring_bytes(result.bytes, *c.workers);
     result.seconds = seconds;
     result.steps_per_epoch = steps.value_or(0);

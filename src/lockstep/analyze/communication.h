@@ -14,6 +14,11 @@ namespace lockstep::analyze {
 /// Gradients travel as 32-bit floats unless a source states otherwise.
 inline constexpr double kBytesPerParameter = 4;
 
+/// Of all gradients of a network with this many parameters.
+constexpr double gradient_bytes(std::int64_t parameters) {
+  return kBytesPerParameter * static_cast<double>(parameters);
+}
+
 /// T(N) - T(1)/N: what is left when the work divides perfectly: communication and everything
 /// else that does not divide. Below zero where the baseline is too slow for the
 /// comparison; see TimeSplit::baseline_off().

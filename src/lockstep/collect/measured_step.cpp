@@ -13,6 +13,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
 #include "lockstep/predict/devices/network_cost.h"
+#include "lockstep/predict/phases/link_calibration.h"
 #include "lockstep/predict/phases/phase_model.h"
 #include "lockstep/predict/phases/run_phases.h"
 #include "lockstep/store/calibrations.h"
@@ -85,13 +86,15 @@ std::vector<simulate::LayerShare> layers_of(const record::RunSpec& spec) {
 }
 
 simulate::MeasuredLink calibrated_link(const store::Calibrations& known,
-                                       const record::RunStarted& run, std::int64_t nodes) {
+                                       const record::RunStarted& run, std::int64_t nodes,
+                                       double message_bytes) {
   const record::LinkCalibration* best =
       predict::best_link(known.links, run.machine.host, run.spec.workers, nodes);
   if (best == nullptr) return {};
+  const predict::Link link = predict::link_for(*best, message_bytes);
   return {
-      {best->alpha_s, best->bytes_per_s},
-      best->spread,
+      {link.alpha_s, link.bytes_per_s},
+      link.spread,
       fmt::format("calibrated: {} on {} workers", record::name_of(best->backend), best->workers)};
 }
 
@@ -169,14 +172,17 @@ simulate::StepSource measured_step(store::Store& store, std::int64_t run) {
   }
   const store::Calibrations known = store::calibrations(store.path());
   source.text = source_text(run, spec, steps.size() / std::max<std::size_t>(ranks.size(), 1));
-  source.gradient_bytes = analyze::kBytesPerParameter * static_cast<double>(spec.parameters);
+  source.gradient_bytes = analyze::gradient_bytes(spec.parameters);
   if (spec.bucket_bytes > 0) source.bucket_bytes = static_cast<double>(spec.bucket_bytes);
   source.half_wire = spec.wire != record::Wire::kFloat;
   source.layers = layers_of(spec);
   source.compute_spread = std::hypot(simulate::kStepSpread, mean.mean_error);
   source.train_examples = static_cast<double>(spec.data.train_examples);
-  source.inside = calibrated_link(known, loaded.started, 1);
-  source.between = calibrated_link(known, loaded.started, 2);
+  const double message = source.shape.overlap && source.bucket_bytes > 0
+                             ? std::min(source.bucket_bytes, source.gradient_bytes)
+                             : source.gradient_bytes;
+  source.inside = calibrated_link(known, loaded.started, 1, message);
+  source.between = calibrated_link(known, loaded.started, 2, message);
   return source;
 }
 

@@ -7,10 +7,12 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "lockstep/analyze/communication.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/statistics.h"
 #include "lockstep/base/text/csv.h"
 #include "lockstep/base/text/quantities.h"
+#include "lockstep/predict/phases/link_calibration.h"
 #include "lockstep/store/calibrations.h"
 #include "lockstep/store/store.h"
 
@@ -64,11 +66,10 @@ KnownLink stored_link(const std::string& store_path, const record::RunStarted& r
         fmt::format("measure it with lockstep bench collectives{}, or give --collectives or --link",
                     across ? " --launcher ..." : ""));
   }
-  return {{best->alpha_s, best->bytes_per_s, best->spread},
+  return {predict::link_for(*best, analyze::gradient_bytes(run.spec.parameters)),
           fmt::format("calibrated: {} on {} workers{}", record::name_of(best->backend),
                       best->workers, across ? fmt::format(" of {} hosts", best->nodes) : ""),
-          best->workers,
-          best->nodes};
+          best->workers, best->nodes};
 }
 
 KnownLink link_of(const std::string& store_path, const record::RunStarted& run,
@@ -78,7 +79,8 @@ KnownLink link_of(const std::string& store_path, const record::RunStarted& run,
     return {{stated.latency_s, stated.bytes_per_s, kStatedLinkSpread}, "as stated"};
   }
   if (!question.collectives.empty()) {
-    return {predict::fit_link(read_collectives(question.collectives)),
+    return {predict::fit_link(read_collectives(question.collectives),
+                              analyze::gradient_bytes(run.spec.parameters)),
             "calibrated: " + question.collectives};
   }
   return stored_link(store_path, run, question);

@@ -129,7 +129,7 @@ Expectation expect_bandwidth(const AuditFacts& facts) {
   if (!facts.configuration.parameters) {
     return unknown("the model's parameter count is not in the table");
   }
-  const double bytes = static_cast<double>(*facts.configuration.parameters) * kBytesPerParameter;
+  const double bytes = gradient_bytes(*facts.configuration.parameters);
   const auto n = *facts.configuration.workers;
   Expectation e;
   e.value = ring_bytes(bytes, n) * *facts.steps() / *facts.communication() / kGiga;

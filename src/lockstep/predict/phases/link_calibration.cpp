@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lockstep/analyze/communication.h"
-#include "lockstep/predict/phases/phase_model.h"
+#include "lockstep/base/error.h"
 
 namespace lockstep::predict {
 
@@ -25,11 +25,25 @@ record::LinkCalibration fit_calibration(const record::CollectivesResult& result,
     link.peak_bus_per_s =
         std::max(link.peak_bus_per_s, analyze::bus_bandwidth(bytes, row.point.seconds, workers));
   }
-  const Link fitted = fit_link(times);
+  const Link fitted = fit_link(times);  // of all sizes: what a list of links shows
   link.alpha_s = fitted.alpha_s;
   link.bytes_per_s = fitted.bytes_per_s;
   link.spread = fitted.spread;
   return link;
+}
+
+Link link_for(const record::LinkCalibration& calibration, double message_bytes) {
+  const Link stored{calibration.alpha_s, calibration.bytes_per_s, calibration.spread};
+  if (!(message_bytes > 0)) return stored;
+  std::vector<CollectiveTime> times;
+  for (const record::CollectivePoint& point : calibration.points) {
+    times.push_back({static_cast<double>(point.bytes), point.seconds, calibration.workers});
+  }
+  try {
+    return fit_link(times, message_bytes);
+  } catch (const Error&) {
+    return stored;
+  }
 }
 
 }  // namespace lockstep::predict

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "lockstep/predict/phases/phase_model.h"
 #include "lockstep/record/calibration.h"
 #include "lockstep/record/collectives_result.h"
 
@@ -13,5 +14,8 @@ namespace lockstep::predict {
 record::LinkCalibration fit_calibration(const record::CollectivesResult& result,
                                         record::Backend backend, int workers,
                                         const record::Machine& machine, std::int64_t wall_ns);
+
+/// The calibrated link for messages of this size; its stored fit where the points cannot give one.
+Link link_for(const record::LinkCalibration& calibration, double message_bytes);
 
 }  // namespace lockstep::predict

@@ -18,15 +18,25 @@ constexpr double kUsualRunSpread = 0.03;
 /// Stretches that the steps of a run are divided into.
 constexpr std::size_t kStretches = 8;
 
-/// Two non-negative coefficients of two regressors that explain 1, by relative least squares.
-Eigen::Vector2d two_terms(const Eigen::MatrixXd& a) {
-  const Eigen::VectorXd ones = Eigen::VectorXd::Ones(a.rows());
-  Eigen::Vector2d fit = a.colPivHouseholderQr().solve(ones);
+/// Sizes that differ from the message by this factor count half as much as the message.
+constexpr double kNearFactor = 2;
+/// What the sizes farthest from the message count at least: they separate latency from bandwidth.
+constexpr double kLeastWeight = 0.003;
+
+/// Two non-negative coefficients of two regressors that explain `values`, by least squares.
+Eigen::Vector2d two_terms(const Eigen::MatrixXd& a, const Eigen::VectorXd& values) {
+  Eigen::Vector2d fit = a.colPivHouseholderQr().solve(values);
   if (fit.minCoeff() >= 0) return fit;
   const int keep = fit(0) < 0 ? 1 : 0;
   fit.setZero();
-  fit(keep) = a.col(keep).sum() / a.col(keep).squaredNorm();
+  fit(keep) = a.col(keep).dot(values) / a.col(keep).squaredNorm();
   return fit;
+}
+
+/// Of a calibrated size in the fit for one message size.
+double weight_of_size(double bytes, double message_bytes) {
+  const double distance = std::log(bytes / message_bytes) / std::log(kNearFactor);
+  return std::max(kLeastWeight, std::exp2(-distance * distance));
 }
 
 /// Standard error of the mean of values that come in stretches, relative to the mean.
@@ -59,7 +69,7 @@ Link SharedLink::applied_to(const Link& link) const {
   return {link.alpha_s * latency_factor, link.bytes_per_s / flows_factor, link.spread};
 }
 
-Link fit_link(const std::vector<CollectiveTime>& calibration) {
+Link fit_link(const std::vector<CollectiveTime>& calibration, double message_bytes) {
   std::set<double> sizes;
   for (const CollectiveTime& one : calibration) {
     if (one.seconds > 0 && one.bytes > 0 && one.workers > 1) sizes.insert(one.bytes);
@@ -68,20 +78,26 @@ Link fit_link(const std::vector<CollectiveTime>& calibration) {
     throw Error(ErrorKind::kData, "one message size cannot separate latency from bandwidth",
                 "calibrate with several sizes: lockstep bench collectives");
   }
+  const double near = std::clamp(message_bytes, *sizes.begin(), *sizes.rbegin());
+  // Each row is an equation "the terms add up to 1", scaled by the root of its weight.
   Eigen::MatrixXd a(static_cast<Eigen::Index>(calibration.size()), 2);
+  Eigen::VectorXd roots(a.rows());
   Eigen::Index rows = 0;
   for (const CollectiveTime& one : calibration) {
     if (one.seconds <= 0 || one.bytes <= 0 || one.workers < 2) continue;
     const double n = one.workers;
-    a.row(rows++) << 2 * (n - 1) / one.seconds, 2 * (n - 1) / n * one.bytes / one.seconds;
+    const double root = message_bytes > 0 ? std::sqrt(weight_of_size(one.bytes, near)) : 1;
+    a.row(rows) << 2 * (n - 1) / one.seconds, 2 * (n - 1) / n * one.bytes / one.seconds;
+    a.row(rows) *= root;
+    roots(rows++) = root;
   }
   a.conservativeResize(rows, 2);
-  const Eigen::Vector2d fit = two_terms(a);
+  roots.conservativeResize(rows);
+  const Eigen::Vector2d fit = two_terms(a, roots);
   Link link;
   link.alpha_s = fit(0);
   link.bytes_per_s = fit(1) > 0 ? 1 / fit(1) : 1e15;
-  link.spread =
-      std::sqrt((a * fit - Eigen::VectorXd::Ones(rows)).squaredNorm() / static_cast<double>(rows));
+  link.spread = (a * fit - roots).norm() / roots.norm();
   return link;
 }
 

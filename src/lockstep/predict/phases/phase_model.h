@@ -35,9 +35,11 @@ struct SharedLink {
   Link applied_to(const Link& link) const;
 };
 
-/// Least squares of relative errors; alpha and 1/beta not negative. Throws kData when the sizes do
-/// not span enough to separate latency from bandwidth (two different sizes at least).
-Link fit_link(const std::vector<CollectiveTime>& calibration);
+/// Least squares of relative errors; alpha and 1/beta not negative. One latency and one bandwidth
+/// fit no real link at all sizes: with `message_bytes`, sizes near it count most, and the spread is
+/// that of those sizes. Throws kData when the sizes do not span enough to separate latency from
+/// bandwidth (two different sizes at least).
+Link fit_link(const std::vector<CollectiveTime>& calibration, double message_bytes = 0);
 
 /// Phases of a step on one worker: means, and how the whole step varies.
 struct StepPhases {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "lockstep/base/error.h"
 #include "lockstep/predict/phases/run_phases.h"
 
@@ -21,6 +24,30 @@ TEST(PhaseModel, RecoversLatencyAndBandwidthOfALink) {
   EXPECT_NEAR(link.bytes_per_s, 2e9, 1e4);
   EXPECT_LT(link.spread, 1e-9);
   EXPECT_THROW(fit_link({{1e6, 0.1, 2}}), Error);
+  for (double message : {1e2, 1e4, 1e6, 1e9}) {
+    const Link near = fit_link(calibration, message);
+    EXPECT_NEAR(near.alpha_s, 20e-6, 1e-9);
+    EXPECT_NEAR(near.bytes_per_s, 2e9, 1e4);
+  }
+}
+
+TEST(PhaseModel, FitsALinkBestAtTheSizeThatIsSent) {
+  // A shaped link lets short messages through at once: its bandwidth is that of long ones.
+  std::vector<CollectiveTime> calibration;
+  for (double bytes = 1e3; bytes < 2e7; bytes *= 2) {
+    const double delayed = std::max(0.0, bytes - 2e5) / 25e6;
+    calibration.push_back({bytes, 2e-3 + bytes / 200e6 + delayed, 2});
+  }
+  const double largest = calibration.back().bytes;
+  const double truth = calibration.back().seconds;
+  const Link all = fit_link(calibration);
+  const Link large = fit_link(calibration, 45e6);
+  EXPECT_GT(std::abs(all.all_reduce_s(largest, 2) / truth - 1), 0.1);
+  EXPECT_NEAR(large.all_reduce_s(largest, 2) / truth, 1, 0.03);
+  const Link small = fit_link(calibration, 1e4);
+  EXPECT_NEAR(small.all_reduce_s(calibration[3].bytes, 2) / calibration[3].seconds, 1, 0.05);
+  EXPECT_LT(small.spread, all.spread);
+  EXPECT_LT(large.spread, all.spread);
 }
 
 TEST(PhaseModel, CommunicationHidesBehindBackwardButForItsLastBucket) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lockstep/analyze/communication.h"
 #include "lockstep/analyze/steps/step_breakdown.h"
 #include "lockstep/base/error.h"
 #include "lockstep/predict/devices/roofline.h"
@@ -97,7 +98,7 @@ RunPhasesPrediction predict_run_phases(const OneWorkerRun& run, const Link& link
   answer.host = shared_host(run, rate, on_one_machine);
   PhaseQuestion& asked = answer.asked;
   asked.workers = static_cast<int>(question.workers);
-  asked.gradient_bytes = 4.0 * static_cast<double>(spec.parameters);
+  asked.gradient_bytes = analyze::gradient_bytes(spec.parameters);
   // Adding up gradients takes a core too: with all of them computing, nothing hides it.
   const bool spare_core =
       spec.device != "cpu" || answer.host.threads_each * on_one_machine < run.started.machine.cores;
