@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "lockstep/nets/avx2/batch_norm.h"
-#include "lockstep/nets/avx2/cpu.h"
+#include "lockstep/nets/kernels/batch_norm.h"
+#include "lockstep/nets/kernels/cpu.h"
 #include "lockstep/nets/layers/moment_exchange.h"
 #include "lockstep/nets/layers/sync_batch_norm.h"
 #include "lockstep/nets/tensor_span.h"
@@ -24,7 +24,7 @@ int threads() {
   return at::in_parallel_region() ? 1 : at::get_num_threads();
 }
 
-avx2::NormShape shape(const torch::Tensor& input) {
+kernels::NormShape shape(const torch::Tensor& input) {
   return {input.size(0) * input.size(2) * input.size(3), input.size(1)};
 }
 
@@ -45,7 +45,7 @@ torch::Tensor normalise(const torch::Tensor& input, const float* mean,
     shift[c] = biases[c] - mean[c] * scale[c];
   }
   auto output = torch::empty_like(input);
-  avx2::scale_shift(norm, input.data_ptr<float>(), scale.data(), shift.data(),
+  kernels::scale_shift(norm, input.data_ptr<float>(), scale.data(), shift.data(),
                     {.residual = floats_or_null(residual), .relu = relu}, output.data_ptr<float>(),
                     threads());
   return output;
@@ -67,8 +67,8 @@ struct BatchNorm : torch::autograd::Function<BatchNorm> {
     auto &mean = moments->mean, &variance = moments->variance;
     mean = torch::empty({norm.channels}, weight.options());
     variance = torch::empty_like(mean);
-    std::vector<double> workspace(avx2::norm_workspace(norm));
-    avx2::channel_moments(norm, input.data_ptr<float>(), mean.data_ptr<float>(),
+    std::vector<double> workspace(kernels::norm_workspace(norm));
+    kernels::channel_moments(norm, input.data_ptr<float>(), mean.data_ptr<float>(),
                           variance.data_ptr<float>(), workspace.data(), threads());
     moments->rows = norm.rows;
     if (exchange != nullptr) {
@@ -102,8 +102,8 @@ struct BatchNorm : torch::autograd::Function<BatchNorm> {
     }
     float* masked =
         grad_residual.defined() && output.defined() ? grad_residual.data_ptr<float>() : nullptr;
-    std::vector<double> workspace(avx2::norm_workspace(norm)), sums(channels), products(channels);
-    avx2::norm_grad_sums(norm, grad.data_ptr<float>(), floats_or_null(output),
+    std::vector<double> workspace(kernels::norm_workspace(norm)), sums(channels), products(channels);
+    kernels::norm_grad_sums(norm, grad.data_ptr<float>(), floats_or_null(output),
                          input.data_ptr<float>(), mean.data_ptr<float>(), masked, sums.data(),
                          products.data(), workspace.data(), threads());
 
@@ -130,7 +130,7 @@ struct BatchNorm : torch::autograd::Function<BatchNorm> {
           static_cast<float>(-scale * sums[c] / count - slope * mean.data_ptr<float>()[c]);
     }
     const float* rest = masked ? nullptr : floats_or_null(output);
-    avx2::norm_grad_input(norm, masked ? masked : grad.data_ptr<float>(), rest,
+    kernels::norm_grad_input(norm, masked ? masked : grad.data_ptr<float>(), rest,
                           input.data_ptr<float>(), by_grad.data(), by_input.data(), constant.data(),
                           grad_input.data_ptr<float>(), threads());
     const torch::Tensor none;
@@ -152,8 +152,8 @@ bool ours(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& input,
     return plain_floats(tensor) && tensor.dim() == 4 && tensor.is_contiguous(kChannelsLast) &&
            tensor.sizes() == input.sizes();
   };
-  return avx2::cpu_supported() && images(input) && (!residual.defined() || images(residual)) &&
-         input.size(1) == norm.options.num_features() && input.size(1) % avx2::kNormBlock == 0 &&
+  return kernels::cpu_supported() && images(input) && (!residual.defined() || images(residual)) &&
+         input.size(1) == norm.options.num_features() && input.size(1) % kernels::kNormBlock == 0 &&
          shape(input).rows > 1 && vector(norm.weight) && vector(norm.bias) &&
          vector(norm.running_mean) && vector(norm.running_var) &&
          (norm.is_training() || !torch::GradMode::is_enabled());

@@ -2,8 +2,8 @@
 
 #include <ATen/Parallel.h>
 
-#include "lockstep/nets/avx2/conv3x3.h"
-#include "lockstep/nets/avx2/cpu.h"
+#include "lockstep/nets/kernels/conv3x3.h"
+#include "lockstep/nets/kernels/cpu.h"
 #include "lockstep/nets/layers/workspace.h"
 
 namespace lockstep::nets {
@@ -14,11 +14,11 @@ using torch::autograd::variable_list;
 
 constexpr auto kLayout = torch::MemoryFormat::ChannelsLast;
 
-avx2::Workspace workspace(std::size_t floats) {
+kernels::Workspace workspace(std::size_t floats) {
   return {thread_workspace().floats(floats), at::in_parallel_region() ? 1 : at::get_num_threads()};
 }
 
-avx2::Conv3x3 conv_shape(const torch::Tensor& input, const torch::Tensor& weight, int stride) {
+kernels::Conv3x3 conv_shape(const torch::Tensor& input, const torch::Tensor& weight, int stride) {
   return {input.size(0), input.size(2), input.size(3), weight.size(1), weight.size(0), stride};
 }
 
@@ -30,8 +30,8 @@ struct WinogradConv : torch::autograd::Function<WinogradConv> {
     const auto conv = conv_shape(input, weight, static_cast<int>(stride));
     auto output = torch::empty({conv.images, conv.out, conv.out_height(), conv.out_width()},
                                input.options().memory_format(kLayout));
-    avx2::forward(conv, input.data_ptr<float>(), weight.data_ptr<float>(), output.data_ptr<float>(),
-                  workspace(avx2::forward_workspace(conv)));
+    kernels::forward(conv, input.data_ptr<float>(), weight.data_ptr<float>(), output.data_ptr<float>(),
+                  workspace(kernels::forward_workspace(conv)));
     context->save_for_backward({input, weight});
     context->saved_data["stride"] = stride;
     return output;
@@ -46,14 +46,14 @@ struct WinogradConv : torch::autograd::Function<WinogradConv> {
     torch::Tensor grad_input, grad_weight;
     if (context->needs_input_grad(1)) {
       grad_weight = torch::empty_like(weight);
-      avx2::weight_grad(conv, input.data_ptr<float>(), grad.data_ptr<float>(),
+      kernels::weight_grad(conv, input.data_ptr<float>(), grad.data_ptr<float>(),
                         grad_weight.data_ptr<float>(),
-                        workspace(avx2::weight_grad_workspace(conv)));
+                        workspace(kernels::weight_grad_workspace(conv)));
     }
     if (context->needs_input_grad(0)) {
       grad_input = torch::empty_like(input);
-      avx2::input_grad(conv, grad.data_ptr<float>(), weight.data_ptr<float>(),
-                       grad_input.data_ptr<float>(), workspace(avx2::input_grad_workspace(conv)));
+      kernels::input_grad(conv, grad.data_ptr<float>(), weight.data_ptr<float>(),
+                       grad_input.data_ptr<float>(), workspace(kernels::input_grad_workspace(conv)));
     }
     return {grad_input, grad_weight, torch::Tensor()};
   }
@@ -75,11 +75,12 @@ bool plain_images(const torch::Tensor& tensor) {
 //  - Transforming the weights has to pay: with 4 tiles in all it does not (0.4-1.2), with 8 it
 //  does.
 // Where oneDNN has AVX-512 its direct convolution takes half the time, so that only what gains more
-// than twice is worth it: an estimate from the figures above, not a measurement.
+// than twice is worth it: an estimate from the figures above, not a measurement. On ARM64 the same
+// rules hold, unmeasured.
 bool winograd_pays(const torch::Tensor& input, const torch::Tensor& weight, int stride) {
-  if (!plain_images(input) || !plain_images(weight) || !avx2::cpu_supported()) return false;
+  if (!plain_images(input) || !plain_images(weight) || !kernels::cpu_supported()) return false;
   const auto conv = conv_shape(input, weight, stride);
-  const auto block = avx2::kChannelBlock;
+  const auto block = kernels::kChannelBlock;
   const bool possible = weight.size(2) == 3 && weight.size(3) == 3 && input.size(1) == conv.in &&
                         conv.in % block == 0 && conv.out % block == 0 && input.numel() > 0 &&
                         weight.numel() > 0 && (stride == 1 || stride == 2);
@@ -90,7 +91,7 @@ bool winograd_pays(const torch::Tensor& input, const torch::Tensor& weight, int 
   const auto full = static_cast<double>(conv.out_height() * conv.out_width()) /
                     static_cast<double>(tiles * kTile * kTile);
   if (conv.images * tiles < kFewTiles) return false;
-  if (avx2::cpu_has_avx512()) {
+  if (kernels::cpu_has_avx512()) {
     return stride == 1 && conv.in >= kWide && conv.out >= kWide && full > 0.75;
   }
   return full > (stride == 1 ? 0.35 : 0.6);

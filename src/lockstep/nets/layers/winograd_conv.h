@@ -9,7 +9,7 @@ namespace lockstep::nets {
 /// gradient are in channels_last order; else through ATen.
 torch::Tensor conv3x3(const torch::Tensor& input, const torch::Tensor& weight, int stride = 1);
 
-/// The rule: whether conv3x3() uses the kernels of nets/avx2 for these arguments.
+/// The rule: whether conv3x3() uses the kernels of nets/kernels for these arguments.
 bool winograd_pays(const torch::Tensor& input, const torch::Tensor& weight, int stride);
 
 }  // namespace lockstep::nets

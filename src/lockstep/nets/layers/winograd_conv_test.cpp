@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "lockstep/nets/avx2/cpu.h"
+#include "lockstep/nets/kernels/cpu.h"
 
 namespace lockstep::nets {
 namespace {
@@ -56,7 +56,7 @@ TEST(WinogradConv, MatchesAtenAndItsGradientsInDouble) {
     // With AVX-512, oneDNN is twice as wide and only wide layers of stride 1 are taken from it.
     const bool wide = s.stride == 1 && s.in >= 64 && s.out >= 64;
     EXPECT_EQ(winograd_pays(input, weight, s.stride),
-              avx2::cpu_supported() && (wide || !avx2::cpu_has_avx512()));
+              kernels::cpu_supported() && (wide || !kernels::cpu_has_avx512()));
     const auto ours = run(input, weight, grad, [&](const Tensor& x, const Tensor& w) {
       return conv3x3(x, w, s.stride);
     });

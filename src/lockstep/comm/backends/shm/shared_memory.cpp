@@ -1,7 +1,6 @@
 #include "lockstep/comm/backends/shm/shared_memory.h"
 
 #include <fmt/format.h>
-#include <immintrin.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,6 +25,15 @@ constexpr long kLookNanoseconds = 50'000'000;
 
 /// Buckets begin at multiples of this many floats.
 constexpr std::size_t kScaleStride = 16;
+
+/// Leaves the core to its other hardware thread for a moment.
+void pause_spinning() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
 
 class SharedMemory final : public Communicator {
  public:
@@ -267,7 +275,7 @@ class SharedMemory final : public Communicator {
     do {
       for (int i = 0; i < 64; ++i) {
         if (everyone()) return;
-        _mm_pause();
+        pause_spinning();
       }
     } while (clock_.monotonic() - began < spin_ns);
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "lockstep/nets/avx2/vector.h"
+#include "lockstep/nets/kernels/vector.h"
 
-namespace lockstep::nets::avx2 {
+namespace lockstep::nets::kernels {
 
 /// Applies the one-dimensional `transform` (From values to To) to the columns and then the rows of
 /// a square: `source(i, j)` gives an element, `sink(i, j, value)` takes one.
@@ -27,4 +27,4 @@ template <int From, int To, class Transform, class Source, class Sink>
   }
 }
 
-}  // namespace lockstep::nets::avx2
+}  // namespace lockstep::nets::kernels

@@ -1,10 +1,10 @@
-#include "lockstep/nets/avx2/conv3x3.h"
-#include "lockstep/nets/avx2/stride1.h"
-#include "lockstep/nets/avx2/stride2.h"
-#include "lockstep/nets/avx2/tiles.h"
-#include "lockstep/nets/avx2/weights.h"
+#include "lockstep/nets/kernels/conv3x3.h"
+#include "lockstep/nets/kernels/stride1.h"
+#include "lockstep/nets/kernels/stride2.h"
+#include "lockstep/nets/kernels/tiles.h"
+#include "lockstep/nets/kernels/weights.h"
 
-namespace lockstep::nets::avx2 {
+namespace lockstep::nets::kernels {
 namespace {
 
 /// Which weights a product takes: those of the layer, or turned and transposed for the gradient.
@@ -181,4 +181,4 @@ void input_grad(const Conv3x3& conv, const float* grad_output, const float* weig
   });
 }
 
-}  // namespace lockstep::nets::avx2
+}  // namespace lockstep::nets::kernels

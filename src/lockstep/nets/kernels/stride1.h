@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "lockstep/nets/avx2/vector.h"
+#include "lockstep/nets/kernels/vector.h"
 
-namespace lockstep::nets::avx2 {
+namespace lockstep::nets::kernels {
 
 /// The minimal filtering algorithm F(4x4, 3x3) (Winograd 1980; Lavin & Gray 2016) in one dimension:
 ///
@@ -92,4 +92,4 @@ struct Stride1 {
   }
 };
 
-}  // namespace lockstep::nets::avx2
+}  // namespace lockstep::nets::kernels

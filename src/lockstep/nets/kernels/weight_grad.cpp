@@ -1,10 +1,10 @@
-#include "lockstep/nets/avx2/conv3x3.h"
-#include "lockstep/nets/avx2/stride1.h"
-#include "lockstep/nets/avx2/stride2.h"
-#include "lockstep/nets/avx2/tiles.h"
-#include "lockstep/nets/avx2/weights.h"
+#include "lockstep/nets/kernels/conv3x3.h"
+#include "lockstep/nets/kernels/stride1.h"
+#include "lockstep/nets/kernels/stride2.h"
+#include "lockstep/nets/kernels/tiles.h"
+#include "lockstep/nets/kernels/weights.h"
 
-namespace lockstep::nets::avx2 {
+namespace lockstep::nets::kernels {
 namespace {
 
 /// The gradient by the weights, cut into blocks of tiles, and for each block into squares of input
@@ -161,4 +161,4 @@ void weight_grad(const Conv3x3& conv, const float* input, const float* grad_outp
   }
 }
 
-}  // namespace lockstep::nets::avx2
+}  // namespace lockstep::nets::kernels

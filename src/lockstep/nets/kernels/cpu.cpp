@@ -1,11 +1,13 @@
-#include "lockstep/nets/avx2/cpu.h"
+#include "lockstep/nets/kernels/cpu.h"
 
-namespace lockstep::nets::avx2 {
+namespace lockstep::nets::kernels {
 
 // In a separate file: it must run on a CPU that lacks what the others are compiled for.
 bool cpu_supported() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#elif defined(__aarch64__)
+  return true;  // every such CPU has vectors of four floats and the multiply-add
 #else
   return false;
 #endif
@@ -19,4 +21,4 @@ bool cpu_has_avx512() {
 #endif
 }
 
-}  // namespace lockstep::nets::avx2
+}  // namespace lockstep::nets::kernels

@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-#include "lockstep/nets/avx2/multiply.h"
-#include "lockstep/nets/avx2/transform_square.h"
+#include "lockstep/nets/kernels/multiply.h"
+#include "lockstep/nets/kernels/transform_square.h"
 
 /// How images are cut into tiles, and where transformed tiles lie in the workspace.
-namespace lockstep::nets::avx2 {
+namespace lockstep::nets::kernels {
 
 inline std::int64_t smaller(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
@@ -71,4 +71,4 @@ inline void tile_to_points(Transform transform, const float* const (&pixel)[Edge
   }
 }
 
-}  // namespace lockstep::nets::avx2
+}  // namespace lockstep::nets::kernels

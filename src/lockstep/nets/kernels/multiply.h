@@ -2,14 +2,15 @@
 
 #include <cstdint>
 
-#include "lockstep/nets/avx2/vector.h"
+#include "lockstep/nets/kernels/vector.h"
 
 /// Matrix products of panels. A panel is a matrix of any number of rows and kPanel columns, row
 /// after row; matrices of more columns are panels one after the other.
-namespace lockstep::nets::avx2 {
+namespace lockstep::nets::kernels {
 
 inline constexpr int kPanel = 16;
-/// 6 x 16 results take 12 of the 16 registers: enough to hide the latency of the multiply-add.
+/// 6 x 16 results take 12 of the 16 registers of AVX2, 24 of the 32 of ARM64: enough to hide the
+/// latency of the multiply-add.
 inline constexpr int kRows = 6;
 
 /// One block of results, `Rows` x kPanel: the sum over k < depth of a(r, k) b(k, :).
@@ -109,4 +110,4 @@ inline void multiply_transposed(std::int64_t depth, const float* a, const float*
   multiply_columns<4>(depth, a + 12, b, c + 12 * kPanel, add);
 }
 
-}  // namespace lockstep::nets::avx2
+}  // namespace lockstep::nets::kernels

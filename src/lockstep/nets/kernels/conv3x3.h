@@ -7,7 +7,7 @@
 /// are channels last (images x height x width x channels); weights are out x in x 3 x 3, as
 /// LibTorch keeps them. Nothing here uses LibTorch or allocates memory. Only for CPUs that
 /// cpu_supported() (cpu.h).
-namespace lockstep::nets::avx2 {
+namespace lockstep::nets::kernels {
 
 struct Conv3x3 {
   std::int64_t images = 0, height = 0, width = 0;  ///< Of the input.
@@ -44,4 +44,4 @@ void input_grad(const Conv3x3& conv, const float* grad_output, const float* weig
 void weight_grad(const Conv3x3& conv, const float* input, const float* grad_output,
                  float* grad_weights, const Workspace& workspace);
 
-}  // namespace lockstep::nets::avx2
+}  // namespace lockstep::nets::kernels

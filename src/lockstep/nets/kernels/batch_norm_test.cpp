@@ -1,4 +1,4 @@
-#include "lockstep/nets/avx2/batch_norm.h"
+#include "lockstep/nets/kernels/batch_norm.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <random>
 #include <vector>
 
-#include "lockstep/nets/avx2/cpu.h"
+#include "lockstep/nets/kernels/cpu.h"
 
-namespace lockstep::nets::avx2 {
+namespace lockstep::nets::kernels {
 namespace {
 
 std::vector<float> shifted_noise(std::size_t count, unsigned seed, float mean = 0) {
@@ -29,7 +29,7 @@ class BatchNormKernels : public ::testing::TestWithParam<NormShape> {
 
   void SetUp() override {
     if (!cpu_supported())
-      GTEST_SKIP() << "this CPU lacks AVX2 or FMA, and the kernels are not used";
+      GTEST_SKIP() << "this CPU lacks what the kernels need, and they are not used";
   }
 };
 
@@ -108,4 +108,4 @@ INSTANTIATE_TEST_SUITE_P(Shapes, BatchNormKernels,
                                            NormShape{513, 512}));
 
 }  // namespace
-}  // namespace lockstep::nets::avx2
+}  // namespace lockstep::nets::kernels

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Eight floats in one register, in the compiler's own vector type. Include this only from the
-/// files of this folder that are compiled for AVX2 and FMA: the inline functions would otherwise
-/// exist in two versions under one name.
+/// Eight floats in the compiler's own vector type: one register of AVX2, two of ARM64. Include this
+/// only from the files of this folder that are compiled for AVX2 and FMA: the inline functions would
+/// otherwise exist in two versions under one name.
 
-namespace lockstep::nets::avx2 {
+namespace lockstep::nets::kernels {
 
 using Floats = float __attribute__((vector_size(32)));
 inline constexpr int kLanes = 8;
@@ -40,4 +40,4 @@ using LooseFloats = float __attribute__((vector_size(32), aligned(4), may_alias)
   }
 }
 
-}  // namespace lockstep::nets::avx2
+}  // namespace lockstep::nets::kernels

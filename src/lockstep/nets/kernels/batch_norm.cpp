@@ -1,8 +1,8 @@
-#include "lockstep/nets/avx2/batch_norm.h"
+#include "lockstep/nets/kernels/batch_norm.h"
 
-#include "lockstep/nets/avx2/vector.h"
+#include "lockstep/nets/kernels/vector.h"
 
-namespace lockstep::nets::avx2 {
+namespace lockstep::nets::kernels {
 namespace {
 
 // Sums over rows are taken in float over a run of rows that fits the L1 cache, and from there in
@@ -167,4 +167,4 @@ void norm_grad_input(const NormShape& shape, const float* grad, const float* out
   }
 }
 
-}  // namespace lockstep::nets::avx2
+}  // namespace lockstep::nets::kernels

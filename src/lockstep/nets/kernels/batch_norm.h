@@ -5,7 +5,7 @@
 
 /// Batch normalisation over a matrix of rows (pixels of all images) x channels, in float. Only for
 /// CPUs that cpu_supported() (cpu.h). No result depends on the number of threads, to the last bit.
-namespace lockstep::nets::avx2 {
+namespace lockstep::nets::kernels {
 
 struct NormShape {
   std::int64_t rows = 0;
@@ -42,4 +42,4 @@ void norm_grad_input(const NormShape& shape, const float* grad, const float* out
                      const float* input, const float* by_grad, const float* by_input,
                      const float* constant, float* grad_input, int threads);
 
-}  // namespace lockstep::nets::avx2
+}  // namespace lockstep::nets::kernels

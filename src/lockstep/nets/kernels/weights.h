@@ -1,10 +1,10 @@
 #pragma once
 
-#include "lockstep/nets/avx2/tiles.h"
+#include "lockstep/nets/kernels/tiles.h"
 
 /// Weights to and from the points of a Scheme (Stride1, Stride2, Stride2Gradient). As Points they
 /// have a row for each input channel of the product and a column for each output channel.
-namespace lockstep::nets::avx2 {
+namespace lockstep::nets::kernels {
 
 inline constexpr int kTaps = 9;
 
@@ -100,4 +100,4 @@ inline void points_to_weights(const Points& points, std::int64_t index, std::int
   }
 }
 
-}  // namespace lockstep::nets::avx2
+}  // namespace lockstep::nets::kernels

@@ -1,4 +1,4 @@
-#include "lockstep/nets/avx2/conv3x3.h"
+#include "lockstep/nets/kernels/conv3x3.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/nets/avx2/cpu.h"
+#include "lockstep/nets/kernels/cpu.h"
 
-namespace lockstep::nets::avx2 {
+namespace lockstep::nets::kernels {
 namespace {
 
 // Winograd's transforms add and subtract values larger than the result, which costs about one
@@ -84,7 +84,7 @@ class Conv3x3Shapes : public ::testing::TestWithParam<Conv3x3> {
 
   void SetUp() override {
     if (!cpu_supported())
-      GTEST_SKIP() << "this CPU lacks AVX2 or FMA, and the kernels are not used";
+      GTEST_SKIP() << "this CPU lacks what the kernels need, and they are not used";
   }
 
   std::vector<float> run_forward(int threads) const {
@@ -174,4 +174,4 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Conv3x3Threads,
                          name_of);
 
 }  // namespace
-}  // namespace lockstep::nets::avx2
+}  // namespace lockstep::nets::kernels

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "lockstep/nets/avx2/vector.h"
+#include "lockstep/nets/kernels/vector.h"
 
-namespace lockstep::nets::avx2 {
+namespace lockstep::nets::kernels {
 
 /// A 3-tap filter of stride 2 takes its taps 0 and 2 from pixels of one parity and tap 1 from those
 /// of the other. So 4 results are F(4, 2) over 5 pixels, which has 5 points, plus 4 plain products:
@@ -115,4 +115,4 @@ struct Stride2Gradient {
   }
 };
 
-}  // namespace lockstep::nets::avx2
+}  // namespace lockstep::nets::kernels
