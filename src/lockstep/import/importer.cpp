@@ -30,7 +30,15 @@ std::string_view file_name(std::string_view path) {
 }
 
 [[noreturn]] void unknown_format(const Input& input, std::string_view text) {
+  constexpr std::string_view kNothing("\0 \t\r\n", 5);
   const std::size_t zero = text.find('\0');
+  if (zero != std::string_view::npos &&
+      text.find_first_not_of(kNothing) == std::string_view::npos) {
+    throw Error(ErrorKind::kData,
+                fmt::format("{} is binary: its first {} bytes are all zeros, so it has no text",
+                            input.name(), text.size()),
+                "a full disk or a crash leaves such a file; give another copy of the log");
+  }
   if (zero != std::string_view::npos) {
     throw Error(ErrorKind::kData,
                 fmt::format("{} is binary (a zero at byte {}) and not a TensorBoard event file",

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "lockstep/import/model/measurement_units.h"
 #include "lockstep/import/scan/text_scan.h"
 
 namespace lockstep::import {
@@ -67,6 +68,11 @@ bool offer_setting(std::string_view name, std::string_view value, ImportedRun& r
     (run.*setting.fact).offer(*count, from);
     return true;
   }
+  if (key == "time_unit") {
+    const auto factor = unit_factor(Quantity::kTime, lower(value));
+    if (factor) set_time_unit(*factor, run);
+    return factor.has_value();
+  }
   for (const TextSetting& setting : kTexts) {
     if (key != setting.name || value.empty()) continue;
     (run.*setting.fact).offer(printable(value), from);
@@ -77,7 +83,7 @@ bool offer_setting(std::string_view name, std::string_view value, ImportedRun& r
 
 std::string_view setting_names() {
   return "workers, nodes, batch (per worker), global_batch, accumulate, examples, epochs, "
-         "steps_per_epoch, parameters, model, dataset, device";
+         "steps_per_epoch, parameters, model, dataset, device, time_unit (of tables)";
 }
 
 }  // namespace lockstep::import

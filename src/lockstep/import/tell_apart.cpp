@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "lockstep/base/statistics.h"
@@ -70,12 +71,40 @@ bool are_apart(const RunTimes& a, const RunTimes& b) {
   return gap > a.spread + b.spread && gap > kRepeatsDiffer * std::min(a.middle, b.middle);
 }
 
-void name_by_variant(ImportedRun& run, const std::string& variant) {
-  if (variant.empty()) return;
-  const std::string suffix = fmt::format(" ({})", variant);
-  const std::string name = run.model.value.value_or("");
-  if (name.ends_with(suffix)) return;
-  run.model = {printable(name.empty() ? variant : name + suffix, 100), Provenance::kDerived};
+constexpr std::size_t kLongestShown = 100;
+
+/// How much the variants have in common at their beginnings, in whole words: long ones are shown
+/// from there on, because their ends distinguish them.
+std::size_t common_beginning(const std::vector<std::string>& variants) {
+  std::string_view common = variants.front();
+  for (const std::string& variant : variants) {
+    const auto differ = std::mismatch(common.begin(), common.end(), variant.begin(), variant.end());
+    common = common.substr(0, static_cast<std::size_t>(differ.first - common.begin()));
+  }
+  const std::size_t blank = common.find_last_of(' ');
+  return blank == std::string_view::npos ? 0 : blank + 1;
+}
+
+/// The names of variants of `model`, all different as the variants are.
+std::map<std::string, std::string> names_of(const std::string& model,
+                                            const std::vector<std::string>& variants) {
+  const std::size_t common = common_beginning(variants);
+  std::map<std::string, std::string> names;
+  std::set<std::string> taken;
+  for (const std::string& variant : variants) {
+    if (names.contains(variant)) continue;
+    const std::string suffix = fmt::format(" ({})", variant);
+    std::string name = variant.empty() || model.ends_with(suffix) ? model
+                       : model.empty()                            ? variant
+                                                                  : model + suffix;
+    if (name.size() > kLongestShown && !variant.empty())
+      name = fmt::format("{} ({})", printable(model, 40), printable(variant.substr(common), 50));
+    name = printable(name, kLongestShown);
+    for (int number = 2; !taken.insert(name).second; ++number)
+      name = fmt::format("{} [{}]", printable(name, kLongestShown - 10), number);
+    names[variant] = name;
+  }
+  return names;
 }
 
 void tell_apart(const std::vector<Candidate>& runs, bool one_file) {
@@ -91,9 +120,14 @@ void tell_apart(const std::vector<Candidate>& runs, bool one_file) {
       return variant_of(*candidate.run, one_file) != variant_of(first, one_file);
     });
     const RunTimes expected = times_of(first);
+    std::vector<std::string> variants;
+    for (const Candidate& candidate : same)
+      variants.push_back(variant_of(*candidate.run, one_file));
+    const auto names = names_of(first.model.value.value_or(""), variants);
     for (const Candidate& candidate : same) {
       if (varied) {
-        name_by_variant(*candidate.run, variant_of(*candidate.run, one_file));
+        const std::string variant = variant_of(*candidate.run, one_file);
+        if (!variant.empty()) candidate.run->model = {names.at(variant), Provenance::kDerived};
         continue;
       }
       const RunTimes times = times_of(*candidate.run);

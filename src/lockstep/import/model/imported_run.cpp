@@ -15,14 +15,17 @@ double mean_rate(const Series& series) {
   return series.median();
 }
 
-void warn_of_batch(std::int64_t size, ImportedRun& run) {
-  if (run.workers && *run.workers == 1) return;
-  const std::string warning = fmt::format(
-      "batch size {} is taken as the batch per worker; if it is of all workers, "
-      "--set global_batch={}",
-      size, size);
+void warn_once(ImportedRun& run, const std::string& warning) {
   if (std::find(run.warnings.begin(), run.warnings.end(), warning) == run.warnings.end())
     run.warnings.push_back(warning);
+}
+
+void warn_of_batch(std::int64_t size, ImportedRun& run) {
+  if (run.workers && *run.workers == 1) return;
+  warn_once(run, fmt::format("batch size {} is taken as the batch per worker; if it is of all "
+                             "workers, "
+                             "--set global_batch={}",
+                             size, size));
 }
 
 /// Whether the log states another batch than the name. A size in the log that is N times that of
@@ -186,7 +189,26 @@ bool ImportedRun::is_training() const {
   return link.empty() && rows.empty() && format != "sacct";
 }
 
+void set_time_unit(double seconds, ImportedRun& run) {
+  for (const UnitlessTime& time : run.unitless_times) {
+    run.other.erase(time.name);
+    if (time.of == UnitlessTime::Of::kEpoch) {
+      run.epoch_s = time.value * seconds;
+    } else if (time.of == UnitlessTime::Of::kStep) {
+      run.step_time.add(0, time.value * seconds);
+    } else {
+      run.total_s = time.value * seconds;
+    }
+  }
+  run.unitless_times.clear();
+}
+
 void complete(ImportedRun& run) {
+  for (const UnitlessTime& time : run.unitless_times)
+    warn_once(run,
+              fmt::format("the table does not state the unit of \"{}\", so it is not compared; "
+                          "--set time_unit=s (or ms, min, h) states it",
+                          time.name));
   settle_rates(run);
   settle_batch(run);
   settle_steps(run);

@@ -65,6 +65,14 @@ struct LinkPoint {
   bool in_place = false;
 };
 
+/// A time whose unit the source does not state. Its figure is in ImportedRun::other as `name`.
+struct UnitlessTime {
+  enum class Of { kEpoch, kStep, kRun };
+  Of of = Of::kEpoch;
+  double value = 0;
+  std::string name;
+};
+
 /// One run as far as a log describes it. What is not in the log stays empty.
 struct ImportedRun {
   std::string label;   ///< distinguishes the runs of one file; empty for the only one
@@ -104,6 +112,7 @@ struct ImportedRun {
   std::map<std::string, double> reported;
   std::optional<double> reported_throughput;  ///< the log's own summary, all workers
   std::optional<double> total_s;              ///< the whole training
+  std::vector<UnitlessTime> unitless_times;
   std::optional<double> queue_wait_s;
   std::optional<double> sync_s;  ///< exposed communication per step
   std::optional<std::int64_t> started_wall_ns;
@@ -125,6 +134,9 @@ struct ImportedRun {
   /// Whether the run is a training run: one that needs a worker count to be compared.
   bool is_training() const;
 };
+
+/// Turns the times without a unit into figures.
+void set_time_unit(double seconds, ImportedRun& run);
 
 /// Completes what follows from what is known: global batch from batch and workers and back, the
 /// throughput of all workers from that of one, step time from throughput, ... always as kDerived,

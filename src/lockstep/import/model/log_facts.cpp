@@ -100,6 +100,7 @@ void LogFacts::worker_count(std::string_view text) {
     const auto whole = static_cast<std::int64_t>(*count);
     // With model parallelism DeepSpeed calls the data-parallel degree its world: the largest is the
     // number of processes.
+    workers_differ_ = workers_differ_ || (workers_ && *workers_ != whole);
     workers_ = std::max(workers_.value_or(0), whole);
   }
   const std::size_t rank = text.find("rank ");
@@ -148,11 +149,16 @@ void LogFacts::command_line(std::string_view text) {
   if (!devices.empty() && is_digit(devices[0])) visible_devices_ = list_length(devices);
 }
 
+void LogFacts::set_batch(std::int64_t size, std::optional<std::int64_t>& batch) {
+  batches_differ_ = batches_differ_ || (batch && *batch != size);
+  batch = size;
+}
+
 void LogFacts::batch_size(std::string_view text) {
   for (std::string_view name : {"--batch-size", "--batch_size", "-b", "--batch"}) {
     if (name == "-b" && !contains(text, ".py")) continue;
     const auto size = option(text, name);
-    if (plausible_count(size)) batch_ = *size;
+    if (plausible_count(size)) set_batch(*size, batch_);
   }
   for (std::string_view mark : {"'batch_size'", "\"batch_size\"",
                                 "batch_size=", "batch_size:", "batch size:", "Batch size:"}) {
@@ -165,13 +171,13 @@ void LogFacts::batch_size(std::string_view text) {
     const std::string before = lower(text.substr(0, at));
     const bool whole =
         before.ends_with("global ") || before.ends_with("total ") || before.ends_with("effective ");
-    if (plausible_count(size)) (whole ? global_batch_ : batch_) = *size;
+    if (plausible_count(size)) set_batch(*size, whole ? global_batch_ : batch_);
   }
   const auto each = integer_after(text, "Instantaneous batch size per device =");
-  if (plausible_count(each)) batch_per_worker_ = *each;
+  if (plausible_count(each)) set_batch(*each, batch_per_worker_);
   const auto whole =
       integer_after(text, "Total train batch size (w. parallel, distributed & accumulation) =");
-  if (plausible_count(whole)) global_batch_ = *whole;
+  if (plausible_count(whole)) set_batch(*whole, global_batch_);
   for (std::string_view mark : {"# training examples:", "Num examples =", "num_train_examples:"}) {
     const auto count = integer_after(text, mark);
     if (plausible_count(count)) examples_ = *count;
@@ -226,16 +232,16 @@ void LogFacts::failure(std::string_view text) {
   }
 }
 
-void LogFacts::offer(ImportedRun& run, int ranks_seen) const {
-  offer_facts(run, ranks_seen);
+void LogFacts::offer(ImportedRun& run, int ranks_seen, bool one_of_several) const {
+  offer_facts(run, ranks_seen, one_of_several);
   if (out_of_memory_) run.out_of_memory = true;
   if (!failure_.empty() && run.failure.empty()) run.failure = failure_;
 }
 
-void LogFacts::offer_facts(ImportedRun& run, int ranks_seen) const {
+void LogFacts::offer_facts(ImportedRun& run, int ranks_seen, bool one_of_several) const {
   // What the format itself states is better than what was found around it.
   const bool told = run.workers && run.workers.from <= Provenance::kLog;
-  if (!told) {
+  if (!told && !(one_of_several && workers_differ_)) {
     if (workers_) {
       run.workers.offer(std::max<std::int64_t>(*workers_, ranks_seen));
     } else if (ranks_seen > 1) {
@@ -251,9 +257,12 @@ void LogFacts::offer_facts(ImportedRun& run, int ranks_seen) const {
     }
   }
   if (nodes_ && !run.nodes) run.nodes.offer(*nodes_);
-  if (batch_per_worker_ && !run.batch_per_worker) run.batch_per_worker.offer(*batch_per_worker_);
-  if (global_batch_ && !run.global_batch) run.global_batch.offer(*global_batch_);
-  if (batch_ && !run.batch_said) run.batch_said = *batch_;
+  const bool batch_told = run.batch_per_worker || run.global_batch || run.batch_said;
+  if (!(batches_differ_ && (one_of_several || batch_told))) {
+    if (batch_per_worker_ && !run.batch_per_worker) run.batch_per_worker.offer(*batch_per_worker_);
+    if (global_batch_ && !run.global_batch) run.global_batch.offer(*global_batch_);
+    if (batch_ && !run.batch_said) run.batch_said = *batch_;
+  }
   if (epochs_ && !run.epochs_planned) run.epochs_planned.offer(*epochs_);
   if (examples_ && !run.examples) run.examples.offer(*examples_);
   if (parameters_ && !run.parameters) run.parameters.offer(*parameters_);

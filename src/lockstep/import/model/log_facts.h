@@ -20,22 +20,26 @@ class LogFacts {
   void time_of(std::string_view text);
 
   /// Hands what was found to a run, as Provenance::kLog. `ranks_seen` is the number of ranks in
-  /// the launcher's prefixes, 0 where it is unknown.
-  void offer(ImportedRun& run, int ranks_seen) const;
+  /// the launcher's prefixes, 0 where it is unknown. `one_of_several`: the file has other runs, so
+  /// a count that it states with several values may be of any of them.
+  void offer(ImportedRun& run, int ranks_seen, bool one_of_several) const;
   /// The same without failures, which belong to one run of a file.
-  void offer_facts(ImportedRun& run, int ranks_seen) const;
+  void offer_facts(ImportedRun& run, int ranks_seen, bool one_of_several = false) const;
   bool out_of_memory() const { return out_of_memory_; }
 
  private:
   void worker_count(std::string_view text);
   void command_line(std::string_view text);
   void batch_size(std::string_view text);
+  void set_batch(std::int64_t size, std::optional<std::int64_t>& batch);
   void device(std::string_view text);
   void network(std::string_view text);
   void failure(std::string_view text);
 
   std::uint64_t lines_ = 0;
   std::optional<std::int64_t> workers_;
+  bool workers_differ_ = false;
+  bool batches_differ_ = false;
   std::optional<std::int64_t> tasks_;  ///< of srun: workers, or launchers of them
   std::optional<std::int64_t> nodes_;
   std::optional<std::int64_t> per_node_;

@@ -92,7 +92,7 @@ void LogReader::read(Input& input, ImportSink& sink) const {
   }
   if (best.empty() && facts.out_of_memory()) best.emplace_back();
   for (ImportedRun& run : best) {
-    facts.offer(run, std::max(ranks_stated, count_of_ranks(ranks)));
+    facts.offer(run, std::max(ranks_stated, count_of_ranks(ranks)), best.size() > 1);
     sink.add(std::move(run));
   }
 }

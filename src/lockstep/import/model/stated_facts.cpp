@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <optional>
-
+#include "lockstep/import/model/stated_counts.h"
 #include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/text_scan.h"
 
@@ -13,127 +11,8 @@ namespace {
 
 constexpr std::size_t kLongestFact = 4096;
 constexpr std::size_t kLongestName = 60;
-
-/// The whole number at the front of `text`, after blanks and any of ":='\".(is of to": none where
-/// decimals, a ratio or a unit of something else follows.
-std::optional<std::int64_t> count_at(std::string_view text) {
-  for (bool again = true; again;) {
-    again = false;
-    for (const std::string_view word : {" ", "\t", ":", "=", "'", "\"", ".", "is ", "of ", "to "}) {
-      if (!text.starts_with(word)) continue;
-      text.remove_prefix(word.size());
-      again = true;
-    }
-  }
-  if (text.empty() || !is_digit(text[0])) return std::nullopt;
-  const auto number = take_number(text);
-  if (!number || *number < 1 || *number > 1e7) return std::nullopt;
-  const auto whole = static_cast<std::int64_t>(*number);
-  if (static_cast<double>(whole) != *number) return std::nullopt;
-  if (!text.empty() && (text[0] == '/' || text[0] == '%')) return std::nullopt;
-  return whole;
-}
-
-bool word_begins(std::string_view text, std::size_t at) {
-  return at == 0 || (!is_letter(text[at - 1]) && !is_digit(text[at - 1]));
-}
-
-/// The count after one of the marks, each at the beginning of a word.
-template <std::size_t N>
-std::optional<std::int64_t> count_after(std::string_view text,
-                                        const std::array<std::string_view, N>& marks) {
-  for (const std::string_view mark : marks) {
-    for (std::size_t at = text.find(mark); at != std::string_view::npos;
-         at = text.find(mark, at + 1)) {
-      if (!word_begins(text, at) || (at > 0 && text[at - 1] == '_')) continue;
-      if (const auto count = count_at(text.substr(at + mark.size()))) return count;
-    }
-  }
-  return std::nullopt;
-}
-
-/// "Running with 4 GPUs", "Training on 8 GPUs", "set to 256 on 8 GPUs", "Starting Single-GPU
-/// Training"; not "4 GPUs available", "for 2 GPUs and batch size 32", "1 GPU (+ 8 CPUs)".
-std::optional<std::int64_t> devices_in_use(std::string_view text) {
-  const bool acts = contains_any<"running", "training", "using", "launching", "starting", "set to",
-                                 "train on", "trained on", "results with", "results on">(text);
-  if (!acts || contains_any<"available", "visible", "found", "detected", "recommend">(text))
-    return std::nullopt;
-  for (const std::string_view unit : {" gpu", "-gpu", " devices", " processes", " ranks"}) {
-    for (std::size_t at = text.find(unit); at != std::string_view::npos;
-         at = text.find(unit, at + 1)) {
-      if (unit.ends_with("gpu") && text.substr(0, at).ends_with("single")) return 1;
-      std::size_t begin = at;
-      while (begin > 0 && is_digit(text[begin - 1])) --begin;
-      if (begin == at || begin == 0 || text[begin - 1] != ' ') continue;
-      const std::string_view before = trim(text.substr(0, begin));
-      const bool joined = before.ends_with("with") || before.ends_with("on") ||
-                          before.ends_with("using") || before.ends_with("across");
-      if (!joined) continue;
-      if (const auto count = parse_integer(text.substr(begin, at - begin)); count && *count > 0)
-        return count;
-    }
-  }
-  return std::nullopt;
-}
-
-void worker_facts(std::string_view text, std::vector<StatedFact>& facts) {
-  constexpr std::array<std::string_view, 7> kWorld{
-      "world size",    "world_size",    "worldsize", "number of processes",
-      "num processes", "num_processes", "hvd.size()"};
-  constexpr std::array<std::string_view, 5> kDevices{"number of gpus", "num_gpus", "num gpus",
-                                                     "n_gpus", "ngpus"};
-  constexpr std::array<std::string_view, 4> kNodes{"nodes", "num_nodes", "nnodes", "num nodes"};
-  constexpr std::array<std::string_view, 5> kEach{"gpus/node", "gpus per node", "gpus_per_node",
-                                                  "nproc_per_node", "nproc-per-node"};
-  constexpr std::array<std::string_view, 1> kTasks{"slurm_ntasks"};
-  if (const auto count = count_after(text, kWorld))
-    facts.push_back({FactKey::kWorldSize, *count, {}});
-  auto devices = count_after(text, kDevices);
-  if (!devices) devices = devices_in_use(text);
-  if (devices) facts.push_back({FactKey::kDevices, *devices, {}});
-  if (const auto count = count_after(text, kNodes)) facts.push_back({FactKey::kNodes, *count, {}});
-  if (const auto count = count_after(text, kEach))
-    facts.push_back({FactKey::kDevicesPerNode, *count, {}});
-  if (const auto count = count_after(text, kTasks)) facts.push_back({FactKey::kTasks, *count, {}});
-}
-
-/// Every "batch size" and "batch per GPU" of the line with the words around it.
-void batch_facts(std::string_view text, std::vector<StatedFact>& facts) {
-  for (std::size_t at = text.find("batch"); at != std::string_view::npos;
-       at = text.find("batch", at + 1)) {
-    if (!word_begins(text, at) && text[at - 1] != '_') continue;
-    std::string_view rest = text.substr(at + 5);
-    bool sized = false;
-    for (const std::string_view size : {" size", "_size", "-size", "size"}) {
-      if (sized || !rest.starts_with(size)) continue;
-      rest.remove_prefix(size.size());
-      sized = true;
-    }
-    bool each = false;
-    for (const std::string_view per :
-         {" per gpu", " per device", " per worker", " per rank", " per process", " (per gpu)",
-          " (per device)", " (per worker)", "_per_gpu", "_per_rank", "_per_device", "/gpu"}) {
-      if (!rest.starts_with(per)) continue;
-      rest.remove_prefix(per.size());
-      each = true;
-    }
-    const std::size_t before_begin = at > 24 ? at - 24 : 0;
-    const std::string_view before = text.substr(before_begin, at - before_begin);
-    const bool whole = contains_any<"effective", "global", "total">(before);
-    if (!sized && !each && !whole) continue;
-    if (contains_any<"val", "test", "eval", "micro", "mini", "max", "seconds">(before)) continue;
-    if (rest.starts_with(" is set")) rest.remove_prefix(7);
-    const auto count = count_at(rest);
-    if (!count) continue;
-    each = each || before.ends_with("local ") || before.ends_with("local_") ||
-           before.ends_with("per-gpu ") || before.ends_with("per-device ");
-    const FactKey key = whole  ? FactKey::kGlobalBatch
-                        : each ? FactKey::kBatchPerWorker
-                               : FactKey::kBatch;
-    facts.push_back({key, *count, {}});
-  }
-}
+/// A command with all its options may be one. Headings are compared whole and shown cut.
+constexpr std::size_t kLongestHeading = 1000;
 
 /// The value of "name: value", "name=value", "'name': 'value'".
 std::string_view named_value(std::string_view text, std::string_view name) {
@@ -226,14 +105,14 @@ void name_facts_of(std::string_view line, std::string_view text, std::vector<Sta
     if (count && *count >= 0 && *count < 1e4 && trim(rest).starts_with("workers"))
       facts.push_back({FactKey::kLoaderWorkers, static_cast<std::int64_t>(*count), {}});
   }
-  constexpr std::array<std::string_view, 3> kEpochs{"num epochs", "num_epochs", "max_epochs"};
-  if (const auto count = count_after(text, kEpochs))
+  if (const auto count = count_after(text, {"num epochs", "num_epochs", "max_epochs"}))
     facts.push_back({FactKey::kEpochs, *count, {}});
-  constexpr std::array<std::string_view, 4> kSteps{"steps per epoch", "steps_per_epoch",
-                                                   "batches per epoch", "iterations per epoch"};
-  constexpr std::array<std::string_view, 2> kOwnSteps{"| steps:", ", steps:"};
-  auto steps = count_after(text, kSteps);
-  if (!steps && trim(text).starts_with("epoch")) steps = count_after(text, kOwnSteps);
+  auto steps = count_after(
+      text, {"steps per epoch", "steps_per_epoch", "batches per epoch", "iterations per epoch"});
+  const std::string_view start = trim(text);
+  if (!steps && start.starts_with("epoch")) steps = count_after(text, {"| steps:", ", steps:"});
+  if (!steps && (start.ends_with(" batches") || start.ends_with(" steps")))
+    steps = count_after(text, {"1 epoch ="});
   if (steps) facts.push_back({FactKey::kSteps, *steps, {}});
 }
 
@@ -252,14 +131,14 @@ std::string_view between_rules(std::string_view line) {
 /// Headings between rules that name a way to train; others are about parts of a run.
 void ruled_heading(std::string_view line, std::vector<StatedFact>& facts) {
   const std::string_view words = between_rules(line);
-  if (words.empty() || words.size() > 100) return;
+  if (words.empty() || words.size() > kLongestHeading) return;
   const std::string text = " " + lower(words);
   const bool way = contains_any<"gpu", "worker", "ddp", "fsdp", "deepspeed", "zero", " amp", "fp16",
                                 "bf16", "fp32", "batch", "node">(text);
   if (!way || contains_any<"epoch", "step", "iter", "test", "valid", "eval", "memory", "result",
                            "summary", "available", "nvidia-smi">(text))
     return;
-  facts.push_back({FactKey::kHeading, 0, printable(words, 100)});
+  facts.push_back({FactKey::kHeading, 0, printable(words, kLongestHeading)});
   const std::size_t unit = text.find(" gpu");
   std::size_t begin = unit;
   while (unit != std::string::npos && begin > 0 && is_digit(text[begin - 1])) --begin;
@@ -281,8 +160,8 @@ void heading_facts(std::string_view line, std::string_view text, std::vector<Sta
   if (start.starts_with("started training") || start.starts_with("starting training"))
     facts.push_back({FactKey::kStart, 0, {}});
   const bool runs = start.starts_with("running ") || marked;
-  if (runs && words.size() <= 120) {
-    facts.push_back({FactKey::kHeading, 0, printable(words, 120)});
+  if (runs && words.size() <= kLongestHeading) {
+    facts.push_back({FactKey::kHeading, 0, printable(words, kLongestHeading)});
   } else {
     ruled_heading(line, facts);
   }

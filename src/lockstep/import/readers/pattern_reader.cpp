@@ -148,7 +148,7 @@ class PatternReader final : public Reader {
     warn_of_damage(lines, input, sink);
     close(now, runs);
     for (ImportedRun& run : runs) {
-      facts.offer(run, count_of_ranks(ranks));
+      facts.offer(run, count_of_ranks(ranks), runs.size() > 1);
       sink.add(std::move(run));
     }
   }

@@ -82,11 +82,13 @@ bool is_gap(const std::string& cell) {
          word == "nan" || word == "oom" || word == "\u2013" || word == "\u2014";
 }
 
-bool is_row(const Cells& cells, std::size_t columns) {
+/// Bars leave no doubt about cells: there two numbers are enough, elsewhere half of the cells.
+bool is_row(const Cells& cells, std::size_t columns, Cut cut) {
   if (cells.size() != columns) return false;
   const auto gaps = static_cast<std::size_t>(std::count_if(cells.begin(), cells.end(), is_gap));
   const auto numbers = static_cast<std::size_t>(std::count_if(
       cells.begin(), cells.end(), [](const std::string& cell) { return cell_number(cell); }));
+  if (cut == Cut::kBars && numbers > 1) return true;
   return numbers > 0 && 2 * (numbers + gaps) >= columns;
 }
 
@@ -166,7 +168,7 @@ class TableScan {
       Cells names = cells_of(names_, names_cut);
       Cells cells = cells_of(text, row_cut);
       sideways_ = are_counts(names) && is_named_row(cells, names.size());
-      if (!sideways_ && (!are_names(names) || !is_row(cells, names.size()))) continue;
+      if (!sideways_ && (!are_names(names) || !is_row(cells, names.size(), row_cut))) continue;
       cut_ = row_cut;
       table_ = TextTable{names_line_, std::move(names), {}, {}};
       table_.rows.push_back({number_, std::move(cells)});
@@ -181,8 +183,17 @@ class TableScan {
   bool row(std::string_view text) {
     if (table_.rows.size() >= kMostTableRows) return false;
     Cells cells = cells_of(text, cut_);
+    // "| 8 | ERROR |" is a line of the table as well, one without its figure.
+    const bool counted =
+        cut_ == Cut::kBars && !sideways_ && cells.size() == table_.columns.size() &&
+        std::any_of(cells.begin(), cells.end(),
+                    [](const std::string& cell) { return cell_number(cell).has_value(); });
+    if (counted) {
+      table_.rows.push_back({number_, std::move(cells)});
+      return true;
+    }
     if (sideways_ ? !is_named_row(cells, table_.columns.size())
-                  : !is_row(cells, table_.columns.size()))
+                  : !is_row(cells, table_.columns.size(), cut_))
       return false;
     table_.rows.push_back({number_, std::move(cells)});
     return true;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "lockstep/import/model/epoch_table.h"
+#include "lockstep/import/model/offer_stated.h"
 #include "lockstep/import/readers/programs/keras_benchmark.h"
 #include "lockstep/import/scan/rank_prefix.h"
 #include "lockstep/import/scan/ratio.h"
@@ -149,9 +150,12 @@ class KerasParser final : public LogParser {
       return true;
     }
     if (epoch_ == 0 || !figures || !(contains(text, " - ") || contains(text, "/step"))) {
+      if (!header) state(text);
       return header.has_value();
     }
-    return take(read_line(text), line.number);
+    if (take(read_line(text), line.number)) return true;
+    state(text);
+    return false;
   }
 
   std::vector<ImportedRun> finish() override {
@@ -167,8 +171,24 @@ class KerasParser final : public LogParser {
     // start after a whole epoch is another run.
     const bool restart = header.done == 1 && table_.size() > 0 && (epoch_ > 1 || header.of == 1);
     if (restart || (planned_ != 0 && planned_ != header.of)) end_run();
+    if (epoch_ == 0) {
+      facts_ = stated_;
+    } else {
+      stated_ = facts_;  // what is printed between epochs is about no other run
+    }
     epoch_ = header.done;
     planned_ = header.of;
+  }
+
+  /// "Number of devices: 2" is about the epochs below it; what is not stated again stays in force.
+  void state(std::string_view text) {
+    found_.clear();
+    find_facts(text, found_);
+    for (StatedFact& fact : found_) {
+      if (fact.key < FactKey::kWorldSize || fact.key > FactKey::kGlobalBatch) continue;
+      std::erase_if(stated_, [&](const StatedFact& known) { return known.key == fact.key; });
+      stated_.push_back(std::move(fact));
+    }
   }
 
   bool take(const EpochLine& line, std::uint64_t number) {
@@ -244,6 +264,7 @@ class KerasParser final : public LogParser {
       run_.epochs = table_.results();
       if (planned_ > 0) run_.epochs_planned.offer(planned_);
       if (train_samples_) run_.examples.offer(*train_samples_);
+      offer_stated(facts_, run_);
       if (started_ > table_.last()) {
         run_.warnings.push_back("epoch " + std::to_string(started_) + " was not finished");
       }
@@ -267,6 +288,9 @@ class KerasParser final : public LogParser {
   std::int64_t started_ = 0;
   std::int64_t stepped_ = 0;
   std::optional<std::int64_t> train_samples_;
+  std::vector<StatedFact> found_;
+  std::vector<StatedFact> stated_;  ///< in force for the run that begins next
+  std::vector<StatedFact> facts_;   ///< of this run
 };
 
 bool own_line(std::string_view after_epoch) {

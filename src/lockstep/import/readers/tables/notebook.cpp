@@ -9,6 +9,7 @@
 #include "lockstep/import/readers/readers.h"
 #include "lockstep/import/readers/tables/frame_runs.h"
 #include "lockstep/import/readers/tables/printed_output.h"
+#include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/text_scan.h"
 
 namespace lockstep::import {
@@ -21,6 +22,7 @@ struct CellOutput {
   std::size_t cell = 0;         ///< from 0, of all cells
   std::int64_t execution = -1;  ///< the number of its prompt; -1 = not stored
   std::string text;
+  bool command = false;  ///< the first line is the command that the cell ran
 };
 
 /// Text in a notebook is one string or a list of pieces of it.
@@ -77,20 +79,54 @@ std::string output_text(const nlohmann::json& outputs) {
   return text;
 }
 
+/// "!torchrun --nproc_per_node=2 train.py": the command that a cell ran, which states workers and
+/// batch as a job script does. Empty where the cell ran none or several.
+std::string command_of(const nlohmann::json& cell) {
+  const auto source = cell.find("source");
+  if (source == cell.end()) return {};
+  std::string text;
+  append_text(*source, text);
+  const bool shell = trim(text).starts_with("%%bash") || trim(text).starts_with("%%sh");
+  std::string command;
+  std::string joined;
+  for_each_line(text, [&](std::string_view line) {
+    line = trim(line);
+    joined += line;
+    if (line.ends_with('\\')) {  // it goes on in the next line
+      joined.back() = ' ';
+      return;
+    }
+    std::string_view whole = joined;
+    const bool runs = shell || whole.starts_with('!') || whole.starts_with("%run ");
+    whole = whole.substr(0, whole.find(" #"));
+    if (runs && !whole.starts_with('#') &&
+        contains_any<"python", "torchrun", "mpirun", "horovodrun", "deepspeed ", "accelerate ",
+                     "srun ", "%run ">(whole))
+      command = command.empty() ? std::string(whole) : " ";
+    joined.clear();
+  });
+  return command == " " ? std::string() : command;
+}
+
 std::vector<CellOutput> outputs_of(const nlohmann::json& notebook) {
   std::vector<CellOutput> outputs;
   if (!notebook.contains("cells") || !notebook["cells"].is_array()) return outputs;
   std::size_t number = 0;
   std::int64_t last = -1;
   for (const nlohmann::json& cell : notebook["cells"]) {
-    CellOutput found{number++, last, {}};  // without a count it ran where it stands
+    CellOutput found{number++, last, {}, false};  // without a count it ran where it stands
     if (!cell.is_object() || !cell.contains("outputs") || !cell["outputs"].is_array()) continue;
     const auto count = cell.find("execution_count");
     if (count != cell.end() && count->is_number_integer())
       found.execution = count->get<std::int64_t>();
     last = found.execution;
     found.text = output_text(cell["outputs"]);
-    if (!trim(found.text).empty()) outputs.push_back(std::move(found));
+    if (trim(found.text).empty()) continue;
+    if (const std::string command = command_of(cell); !command.empty()) {
+      found.text = command + "\n" + found.text;
+      found.command = true;
+    }
+    outputs.push_back(std::move(found));
   }
   std::stable_sort(outputs.begin(), outputs.end(), [](const CellOutput& a, const CellOutput& b) {
     return a.execution < b.execution;
@@ -130,6 +166,7 @@ void NotebookReader::read_cell(const CellOutput& cell, const std::string& name,
   const auto keep = [&](ImportedRun run, std::string_view format) {
     if (!run.has_figures()) return;
     run.notes["cell"] = std::to_string(cell.cell);
+    if (cell.command) run.notes["command"] = "read with the output of its cell";
     run.notes["cell_format"] = std::string(format);
     sink.add(std::move(run));
   };

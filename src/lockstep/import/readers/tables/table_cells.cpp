@@ -39,14 +39,46 @@ void add_outcome(const CellNumber& number, const TableColumn& column, ImportedRu
   run.at_end = end;
 }
 
+/// A column "Throughput" may have its unit in the cells: "43,469 tok/s" counts no examples.
+bool counts_examples_in_cell(const CellNumber& number) {
+  const std::string unit = lower(number.unit);
+  return unit.empty() || contains_any<"img", "image", "sampl", "exampl", "seq", "ex/s">(unit);
+}
+
+void add_other_rate(const CellNumber& number, const TableColumn& column, ImportedRun& run) {
+  const std::string unit = lower(number.unit);
+  const bool tokens =
+      unit == "tok/s" || unit == "tokens/s" || unit == "tok/sec" || unit == "tokens/sec";
+  const std::string name =
+      tokens ? "tokens_per_s" : printable(fmt::format("{} ({})", column.name, number.unit), 60);
+  if (run.other.size() < kMostTableFigures) run.other[name].add(0, number.value);
+}
+
+/// Keeps a time without a unit under its own name until its unit is stated.
+void add_unitless(const CellNumber& number, const TableColumn& column, UnitlessTime::Of of,
+                  ImportedRun& run) {
+  if (!number.unit.empty() || column.unit_stated || !(number.value > 0)) return;
+  const std::string name = printable(column.name, 60);
+  run.other[name].add(0, number.value);
+  run.unitless_times.push_back({of, number.value, name});
+}
+
 void add_metric(const CellNumber& number, const TableColumn& column, ImportedRun& run) {
+  const bool rate = column.metric.metric == Metric::kThroughput ||
+                    column.metric.metric == Metric::kThroughputPerWorker;
+  if (rate && !counts_examples_in_cell(number)) {
+    add_other_rate(number, column, run);
+    return;
+  }
   const auto seconds = seconds_of_cell(number, column);
   switch (column.metric.metric) {
     case Metric::kEpochTime:
       if (seconds && *seconds > 0) run.epoch_s = *seconds;
+      add_unitless(number, column, UnitlessTime::Of::kEpoch, run);
       return;
     case Metric::kStepTime:
       if (seconds && *seconds > 0) run.step_time.add(0, *seconds);
+      add_unitless(number, column, UnitlessTime::Of::kStep, run);
       return;
     case Metric::kThroughput:
       if (number.value > 0) run.reported_throughput = number.value;
@@ -100,6 +132,7 @@ bool is_figure(const TableColumn& column) {
 }
 
 std::optional<double> seconds_of_cell(const CellNumber& number, const TableColumn& column) {
+  if (number.unit.empty() && !column.unit_stated) return std::nullopt;
   if (number.unit.empty()) return number.value * column.scale;
   const auto factor = unit_factor(Quantity::kTime, lower(number.unit));
   return factor ? std::optional(number.value * *factor) : std::nullopt;
@@ -145,9 +178,12 @@ void add_cell(std::string_view cell, const TableColumn& column, ImportedRun& run
       if (const auto time = number ? seconds_of_cell(*number, column) : std::nullopt;
           time && *time > 0)
         run.total_s = *time;
+      if (number) add_unitless(*number, column, UnitlessTime::Of::kRun, run);
       break;
     case TableRole::kUnclearTime:
-      if (const auto time = number ? seconds_of_cell(*number, column) : std::nullopt;
+      if (const auto time = !number                ? std::nullopt
+                            : number->unit.empty() ? std::optional(number->value * column.scale)
+                                                   : seconds_of_cell(*number, column);
           time && *time > 0) {
         run.other[column.name].add(0, *time);
         run.warnings.emplace_back(

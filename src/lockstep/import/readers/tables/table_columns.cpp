@@ -151,6 +151,7 @@ std::optional<TableColumn> time_column(const Header& header) {
   const auto factor = unit.empty() ? std::optional(1.0) : unit_factor(Quantity::kTime, unit);
   if (!factor && !before) return of_role(TableRole::kUnknown);
   column.scale = before.value_or(factor.value_or(1));
+  column.unit_stated = before || !unit.empty() || header.has({"seconds", "sec", "secs"});
   const std::string all = header.base + " " + header.unit;
   if (contains(all, "epoch")) {
     column.role = TableRole::kMetric;
@@ -161,7 +162,7 @@ std::optional<TableColumn> time_column(const Header& header) {
   } else {
     column.role = header.has({"total", "overall", "whole", "runtime"}) ? TableRole::kTotalTime
                                                                        : TableRole::kUnclearTime;
-    column.name = "time";
+    column.name = column.role == TableRole::kTotalTime ? header.base : "time";
   }
   return column;
 }

@@ -34,8 +34,9 @@ enum class TableRole {
 struct TableColumn {
   TableRole role = TableRole::kUnknown;
   MetricName metric = {};
-  double scale = 1;      ///< of the header's unit, to seconds or examples per second
-  bool percent = false;  ///< the header has a percent sign
+  double scale = 1;         ///< of the header's unit, to seconds or examples per second
+  bool percent = false;     ///< the header has a percent sign
+  bool unit_stated = true;  ///< false: a time, of which only its cells may state the unit
   std::string name = {};
 };
 

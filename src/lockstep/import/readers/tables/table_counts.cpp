@@ -3,9 +3,50 @@
 #include <algorithm>
 
 #include "lockstep/import/readers/tables/table_cells.h"
+#include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/text_scan.h"
 
 namespace lockstep::import {
+namespace {
+
+bool is_projection(std::string_view words) {
+  return contains_any<"project", "predict", "estimat", "theoretical", "expected", "extrapolat">(
+             words) &&
+         !contains_any<"measured", "actual", "observed">(words);
+}
+
+/// "Projected speedup" or "## Estimated scaling" above it: nobody ran these lines.
+bool has_projections(const TextTable& table) {
+  if (!table.above.empty() && is_projection(lower(table.above.back()))) return true;
+  std::string names;
+  bool derived = false;
+  for (const std::string& column : table.columns) {
+    const std::string name = lower(column);
+    derived =
+        derived || (contains_any<"speedup", "speed-up", "efficiency">(name) && is_projection(name));
+    names += name + " ";
+  }
+  return derived && is_projection(names);
+}
+
+/// "8 GPUs (proj)", "16 (estimated)".
+bool is_projected_row(const TextTable::Row& row) {
+  return std::any_of(row.cells.begin(), row.cells.end(), [](const std::string& cell) {
+    const std::string text = lower(cell);
+    return contains_any<"(proj", "(est", "(pred", "(theor", "(expected", "(extrapol">(text);
+  });
+}
+
+}  // namespace
+
+TextTable without_projections(TextTable table) {
+  if (has_projections(table)) {
+    table.rows.clear();
+  } else {
+    std::erase_if(table.rows, is_projected_row);
+  }
+  return table;
+}
 
 bool is_constant(const TextTable& table, std::size_t column) {
   return table.rows.size() > 1 &&

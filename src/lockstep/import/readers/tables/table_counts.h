@@ -10,6 +10,9 @@
 
 namespace lockstep::import {
 
+/// Without the lines that nobody ran: projected, predicted or estimated ones.
+TextTable without_projections(TextTable table);
+
 /// Whether all of several lines have one value in the column.
 bool is_constant(const TextTable& table, std::size_t column);
 

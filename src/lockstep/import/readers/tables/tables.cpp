@@ -208,7 +208,9 @@ std::vector<ImportedRun> runs_of_variants(const TextTable& table, const TableCol
   return all;
 }
 
-std::vector<ImportedRun> runs_of_table(const TextTable& table) {
+std::vector<ImportedRun> runs_of_table(const TextTable& whole) {
+  const TextTable table = without_projections(whole);
+  if (table.rows.empty()) return {};
   TableColumns columns = columns_of_table(table);
   const GpusOfNodes gpus = settle_nodes(table, columns);
   if (std::vector<ImportedRun> runs = runs_of_variants(table, columns); !runs.empty()) return runs;

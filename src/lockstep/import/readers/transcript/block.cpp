@@ -98,8 +98,12 @@ void Block::add(std::int64_t epoch, const LineFigure& figure, bool marked) {
       Row* where = row(epoch);
       // "Average throughput", printed below the last epoch, is not that of the epoch.
       if (!marked && where != nullptr && where->rate_marked) return;
-      run_.throughput.add(std::max<std::int64_t>(epoch, 0), figure.value);
+      if (where == nullptr || !marked)
+        run_.throughput.add(std::max<std::int64_t>(epoch, 0), figure.value);
       if (where == nullptr) return;
+      // One of them may be of one worker, another of all.
+      where->rate_conflict =
+          where->rate_conflict || (marked && where->rate_marked && where->rate != figure.value);
       where->rate = figure.value;
       where->rate_marked = marked;
       return;
@@ -267,6 +271,7 @@ void Block::table_of(ImportedRun& run, bool training_is_part) const {
   std::vector<double> times;
   std::vector<std::int64_t> timed;
   std::size_t loose = 0;
+  std::int64_t rate_conflicts = 0;
   for (const auto& [epoch, row] : rows_) {
     const bool figures = row.rate > 0 || row.losses > 0 || row.step_s > 0 ||
                          std::any_of(row.cells.begin(), row.cells.end(), [&](const Cell& cell) {
@@ -287,7 +292,11 @@ void Block::table_of(ImportedRun& run, bool training_is_part) const {
     if (row.losses > 0 && row.cells[0].rank == 1000)
       table.set(epoch, Metric::kTrainLoss, row.loss_sum / static_cast<double>(row.losses));
     if (row.step_s > 0) run.step_time.add(epoch, row.step_s);
-    if (row.rate > 0) table.set(epoch, Metric::kThroughput, row.rate);
+    if (row.rate_conflict) ++rate_conflicts;
+    if (row.rate > 0 && !row.rate_conflict) {
+      table.set(epoch, Metric::kThroughput, row.rate);
+      if (row.rate_marked) run.throughput.add(epoch, row.rate);
+    }
     const Cell& time = row.cells[kTime];
     if (time.conflict) ++conflicts[kTime];
     if (time.rank == 1000 || time.conflict || (training_is_part && time.rank == 1)) continue;
@@ -295,14 +304,17 @@ void Block::table_of(ImportedRun& run, bool training_is_part) const {
     timed.push_back(epoch);
     loose += time.loose ? 1 : 0;
   }
-  for (std::size_t i = 0; i < kCells; ++i) {
-    if (conflicts[i] == 0) continue;
+  const auto warn_of_conflicts = [&](std::int64_t epochs, std::string_view name) {
+    if (epochs == 0) return;
     run.warnings.push_back(fmt::format(
         "{} epochs have more than one {}, so it is left out: several processes wrote into the "
         "file, "
         "or it is printed more than once per epoch; --pattern chooses the line that counts",
-        conflicts[i], i == kTime ? "epoch time" : kCellNames[i]));
-  }
+        epochs, name));
+  };
+  for (std::size_t i = 0; i < kCells; ++i)
+    warn_of_conflicts(conflicts[i], i == kTime ? "epoch time" : kCellNames[i]);
+  warn_of_conflicts(rate_conflicts, "throughput");
   if (loose == 1 && rows_.size() > 1 && times.size() == 1 &&
       rows_.rbegin()->second.cells[kTime].closes) {
     run.total_s = times.back();  // once, after the last of several epochs

@@ -74,7 +74,8 @@ class Block {
     std::array<Cell, kCells> cells;
     double rate = 0;
     bool rate_marked = false;  ///< it stood on a line that names the epoch
-    double loss_sum = 0;       ///< of lines within the epoch
+    bool rate_conflict = false;
+    double loss_sum = 0;  ///< of lines within the epoch
     std::int64_t losses = 0;
     double step_s = 0;  ///< the last mean printed in the epoch
   };

@@ -94,6 +94,13 @@ bool names_the_best(std::string_view before) {
          words.ends_with(" in") || words.ends_with("(");
 }
 
+/// "1 epoch = 330 batches": how long epochs are.
+bool is_length(std::string_view before, std::string_view after) {
+  before = trim(before);
+  after = trim(after);
+  return before.ends_with('1') && (after.starts_with("batches") || after.starts_with("steps"));
+}
+
 /// Whether "epoch 3" behind "time taken for" is a numbered epoch: the figure follows it after a
 /// sign, or nothing does.
 bool is_numbered(std::string_view between, std::string_view after) {
@@ -150,7 +157,8 @@ std::optional<EpochMark> find_epoch_mark(std::string_view text) {
     at = text.find("poch", at + 1);
     if (!starts) continue;
     const std::size_t begin = i - 5;
-    if (names_the_best(text.substr(0, begin))) continue;
+    // "--epoch 5" is an option of a command.
+    if (text.substr(0, begin).ends_with("--") || names_the_best(text.substr(0, begin))) continue;
     const bool named = names_a_figure(text.substr(0, begin));
     const std::size_t word_end = i;
     while (i < text.size() &&
@@ -161,7 +169,7 @@ std::optional<EpochMark> find_epoch_mark(std::string_view text) {
     std::string_view rest = text.substr(i);
     const bool digit = !rest.empty() && is_digit(rest[0]);
     const auto number = digit ? take_number(rest) : std::nullopt;
-    if (!number || *number > 1e6) continue;
+    if (!number || *number > 1e6 || is_length(text.substr(0, begin), rest)) continue;
     const bool numbered = is_numbered(text.substr(word_end, i - word_end), rest);
     if (named && !numbered) continue;
     EpochMark mark;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lockstep/import/model/log_reader.h"
+#include "lockstep/import/model/offer_stated.h"
 #include "lockstep/import/readers/readers.h"
 #include "lockstep/import/readers/transcript/line_kinds.h"
 #include "lockstep/import/readers/transcript/segments.h"
@@ -22,68 +23,15 @@ constexpr std::size_t kStyleBytes = 256 * 1024;
 constexpr std::size_t kMostRanks = 65536;
 constexpr std::size_t kMostShared = 1000;
 constexpr std::size_t kLongestLooked = 4096;
-
-const StatedFact* fact_of(const Block& block, FactKey key) {
-  for (const StatedFact& fact : block.facts) {
-    if (fact.key == key) return &fact;
-  }
-  return nullptr;
-}
-
-std::int64_t number_of(const Block& block, FactKey key) {
-  const StatedFact* fact = fact_of(block, key);
-  return fact == nullptr ? 0 : fact->number;
-}
-
-/// The worker count as stated, or 0. Tasks of Slurm are workers only where nothing else is stated:
-/// torchrun has one task per node.
-std::int64_t stated_workers(const Block& block) {
-  if (const auto world = number_of(block, FactKey::kWorldSize); world > 0) return world;
-  const std::int64_t nodes = std::max<std::int64_t>(number_of(block, FactKey::kNodes), 1);
-  if (const auto each = number_of(block, FactKey::kDevicesPerNode); each > 0) return nodes * each;
-  return number_of(block, FactKey::kDevices);
-}
-
-void offer_facts(const Block& block, ImportedRun& run) {
-  const std::int64_t each = number_of(block, FactKey::kBatchPerWorker);
-  const std::int64_t whole = number_of(block, FactKey::kGlobalBatch);
-  if (const auto workers = stated_workers(block); workers > 0) {
-    run.workers.offer(workers);
-  } else if (each > 0 && whole >= each && whole % each == 0) {
-    run.workers.offer(whole / each, Provenance::kDerived);
-  } else if (const auto tasks = number_of(block, FactKey::kTasks); tasks > 0) {
-    run.workers.offer(tasks, Provenance::kDerived);
-  }
-  if (const auto nodes = number_of(block, FactKey::kNodes); nodes > 0) run.nodes.offer(nodes);
-  if (each > 0) run.batch_per_worker.offer(each);
-  if (whole > 0) run.global_batch.offer(whole);
-  if (const auto batch = number_of(block, FactKey::kBatch); batch > 0) run.batch_said = batch;
-  if (const auto epochs = number_of(block, FactKey::kEpochs); epochs > 0)
-    run.epochs_planned.offer(epochs);
-  if (const auto steps = number_of(block, FactKey::kSteps); steps > 0)
-    run.steps_per_epoch.offer(steps);
-  const auto offer = [&](FactKey key, Fact<std::string>& fact) {
-    if (const StatedFact* stated = fact_of(block, key)) fact.offer(stated->text);
-  };
-  offer(FactKey::kDevice, run.device);
-  offer(FactKey::kModel, run.model);
-  offer(FactKey::kDataset, run.dataset);
-  const auto note = [&](FactKey key, const char* name) {
-    if (const StatedFact* stated = fact_of(block, key)) run.notes[name] = stated->text;
-  };
-  note(FactKey::kPrecision, "precision");
-  note(FactKey::kOptimizer, "optimizer");
-  note(FactKey::kHeading, "heading");
-  if (const StatedFact* loaders = fact_of(block, FactKey::kLoaderWorkers))
-    run.notes["loader"] = fmt::format("{} loader workers", loaders->number);
-}
+constexpr int kLinesOfEpoch = 8;
 
 /// Blocks under one heading that are as many as its workers: each rank printed its own.
 bool are_ranks(const std::vector<const Block*>& blocks) {
-  const auto workers = static_cast<std::size_t>(stated_workers(*blocks.front()));
+  const auto workers = static_cast<std::size_t>(stated_workers(blocks.front()->facts));
   if (workers < 2 || blocks.size() != workers) return false;
   return std::all_of(blocks.begin(), blocks.end(), [&](const Block* block) {
-    return number_of(*block, FactKey::kBatch) == number_of(*blocks.front(), FactKey::kBatch) &&
+    return stated_number(block->facts, FactKey::kBatch) ==
+               stated_number(blocks.front()->facts, FactKey::kBatch) &&
            block->first_epoch() == blocks.front()->first_epoch() &&
            block->last_epoch() == blocks.front()->last_epoch();
   });
@@ -101,16 +49,16 @@ std::vector<ImportedRun> runs_of(const std::vector<Block>& blocks, bool training
     for (std::size_t k = 0; k < shown; ++k) {
       ImportedRun run = group[k]->finish(training_is_part);
       if (!run.has_figures() && run.warnings.empty()) continue;  // it started and printed nothing
-      offer_facts(*group[k], run);
+      offer_stated(group[k]->facts, run);
       if (ranks)
         run.notes["ranks"] =
             fmt::format("{} blocks, one per rank; the first is shown", group.size());
-      const bool unclear = !ranks && group.size() > 1 && stated_workers(*group[k]) > 1;
+      const bool unclear = !ranks && group.size() > 1 && stated_workers(group[k]->facts) > 1;
       if (unclear) {
         run.warnings.push_back(
             fmt::format("{} blocks of epochs are under one heading of {} workers: taken as "
                         "separate runs, not as ranks",
-                        group.size(), stated_workers(*group[k])));
+                        group.size(), stated_workers(group[k]->facts)));
       }
       runs.push_back(std::move(run));
     }
@@ -182,6 +130,7 @@ Match TranscriptReader::recognise(const Sample& sample) const {
   int steps = 0;
   int lists = 0;
   int means = 0;
+  int below = kLinesOfEpoch;  ///< how many lines stand below the last mark
   MetricCache metrics;
   for (int lines = 0; !text.empty() && lines < 20000; ++lines) {
     const std::size_t stop = text.find('\n');
@@ -189,11 +138,19 @@ Match TranscriptReader::recognise(const Sample& sample) const {
     text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
     if (line.size() > kLongestLooked) continue;
     if (contains_any<"oss", "/s">(line) && find_step(line)) ++steps;
+    if (marks > 0 && below < kLinesOfEpoch && contains_any<"oss", "cc", "ime">(line)) {
+      ++below;
+      if (!find_epoch_mark(line))
+        for_each_figure(line, [&](const Figure& figure) {
+          figures += metrics.of(figure.name).metric != Metric::kOther ? 1 : 0;
+        });
+    }
     if (!contains_any<"poch", "rain | ">(line)) continue;
     if (line.ends_with(']') && find_value_list(line, metrics)) ++lists;
     if (line.find('<') != std::string_view::npos && find_tqdm_bar(line)) ++figures;
     const auto mark = find_epoch_mark(line);
     if (!mark && mean_epoch_time(line)) ++means;
+    below = mark ? 0 : below;
     if (!mark) continue;
     ++marks;
     for_each_figure(line.substr(mark->end), [&](const Figure&) { ++figures; });

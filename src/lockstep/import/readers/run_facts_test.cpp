@@ -1,0 +1,156 @@
+#include <gtest/gtest.h>
+
+#include "lockstep/base/error.h"
+#include "lockstep/import/import_fixture.h"
+
+namespace lockstep::import {
+namespace {
+
+// Facts belong to the run that they are stated for; figures that contradict each other are left
+// out.
+
+const std::string kKerasSections =
+    "Number of devices: 1\n"
+    "Epoch 1/2\n"
+    "80/80 [======] - 12s 150ms/step - loss: 2.0 - accuracy: 0.30\n"
+    "Epoch 2/2\n"
+    "80/80 [======] - 11s 138ms/step - loss: 1.6 - accuracy: 0.40\n"
+    "Number of devices: 2\n"
+    "Epoch 1/2\n"
+    "40/40 [======] - 7s 175ms/step - loss: 2.1 - accuracy: 0.29\n"
+    "Epoch 2/2\n"
+    "40/40 [======] - 6s 150ms/step - loss: 1.7 - accuracy: 0.39\n";
+
+TEST(RunFacts, KerasSectionsKeepTheirOwnDeviceCounts) {
+  const ImportedFile file = import_text(kKerasSections);
+  ASSERT_EQ(file.format, "keras");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(*file.runs[0].workers, 1);
+  EXPECT_EQ(*file.runs[1].workers, 2);
+}
+
+TEST(RunFacts, CountsThatTheFileStatesDifferentlyAreOfNoParticularRun) {
+  ImportOptions options;
+  options.pattern = "(?<run>\\w) epoch (?<epoch>\\d+) took (?<epoch_time>\\S+)";
+  const ImportedFile file =
+      import_text("world size: 2\na epoch 1 took 12.5\nworld size: 4\nb epoch 1 took 6.5\n",
+                  "log.txt", options);
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_FALSE(file.runs[0].workers);
+  EXPECT_FALSE(file.runs[1].workers);
+}
+
+TEST(RunFacts, TensorFlowStrategiesStateTheirReplicas) {
+  const std::string mirrored =
+      "INFO: Using MirroredStrategy with devices ('/job:localhost/replica:0/task:0/device:GPU:0', "
+      "'/job:localhost/replica:0/task:0/device:GPU:1')\n";
+  const std::string cluster =
+      "INFO: MultiWorkerMirroredStrategy with cluster_spec = {'worker': ['a:1', 'b:2', 'c:3']}, "
+      "task_type = 'worker', task_id = 0, num_workers = 3, local_devices = "
+      "('/job:worker/task:0/device:GPU:0', '/job:worker/task:0/device:GPU:1'), communication = X\n";
+  const std::string epochs =
+      "Epoch 1/1\n80/80 [======] - 12s 150ms/step - loss: 2.0 - accuracy: 0.30\n";
+  EXPECT_EQ(*import_text(mirrored + epochs).runs.at(0).workers, 2);
+  EXPECT_EQ(*import_text(cluster + epochs).runs.at(0).workers, 6);
+}
+
+TEST(RunFacts, TimeHistoryGivesTheOnlyBatchThatFitsItsFigures) {
+  const ImportedFile file = import_text(
+      "Using MirroredStrategy with devices ('/job:localhost/replica:0/task:0/device:GPU:0',)\n"
+      "BATCH_SIZE=512\n"
+      "TimeHistory: 40.0000 seconds, 6.4000 examples/second between steps 0 and 1\n"
+      "TimeHistory: 0.5000 seconds, 512.0000 examples/second between steps 1 and 2\n"
+      "TimeHistory: 0.5100 seconds, 501.9608 examples/second between steps 2 and 3\n");
+  ASSERT_EQ(file.runs.size(), 1u);
+  EXPECT_EQ(*file.runs[0].workers, 1);
+  EXPECT_EQ(*file.runs[0].global_batch, 256) << "0.5 s x 512 examples/s; 512 is another setting";
+}
+
+TEST(RunFacts, TimeHistoryConfirmsAStatedBatchWhereItsFiguresAreRough) {
+  const std::string rough =
+      "TimeHistory: 8.10 seconds, 1011.4 examples/second between steps 1 and 2\n"
+      "TimeHistory: 8.10 seconds, 1011.4 examples/second between steps 2 and 3\n";
+  const std::string start = "TimeHistory: 66 seconds, 124 examples/second between steps 0 and 1\n";
+  const ImportedFile unstated = import_text(start + rough);
+  EXPECT_FALSE(unstated.runs.at(0).global_batch) << "8187 to 8198 fit";
+  const ImportedFile stated = import_text("BATCH_SIZE=8192\nBATCH_SIZE=64\n" + start + rough);
+  EXPECT_EQ(*stated.runs.at(0).global_batch, 8192);
+}
+
+TEST(RunFacts, LongHeadingsTellRunsApartByTheirEnds) {
+  const std::string common =
+      "Running experiment of the sweep over gradient compression with the default optimizer, the "
+      "default schedule and the default data on the cluster ";
+  ASSERT_GT(common.size(), 120u);
+  std::string text;
+  for (const std::string way : {"plain", "top-k"}) {
+    text += common + way + "\n";
+    text += "Epoch 1: loss 2.0, epoch time 12.0 s\nEpoch 2: loss 1.0, epoch time 12.5 s\n";
+  }
+  const ImportedFile file = import_text(text);
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_NE(*file.runs[0].model, *file.runs[1].model);
+  EXPECT_NE(file.runs[0].model.value->find("plain"), std::string::npos);
+}
+
+TEST(RunFacts, LengthOfAnEpochIsNoEpoch) {
+  const ImportedFile file = import_text(
+      "loaded 9000 tokens\n1 epoch = 330 batches\n"
+      "step 0 | loss: 9.5000 | dt: 2600.10ms | tok/sec: 3100.5\n"
+      "step 1 | loss: 8.1000 | dt: 250.10ms | tok/sec: 32755.2\n"
+      "step 2 | loss: 7.2000 | dt: 252.10ms | tok/sec: 32495.4\n");
+  ASSERT_EQ(file.runs.size(), 1u);
+  EXPECT_TRUE(file.runs[0].epochs.empty());
+  EXPECT_EQ(*file.runs[0].steps_per_epoch, 330);
+  EXPECT_DOUBLE_EQ(file.runs[0].step_time.last(), 0.2521);
+}
+
+TEST(RunFacts, RatesOfOneEpochThatDifferAreLeftOut) {
+  const ImportedFile file = import_text(
+      "Epoch 1: epoch time = 24.0, images/sec = 2464.0, validation loss = 2.1\n"
+      "Epoch 1: epoch time = 24.0, images/sec = 616.0, validation loss = 2.1\n"
+      "Epoch 2: epoch time = 23.0, images/sec = 640.0, validation loss = 0.7\n"
+      "Epoch 2: epoch time = 23.0, images/sec = 2560.0, validation loss = 0.7\n");
+  ASSERT_EQ(file.runs.size(), 1u);
+  EXPECT_TRUE(file.runs[0].throughput.empty()) << "of one worker or of all";
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs.at(1).train_s, 23);
+  EXPECT_FALSE(file.runs[0].warnings.empty());
+}
+
+TEST(RunFacts, CommandOfANotebookCellStatesItsRun) {
+  const std::string cell =
+      R"({"cell_type":"code","execution_count":1,"metadata":{},"source":["!python train.py \\\n",)"
+      R"("  --num-gpus 4 --batch-size 64 --epoch 9  # or 1"],"outputs":[{"output_type":"stream",)"
+      R"("name":"stdout","text":["Epoch 1: loss 2.0, epoch time 12.0 s\n"]}]})";
+  const ImportedFile file =
+      import_text(R"({"cells":[)" + cell + R"(],"metadata":{},"nbformat":4})", "a.ipynb");
+  ASSERT_EQ(file.runs.size(), 1u);
+  EXPECT_EQ(*file.runs[0].workers, 4);
+  EXPECT_EQ(*file.runs[0].batch_said, 64);
+  ASSERT_EQ(file.runs[0].epochs.size(), 1u);
+  EXPECT_EQ(file.runs[0].epochs[0].epoch, 1);
+  EXPECT_TRUE(file.runs[0].notes.contains("command"));
+}
+
+TEST(RunFacts, NotebookCellWithFiguresBelowItsEpochsIsRead) {
+  const ImportedFile file = import_text(
+      R"({"cells":[{"cell_type":"code","execution_count":1,"source":[],"outputs":[{"output_type":)"
+      R"("stream","text":["Epoch [1/2]\n","Training loss 0.25\n","Testing accuracy 96.5 %\n",)"
+      R"("Epoch [2/2]\n","Training loss 0.125\n","Testing accuracy 97.5 %\n"]}]}],"nbformat":4})",
+      "b.ipynb");
+  ASSERT_EQ(file.runs.size(), 1u);
+  ASSERT_EQ(file.runs[0].epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].val_accuracy, 0.975);
+}
+
+TEST(RunFacts, FileOfZerosHasNoText) {
+  try {
+    import_text(std::string(500, '\0') + "\n");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("are all zeros"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::import
