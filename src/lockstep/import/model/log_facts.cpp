@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/text_scan.h"
 
 namespace lockstep::import {
@@ -83,6 +84,9 @@ void LogFacts::line(std::string_view text, int rank) {
 }
 
 void LogFacts::worker_count(std::string_view text) {
+  if (!contains_any<"orld", "ORLD", "Number of ", "num_workers_total", "hvd.size()", " out of ",
+                    "registered", "MEMBER: ", "Use GPU: ">(text))
+    return;
   static constexpr std::string_view kMarks[] = {
       "world size",        "World size",     "World Size",         "world_size",
       "WORLD_SIZE",        "Number of GPUs", "Number of devices",  "Number of workers",
@@ -122,7 +126,9 @@ void LogFacts::worker_count(std::string_view text) {
 }
 
 void LogFacts::command_line(std::string_view text) {
-  if (!contains(text, "-")) return;
+  if (!contains_any<"--n", "--epochs", "mpirun", "mpiexec", "horovodrun", "srun",
+                    "CUDA_VISIBLE_DEVICES=">(text))
+    return;
   if (contains(text, "mpirun") || contains(text, "mpiexec") || contains(text, "horovodrun")) {
     for (std::string_view name : {"-np", "-n", "--np"}) {
       const auto count = option(text, name);
@@ -155,6 +161,9 @@ void LogFacts::set_batch(std::int64_t size, std::optional<std::int64_t>& batch) 
 }
 
 void LogFacts::batch_size(std::string_view text) {
+  if (!contains_any<"batch", "Batch", "-b", "training examples:", "Num examples =",
+                    "num_train_examples:", "'n_epochs'">(text))
+    return;
   for (std::string_view name : {"--batch-size", "--batch_size", "-b", "--batch"}) {
     if (name == "-b" && !contains(text, ".py")) continue;
     const auto size = option(text, name);
@@ -189,7 +198,7 @@ void LogFacts::batch_size(std::string_view text) {
 void LogFacts::device(std::string_view text) {
   // TensorFlow found a GPU and trains without it.
   if (contains(text, "Skipping registering GPU devices")) device_ = "cpu";
-  if (!device_.empty()) return;
+  if (!device_.empty() || !contains(text, "name: ")) return;
   // TensorFlow: "(device: 0, name: Tesla V100-SXM2-16GB, pci bus id: ...", "name: RTX A6000 major:
   // 8".
   if (contains(text, "pci bus") || contains(text, "pciBusID") || contains(text, "major:") ||
@@ -202,6 +211,7 @@ void LogFacts::device(std::string_view text) {
 }
 
 void LogFacts::network(std::string_view text) {
+  if (!contains_any<"model '", "--arch", "Total params:">(text)) return;
   if (model_.empty()) {
     std::string_view name = text_after(text, "creating model '", "'");
     if (name.empty()) name = text_after(text, "using pre-trained model '", "'");
@@ -216,8 +226,7 @@ void LogFacts::network(std::string_view text) {
 }
 
 void LogFacts::failure(std::string_view text) {
-  const bool memory =
-      contains(text, "emory") || contains(text, "OOM") || contains(text, "bad_alloc");
+  const bool memory = contains_any<"emory", "OOM", "bad_alloc">(text);
   if (memory && (contains(text, "out of memory") || contains(text, "Out of memory") ||
                  contains(text, "OutOfMemory") || contains(text, "OUT_OF_MEMORY") ||
                  contains(text, "OOM when allocating") || contains(text, "oom-kill") ||

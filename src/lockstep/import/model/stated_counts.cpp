@@ -100,6 +100,9 @@ std::optional<std::int64_t> count_after(std::string_view text,
 }
 
 void worker_facts(std::string_view text, std::vector<StatedFact>& facts) {
+  if (!contains_any<"gpu", "world", "process", "hvd", "replica", "device", "nodes", "nproc",
+                    "slurm_ntasks", "ranks">(text))
+    return;
   auto world = count_after(
       text, {"world size", "world_size", "worldsize", "number of processes", "num processes",
              "num_processes", "hvd.size()", "number of replicas", "num_replicas_in_sync"});

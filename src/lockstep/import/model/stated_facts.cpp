@@ -50,6 +50,8 @@ bool names_a_device(std::string_view lowered) {
 }
 
 void device_facts(std::string_view line, std::string_view text, std::vector<StatedFact>& facts) {
+  if (!contains_any<"training on ", "device", "product name", "gpu name", "|  ", "cpu">(text))
+    return;
   for (const std::string_view mark :
        {"training on ", "using device", "product name", "device name", "gpu name", "device:"}) {
     const std::size_t at = text.find(mark);
@@ -79,6 +81,9 @@ void device_facts(std::string_view line, std::string_view text, std::vector<Stat
 }
 
 void name_facts_of(std::string_view line, std::string_view text, std::vector<StatedFact>& facts) {
+  if (!contains_any<"arch", "model", "dataset", "dtype", "precision", "optimizer", "loading time",
+                    "epoch">(text))
+    return;
   for (const std::string_view name : {"arch", "model", "model_name"}) {
     const std::string_view value = named_value(line, name);
     if (value.empty()) continue;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "lockstep/import/scan/text_scan.h"
@@ -98,6 +99,18 @@ inline bool speaks_alone(std::string_view unit) {
 
 }  // namespace figure_scan_detail
 
+namespace figure_scan_detail {
+
+/// What may begin a number or end a name; nearly all of a line is neither.
+constexpr std::array<bool, 256> kMatters = [] {
+  std::array<bool, 256> matters{};
+  for (const char c : std::string_view("0123456789+-.ni,;|\t"))
+    matters[static_cast<unsigned char>(c)] = true;
+  return matters;
+}();
+
+}  // namespace figure_scan_detail
+
 /// Calls `take(figure)` for each number of `text` that has a name before it, the two apart by
 /// blanks, ':' or '=' (or not at all: "loss0.25"), and for rates and times without a name. Numbers
 /// that are part of a word ("conv2", "Acc@1") or of a ratio ("3/16") are none.
@@ -106,6 +119,10 @@ void for_each_figure(std::string_view text, Take&& take) {
   std::size_t name_begin = 0;
   for (std::size_t i = 0; i < text.size();) {
     const char c = text[i];
+    if (!figure_scan_detail::kMatters[static_cast<unsigned char>(c)]) {
+      ++i;
+      continue;
+    }
     const bool starts = is_digit(c) || ((c == '-' || c == '+' || c == '.') && i + 1 < text.size() &&
                                         (is_digit(text[i + 1]) || text[i + 1] == '.'));
     const char before = i > 0 ? text[i - 1] : ' ';

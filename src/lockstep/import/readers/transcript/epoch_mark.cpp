@@ -77,9 +77,11 @@ void find_place(std::string_view text, EpochMark& mark) {
 /// "Training time for epoch: 59.8", "time per epoch: 14.2": the number after it is no epoch's.
 bool names_a_figure(std::string_view before) {
   before = trim(before);
+  const char last = before.empty() ? ' ' : before.back();
+  if (last != 'r' && last != 'h' && last != 'y' && last != 'n') return false;
   for (const std::string_view word :
        {"for", "per", "each", "every", "Each", "Per", "an", "Every"}) {
-    if (!before.ends_with(word)) continue;
+    if (word.back() != last || !before.ends_with(word)) continue;
     const std::size_t rest = before.size() - word.size();
     if (rest == 0 || before[rest - 1] == ' ') return contains_any<"ime", "oss", "cc">(before);
   }
@@ -149,12 +151,11 @@ std::optional<EpochMark> bracketed_split(std::string_view text) {
 }  // namespace
 
 std::optional<EpochMark> find_epoch_mark(std::string_view text) {
-  std::size_t at = position_of("poch", text);
-  while (at != std::string_view::npos) {
+  for (std::size_t at = position_of("poch", text); at != std::string_view::npos;
+       at = text.find("poch", at + 1)) {
     const char first = at > 0 ? text[at - 1] : ' ';
     const bool starts = (first == 'E' || first == 'e') && (at < 2 || !is_letter(text[at - 2]));
     std::size_t i = at + 4;
-    at = text.find("poch", at + 1);
     if (!starts) continue;
     const std::size_t begin = i - 5;
     // "--epoch 5" is an option of a command.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -26,10 +27,45 @@ bool among_words(std::string_view word, std::string_view list) {
   return false;
 }
 
-bool is_validation_word(std::string_view word) {
-  return among_words(lower(word),
-                     "test testing tested val valid validation eval evaluation evaluating "
-                     "validating");
+constexpr std::array<bool, 256> kLetters = [] {
+  std::array<bool, 256> letters{};
+  for (std::size_t c = 0; c < 128; ++c) letters[c] = is_letter(static_cast<char>(c));
+  return letters;
+}();
+
+/// Whether `word`, in letters of any case, is `small`. Both have the same length.
+bool is_word(std::string_view word, std::string_view small) {
+  for (std::size_t i = 0; i < small.size(); ++i) {
+    if ((word[i] | 0x20) != small[i]) return false;
+  }
+  return true;
+}
+
+/// Whose figures a word of letters announces: kTrain, kValidation or kNone.
+Split split_of_word(std::string_view word) {
+  const auto either = [&](std::string_view a, std::string_view b) {
+    return is_word(word, a) || is_word(word, b) ? Split::kValidation : Split::kNone;
+  };
+  switch (word.size()) {
+    case 3:
+      return either("val", "val");
+    case 4:
+      return either("test", "eval");
+    case 5:
+      return is_word(word, "train") ? Split::kTrain : either("valid", "valid");
+    case 6:
+      return either("tested", "tested");
+    case 7:
+      return is_word(word, "trained") ? Split::kTrain : either("testing", "testing");
+    case 8:
+      return is_word(word, "training") ? Split::kTrain : Split::kNone;
+    case 10:
+      return is_word(word, "validation") || is_word(word, "evaluation")
+                 ? Split::kValidation
+                 : either("evaluating", "validating");
+    default:
+      return Split::kNone;
+  }
 }
 
 /// Where the first word about validation or test begins; null without.
@@ -37,13 +73,15 @@ const char* first_validation_word(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     std::size_t end = i;
     while (end < text.size() && is_letter(text[end])) ++end;
-    if (end > i && is_validation_word(text.substr(i, end - i))) return text.data() + i;
+    if (end > i && split_of_word(text.substr(i, end - i)) == Split::kValidation)
+      return text.data() + i;
     i = std::max(end, i + 1);
   }
   return nullptr;
 }
 
 bool counts_examples(std::string_view unit) {
+  if (unit.size() < 3) return false;
   return unit == "sps" ||
          among_words(unit,
                      "img/s img/sec images/s images/sec samples/s samples/sec examples/s "
@@ -244,19 +282,20 @@ Split split_of(std::string_view text) {
   bool train = false;
   bool validation = false;
   for (std::size_t i = 0; i < text.size();) {
-    if (!is_letter(text[i])) {
+    if (!kLetters[static_cast<unsigned char>(text[i])]) {
       ++i;
       continue;
     }
     std::size_t end = i;
-    while (end < text.size() && is_letter(text[end])) ++end;
-    const char first = text[i];
-    if (first == 't' || first == 'T' || first == 'v' || first == 'V' || first == 'e' ||
-        first == 'E') {
-      const std::string word = lower(text.substr(i, end - i));
-      train = train || word == "train" || word == "training" || word == "trained";
-      validation = validation || is_validation_word(word);
+    while (end < text.size() && kLetters[static_cast<unsigned char>(text[end])]) ++end;
+    const char first = static_cast<char>(text[i] | 0x20);
+    if (first != 't' && first != 'v' && first != 'e') {
+      i = end;
+      continue;
     }
+    const Split word = split_of_word(text.substr(i, end - i));
+    train = train || word == Split::kTrain;
+    validation = validation || word == Split::kValidation;
     i = end;
   }
   if (train && validation) return Split::kBoth;
