@@ -80,10 +80,8 @@ void device_facts(std::string_view line, std::string_view text, std::vector<Stat
     facts.push_back({FactKey::kDevice, 0, "cpu"});
 }
 
-void name_facts_of(std::string_view line, std::string_view text, std::vector<StatedFact>& facts) {
-  if (!contains_any<"arch", "model", "dataset", "dtype", "precision", "optimizer", "loading time",
-                    "epoch">(text))
-    return;
+/// "arch: resnet50", "dataset='cifar100'", "dtype=bf16".
+void named_facts(std::string_view line, std::vector<StatedFact>& facts) {
   for (const std::string_view name : {"arch", "model", "model_name"}) {
     const std::string_view value = named_value(line, name);
     if (value.empty()) continue;
@@ -96,6 +94,14 @@ void name_facts_of(std::string_view line, std::string_view text, std::vector<Sta
     const std::string_view value = named_value(line, name);
     if (!value.empty()) facts.push_back({FactKey::kPrecision, 0, printable(value)});
   }
+}
+
+void name_facts_of(std::string_view line, std::string_view text, std::vector<StatedFact>& facts) {
+  if (!contains_any<"arch", "model", "dataset", "dtype", "precision", "optimizer", "loading time",
+                    "epoch">(text))
+    return;
+  if (contains_any<"arch", "model", "dataset", "dtype", "precision">(line))
+    named_facts(line, facts);
   const std::size_t optimizer = text.find(" optimizer");
   const std::size_t use = text.find("using ");
   if (optimizer != std::string_view::npos && use != std::string_view::npos && use < optimizer &&
@@ -110,6 +116,7 @@ void name_facts_of(std::string_view line, std::string_view text, std::vector<Sta
     if (count && *count >= 0 && *count < 1e4 && trim(rest).starts_with("workers"))
       facts.push_back({FactKey::kLoaderWorkers, static_cast<std::int64_t>(*count), {}});
   }
+  if (!contains(text, "epoch")) return;
   if (const auto count = count_after(text, {"num epochs", "num_epochs", "max_epochs"}))
     facts.push_back({FactKey::kEpochs, *count, {}});
   auto steps = count_after(

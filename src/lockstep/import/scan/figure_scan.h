@@ -91,6 +91,7 @@ inline bool is_glued(std::string_view text, std::size_t at) {
 
 /// A unit that alone defines what the number is: a time, or a rate.
 inline bool speaks_alone(std::string_view unit) {
+  if (unit.empty()) return false;
   return unit == "s" || unit == "sec" || unit == "secs" || unit == "seconds" || unit == "ms" ||
          unit.ends_with("/s") || unit.ends_with("/sec") || unit.ends_with("/second") ||
          unit.ends_with("/step") || unit.ends_with("/it") || unit.ends_with("/iter") ||
