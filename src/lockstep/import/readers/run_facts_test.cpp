@@ -29,6 +29,13 @@ TEST(RunFacts, KerasSectionsKeepTheirOwnDeviceCounts) {
   EXPECT_EQ(*file.runs[1].workers, 2);
 }
 
+TEST(RunFacts, StepTimesInWholeSecondsAreTooRough) {
+  const ImportedFile file =
+      import_text("Epoch 1/1\n78/78 - 122s - loss: 0.29 - accuracy: 0.88 - 122s/epoch - 2s/step\n");
+  EXPECT_TRUE(file.runs.at(0).step_time.empty()) << "1.56 s";
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs.at(0).train_s, 122);
+}
+
 TEST(RunFacts, CountsThatTheFileStatesDifferentlyAreOfNoParticularRun) {
   ImportOptions options;
   options.pattern = "(?<run>\\w) epoch (?<epoch>\\d+) took (?<epoch_time>\\S+)";

@@ -60,6 +60,13 @@ struct EpochLine {
   std::vector<std::pair<std::string_view, double>> metrics;
 };
 
+/// "2s/step": Keras rounds to whole seconds, so that 1.6 s and 2.4 s look the same. The time of the
+/// epoch is exact enough.
+bool is_rough(std::string_view time, double seconds) {
+  const bool whole = time.size() > 1 && time.ends_with('s') && is_digit(time[time.size() - 2]);
+  return whole && seconds < 10 && time.find('.') == std::string_view::npos;
+}
+
 /// "12s", "12s 31ms/step", "31ms/step", "1:23 221ms/step", "ETA: 0s".
 void read_times(std::string_view part, EpochLine& line) {
   while (!part.empty()) {
@@ -71,7 +78,8 @@ void read_times(std::string_view part, EpochLine& line) {
     if (!duration) continue;
     if (slash == std::string_view::npos) {
       line.time_s = line.time_s.value_or(0) + *duration;  // "1m 12s"
-    } else {
+    } else if ((word.ends_with("/step") || word.ends_with("/sample")) &&
+               !is_rough(word.substr(0, slash), *duration)) {
       line.per_step_s = *duration;
       line.per_sample = word.substr(slash) == "/sample";
     }
