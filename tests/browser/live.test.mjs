@@ -87,6 +87,11 @@ test("a file that is dropped on the page is shown as it was read, and stored onl
   await page.locator("#readings .store").click();
   await page.waitForFunction(() => /sweep\.csv: [1-9]\d* runs? added/.test(document.getElementById("import-status").textContent));
   await page.locator("#runs td", { hasText: "measurements" }).first().waitFor();
+  const imported = page.locator("#runs tbody tr", { hasText: "measurements" }).first();
+  assert.doesNotMatch(await imported.innerText(), /1970|\t0\t/, "facts that a table lacks are no zeros");
+  await page.setViewportSize({ width: 1400, height: 900 });
+  const room = await page.locator("#runs .scroller").evaluate((node) => node.clientWidth - node.scrollWidth);
+  assert.equal(room, 0, "no column is cut off at 1400 pixels");
   const nonsense = await page.evaluateHandle(() => {
     const transfer = new DataTransfer();
     transfer.items.add(new File(["nothing of use"], "notes.txt"));

@@ -35,11 +35,6 @@ std::string recipe_label(const record::RunSpec& spec) {
   return spec.data.synthetic ? spec.recipe + " (synthetic)" : spec.recipe;
 }
 
-double mean_rate(const store::RunSummary& run) {
-  if (std::isfinite(run.imported_rate)) return run.imported_rate;
-  return run.train_s > 0 ? static_cast<double>(run.examples) / run.train_s : record::kUnknown;
-}
-
 std::string epochs_done(const store::RunSummary& run) {
   if (run.spec.epochs == 0) return run.epochs_done == 0 ? "" : std::to_string(run.epochs_done);
   return fmt::format("{}/{}", run.epochs_done, run.spec.epochs);
@@ -150,7 +145,7 @@ Table runs_table(std::span<const store::RunSummary> runs) {
   bool unreliable = false;
   for (const store::RunSummary& run : runs) {
     unreliable |= run.spec.oversubscribed;
-    const Cell speed = rate(mean_rate(run));
+    const Cell speed = rate(store::mean_rate(run));
     table.rows.push_back(
         {count(run.id), recipe_label(run.spec), known(run.spec.workers),
          known(run.spec.batch_per_worker), known(run.spec.global_batch()),

@@ -89,11 +89,10 @@ json RunWatch::run_json(store::Store& store, const RunSummary& run, bool with_sa
            {"batch", run.spec.batch_per_worker},
            {"global_batch", run.spec.global_batch()},
            {"strategy", record::name_of(run.spec.strategy)},
-           {"started", format_local_time(run.started_wall_ns)},
+           {"started", run.started_wall_ns > 0 ? format_local_time(run.started_wall_ns) : ""},
            {"epochs", run.spec.epochs},
            {"epochs_done", run.epochs_done},
-           {"examples_per_s",
-            run.train_s > 0 ? json(static_cast<double>(run.examples) / run.train_s) : json()},
+           {"examples_per_s", number(store::mean_rate(run))},
            {"val_accuracy", number(run.last_val_accuracy)},
            {"total_s", number(run.total_s)}};
   if (run.state != RunState::kRunning) return out;

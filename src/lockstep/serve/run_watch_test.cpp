@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/error.h"
+#include "lockstep/store/imports.h"
 
 namespace lockstep::serve {
 namespace {
@@ -61,6 +62,21 @@ class RunWatchTest : public ::testing::Test {
 TEST_F(RunWatchTest, OfAStoreThatIsNotThereYetHasNoRuns) {
   EXPECT_TRUE(json::parse(watch_.snapshot())["runs"].empty());
   EXPECT_FALSE(std::filesystem::exists(store()));
+}
+
+TEST_F(RunWatchTest, ImportedRunsHaveTheirRateAndNoStartThatIsUnknown) {
+  store::ImportedRecord imported;
+  imported.source = {"digest", "", "one.csv", "measurements"};
+  imported.started.spec.recipe = "measurements";
+  imported.ended = {record::RunStatus::kDone, 0, 0, 0, ""};
+  record::Measurement row;
+  row.metric = "throughput";
+  row.value = 276;
+  imported.measurements.push_back(row);
+  store::add_imports(store(), std::vector{imported});
+  const json run = json::parse(watch_.snapshot())["runs"].at(0);
+  EXPECT_EQ(run.at("started"), "");
+  EXPECT_EQ(run.at("examples_per_s"), 276);
 }
 
 TEST_F(RunWatchTest, ReportsProgressTimeLeftAndEpochsOfARunInProgress) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace lockstep::store {
 namespace {
@@ -62,6 +63,11 @@ RunSummary read_summary(const Statement& row, const std::string& path) {
 
 std::string_view state_name(RunState state) {
   return kStateNames[static_cast<std::size_t>(state)];
+}
+
+double mean_rate(const RunSummary& run) {
+  if (std::isfinite(run.imported_rate)) return run.imported_rate;
+  return run.train_s > 0 ? static_cast<double>(run.examples) / run.train_s : record::kUnknown;
 }
 
 bool ran_out_of_memory(const RunSummary& run) {

@@ -41,6 +41,9 @@ struct RunSummary {
   bool imported = false;                        ///< another tool made it; see imports.h
 };
 
+/// Examples per second of all workers over the finished epochs; unknown before the first.
+double mean_rate(const RunSummary& run);
+
 /// Whether the run ended because a worker ran out of memory: a result, not an accident.
 bool ran_out_of_memory(const RunSummary& run);
 

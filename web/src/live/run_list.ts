@@ -8,6 +8,7 @@ import type { Run } from "./run";
 const COLUMNS: Table["columns"] = [
   { key: "id", header: "run", unit: "", align: "right", definition: "" },
   { key: "state", header: "state", unit: "", align: "left", definition: "" },
+  { key: "started", header: "started", unit: "", align: "left", definition: "" },
   { key: "study", header: "study", unit: "", align: "left", definition: "" },
   { key: "recipe", header: "recipe", unit: "", align: "left", definition: "" },
   { key: "data", header: "data", unit: "", align: "left", definition: "" },
@@ -19,20 +20,24 @@ const COLUMNS: Table["columns"] = [
   { key: "examples_per_s", header: "examples/s", unit: "", align: "right", definition: "of all workers" },
   { key: "val_accuracy", header: "val accuracy", unit: "", align: "right", definition: "of the last epoch" },
   { key: "total_s", header: "total", unit: "s", align: "right", definition: "" },
-  { key: "started", header: "started", unit: "", align: "left", definition: "" },
 ];
 
 function number(value: number | null | undefined, text?: string): Cell {
   return value === null || value === undefined ? null : [text ?? digits(value), value];
 }
 
+/** Logs and tables of other tools lack some facts: they have 0 there. */
+function known(value: number): Cell {
+  return value > 0 ? number(value) : null;
+}
+
 function row(run: Run): Cell[] {
   return [
-    number(run.id, String(run.id)), run.state, run.study || null, run.recipe,
-    run.synthetic ? `${run.data} (synthetic)` : run.data, number(run.workers), number(run.batch), number(run.global_batch),
-    run.strategy || null, number(run.epochs_done),
+    number(run.id, String(run.id)), run.state, run.started.slice(0, "2026-11-18 17:00".length) || null, run.study || null, run.recipe,
+    run.synthetic ? `${run.data} (synthetic)` : run.data || null, known(run.workers), known(run.batch), known(run.global_batch),
+    run.strategy || null, known(run.epochs_done),
     number(run.examples_per_s, run.examples_per_s === null ? undefined : digits(Math.round(run.examples_per_s))),
-    number(run.val_accuracy), number(run.total_s), run.started,
+    number(run.val_accuracy), number(run.total_s),
   ];
 }
 

@@ -11,7 +11,7 @@ export function studiesPanel(feed: Feed): HTMLElement {
         "li",
         {},
         element("a", { href: `/?study=${encodeURIComponent(study.name)}` }, study.name),
-        element("span", { class: "status" }, ` ${study.done} of ${study.runs} runs done`),
+        element("span", { class: "status" }, ` ${study.done} of ${study.runs} ${study.runs === 1 ? "run" : "runs"} done`),
       ),
     );
     const all = element("li", {}, element("a", { href: "/?all=1" }, "All finished runs of the store"));

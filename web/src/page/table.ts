@@ -72,9 +72,9 @@ class SortableTable {
       if (this.options.lead) line.append(element("td", { class: "lead" }, this.options.lead(row)));
       row.forEach((cell, at) => {
         const column = this.table.columns[at];
-        const exact = cell !== null && typeof cell !== "string" && cell[0] !== String(cell[1]) ? String(cell[1]) : undefined;
+        const whole = typeof cell === "string" ? cell : cell === null || cell[0] === String(cell[1]) ? undefined : String(cell[1]);
         line.append(
-          element("td", { class: column?.align === "left" ? "left" : "right", title: exact }, cellText(cell)),
+          element("td", { class: column?.align === "left" ? "left" : "right", title: whole }, cellText(cell)),
         );
       });
       this.body.append(line);
