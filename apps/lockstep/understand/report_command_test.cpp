@@ -140,8 +140,7 @@ TEST_F(ReportCommand, CsvOfAStoreReportsTheSameWhenReadBack) {
 TEST_F(ReportCommand, LeavesOutRunsThatDidNotFinishAndReportsIt) {
   add_run(1, 8);
   add_run(2, 4, "", record::RunStatus::kFailed);
-  EXPECT_NE(call("report").err.find("1 run that did not finish is left out"),
-            std::string::npos);
+  EXPECT_NE(call("report").err.find("1 run that did not finish is left out"), std::string::npos);
 }
 
 TEST_F(ReportCommand, NamesTheStudiesWhenAnotherIsAskedFor) {
