@@ -100,7 +100,7 @@ class Membership::Connection {
       throw Error(ErrorKind::kPeer,
                   fmt::format("no rank stored {} within {}", key, format_seconds(timeout)));
     }
-    const std::string value = values_[key];
+    std::string value = std::move(values_[key]);
     values_.erase(key);
     return value;
   }

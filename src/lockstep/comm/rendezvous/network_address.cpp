@@ -139,7 +139,7 @@ std::string outward_address() {
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, &::freeifaddrs);
   for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
     if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
-    const std::string address = numeric(one->ifa_addr, sizeof(sockaddr_in));
+    std::string address = numeric(one->ifa_addr, sizeof(sockaddr_in));
     if ((one->ifa_flags & IFF_UP) != 0 && !is_loopback(address)) return address;
   }
   return "127.0.0.1";
