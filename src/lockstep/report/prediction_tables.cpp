@@ -83,7 +83,7 @@ std::string own_kind(const JobPrediction& job) {
 
 /// The kind of the row's numbers; the total may be of another.
 std::string kind_of(const JobPrediction& job) {
-  const std::string kind = own_kind(job);
+  std::string kind = own_kind(job);
   if (!job.total_s || job.total_measured == job.scaling.measured) return kind;
   if (job.total_derived) return kind + ", total derived";
   return kind + (job.total_measured ? ", total measured" : ", total predicted");
