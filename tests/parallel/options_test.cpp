@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "lockstep/base/units.h"
 #include "parallel_run.h"
 #include "parameter_distance.h"
 
@@ -90,6 +91,19 @@ TEST_F(Options, SynchronousBatchNormsEqualOneBigBatch) {
   // measured); what norms of half the batch do is far larger (2e-3).
   EXPECT_LT(distance(one, synchronous), 1e-5);
   EXPECT_GT(distance(one, apart), 100 * distance(one, synchronous));
+}
+
+TEST_F(Options, TheStoreShowsTheBucketSizeThatWasChosen) {
+  const auto captured = run_to_success(train(2, 4, {"--steps", "60", "--bucket", "auto"}));
+  const auto chosen = events<record::BucketChosen>(captured.output);
+  ASSERT_EQ(chosen.size(), 1u);
+  launch::ProcessSpec show;
+  show.program = LOCKSTEP_PROGRAM;
+  show.arguments = {"--store", folder("runs.db"), "runs", "show", "1"};
+  const auto shown = run_to_success(show);
+  const std::string expected =
+      "buckets of " + format_bytes({chosen[0].bytes}) + " (chosen in the first steps)";
+  EXPECT_NE(shown.output.find(expected), std::string::npos) << shown.output;
 }
 
 TEST_F(Options, EveryDataParallelRunReportsItsNoiseScaleAndHowBusyItsRanksWere) {

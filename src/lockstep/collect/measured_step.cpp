@@ -173,7 +173,7 @@ simulate::StepSource measured_step(store::Store& store, std::int64_t run) {
   const store::Calibrations known = store::calibrations(store.path());
   source.text = source_text(run, spec, steps.size() / std::max<std::size_t>(ranks.size(), 1));
   source.gradient_bytes = analyze::gradient_bytes(spec.parameters);
-  if (spec.bucket_bytes > 0) source.bucket_bytes = static_cast<double>(spec.bucket_bytes);
+  if (spec.bucket_in_use() > 0) source.bucket_bytes = static_cast<double>(spec.bucket_in_use());
   source.half_wire = spec.wire != record::Wire::kFloat;
   source.layers = layers_of(spec);
   source.compute_spread = std::hypot(simulate::kStepSpread, mean.mean_error);

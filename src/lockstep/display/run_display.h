@@ -28,7 +28,8 @@ class RunDisplay final : public record::RunSink {
   void on(const record::CheckpointWritten& event);
   void on(const record::UtilisationBlock& event);
   void on(const record::RunEnded& event);
-  void on(const record::WorkerError&) {}  // the launcher reports the one that matters
+  void on(const record::BucketChosen&) {}  // the trainer's message has the comparison
+  void on(const record::WorkerError&) {}   // the launcher reports the one that matters
 
   /// If no bar shows it: once, as soon as there is one.
   void show_first_forecast();

@@ -61,6 +61,12 @@ void visit_fields(V&& field,
 
 template <class V, class E>
 void visit_fields(V&& field,
+                  E& event) requires std::is_same_v<std::remove_const_t<E>, BucketChosen> {
+  field("bytes", event.bytes);
+}
+
+template <class V, class E>
+void visit_fields(V&& field,
                   E& event) requires std::is_same_v<std::remove_const_t<E>, WorkerError> {
   field("rank", event.rank);
   field("kind", event.kind);
@@ -177,8 +183,8 @@ StepBlock read_steps(const json& in) {
 }
 
 constexpr std::array<const char*, std::variant_size_v<Event>> kTypeNames{
-    "run_started", "progress",  "steps",        "epoch",
-    "checkpoint",  "run_ended", "worker_error", "utilisation"};
+    "run_started", "progress",     "steps",       "epoch",        "checkpoint",
+    "run_ended",   "worker_error", "utilisation", "bucket_chosen"};
 
 constexpr std::array<std::string_view, 4> kStatusNames{"running", "done", "interrupted", "failed"};
 
@@ -218,6 +224,7 @@ std::optional<Event> from_line(const std::string& line) {
     if (type == "checkpoint") return read_event<CheckpointWritten>(in);
     if (type == "run_ended") return read_event<RunEnded>(in);
     if (type == "utilisation") return read_utilisation(in);
+    if (type == "bucket_chosen") return read_event<BucketChosen>(in);
     if (type == "worker_error") return read_event<WorkerError>(in);
     return std::nullopt;
   } catch (const json::exception& problem) {

@@ -20,8 +20,8 @@ inline constexpr int kFormatVersion = 1;
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// What a run reports while it is in progress: one JSON object per line, in this order: one
-/// RunStarted, then Progress, StepBlock, UtilisationBlock, EpochResult and CheckpointWritten as
-/// they come, one RunEnded. A stream without RunEnded belongs to a run that was killed.
+/// RunStarted, then Progress, StepBlock, UtilisationBlock, EpochResult, CheckpointWritten and
+/// BucketChosen as they come, one RunEnded. A stream without RunEnded belongs to a run that was killed.
 struct RunStarted {
   RunSpec spec;
   Machine machine;
@@ -65,6 +65,11 @@ struct CheckpointWritten {
   std::int64_t step = 0;  ///< of the run
 };
 
+/// --bucket auto has compared its sizes and keeps this one.
+struct BucketChosen {
+  std::uint64_t bytes = 0;
+};
+
 enum class RunStatus { kRunning, kDone, kInterrupted, kFailed };
 
 std::string_view status_name(RunStatus status);
@@ -89,7 +94,7 @@ struct WorkerError {
 };
 
 using Event = std::variant<RunStarted, Progress, StepBlock, EpochResult, CheckpointWritten,
-                           RunEnded, WorkerError, UtilisationBlock>;
+                           RunEnded, WorkerError, UtilisationBlock, BucketChosen>;
 
 /// One line without the line break.
 std::string to_line(const Event& event);

@@ -71,6 +71,10 @@ TEST(Event, UtilisationSurvivesARoundTrip) {
   EXPECT_TRUE(std::isnan(back.samples[0].gpu));
 }
 
+TEST(Event, TheChosenBucketSurvivesARoundTrip) {
+  EXPECT_EQ(round_trip(BucketChosen{16'000'000}).bytes, 16'000'000u);
+}
+
 TEST(Event, RunEndedKeepsItsStatus) {
   RunEnded event;
   event.status = RunStatus::kInterrupted;

@@ -74,6 +74,7 @@ struct RunSpec {
   double scaled_learning_rate = 0;  ///< after lr_scale, before warm-up and schedule
   std::uint64_t bucket_bytes = 0;   ///< 0 = measured default of the engine
   bool bucket_auto = false;         ///< sizes are tried in the first steps, from bucket_bytes on
+  std::uint64_t bucket_chosen = 0;  ///< with bucket_auto, the size that was kept; 0 = none yet
   std::uint64_t seed = 1;
   bool augment = true;
   bool oversubscribed = false;   ///< more threads than cores: timings are unreliable
@@ -88,6 +89,9 @@ struct RunSpec {
 
   /// B = N b A.
   std::int64_t global_batch() const { return workers * batch_per_worker * accumulate; }
+
+  /// Bytes of the buckets of nearly all steps; 0 = unknown.
+  std::uint64_t bucket_in_use() const { return bucket_auto ? bucket_chosen : bucket_bytes; }
 };
 
 /// Calls field(name, value) for each field: the names of the stored JSON.
@@ -153,6 +157,7 @@ void visit_fields(Visitor&& field, Spec& spec) {
   field("scaled_learning_rate", spec.scaled_learning_rate);
   field("bucket_bytes", spec.bucket_bytes);
   field("bucket_auto", spec.bucket_auto);
+  field("bucket_chosen", spec.bucket_chosen);
   field("seed", spec.seed);
   field("augment", spec.augment);
   field("oversubscribed", spec.oversubscribed);

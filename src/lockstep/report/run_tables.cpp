@@ -66,8 +66,12 @@ std::string exchange(const record::RunSpec& spec) {
                        ? fmt::format(", weights averaged every {} steps", spec.average_every)
                        : ", weights averaged each epoch");
   }
-  text += spec.bucket_auto ? ", buckets chosen in the first steps"
-                           : fmt::format(", buckets of {}", format_bytes({spec.bucket_bytes}));
+  if (spec.bucket_auto && spec.bucket_chosen == 0) {
+    text += ", no choice of bucket size recorded";
+  } else {
+    text += fmt::format(", buckets of {}{}", format_bytes({spec.bucket_in_use()}),
+                        spec.bucket_auto ? " (chosen in the first steps)" : "");
+  }
   if (spec.wire != record::Wire::kFloat) text += fmt::format(" as {}", record::name_of(spec.wire));
   return text;
 }

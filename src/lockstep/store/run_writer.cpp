@@ -38,6 +38,7 @@ class RunWriter::State {
     if (run_id_ != 0) throw Error(ErrorKind::kInternal, "a run was started twice");
     lock_.reset();
     started_id_ = insert_run(database_, label_, event);
+    started_ = event;
     // Locked before the row is visible to others, which would take it for a killed run.
     lock_.emplace(database_.path(), started_id_);
     for (const record::WorkerError& error : early_errors_) put(error);
@@ -82,6 +83,11 @@ class RunWriter::State {
     insert.bind(4, event.step).execute();
   }
 
+  void put(const record::BucketChosen& event) {
+    started_.spec.bucket_chosen = event.bytes;
+    update_run(database_, run_id_, started_);
+  }
+
   void put(const record::RunEnded& event) { end_run(database_, run_id_, event); }
 
   void put(const record::WorkerError& event) {
@@ -101,6 +107,7 @@ class RunWriter::State {
   std::optional<Statement> steps_;
   std::optional<WriterLock> lock_;
   RunCurve curve_;
+  record::RunStarted started_;
   std::vector<record::WorkerError> early_errors_;
   std::int64_t started_id_ = 0;
   std::int64_t run_id_ = 0;

@@ -80,6 +80,20 @@ TEST_F(StoreTest, GivesBackAllThatARunReported) {
   EXPECT_EQ(run.steps, 6);
 }
 
+TEST_F(StoreTest, KeepsTheBucketSizeThatARunChose) {
+  RunWriter writer(path(), {});
+  record::RunStarted start = started();
+  start.spec.bucket_auto = true;
+  start.spec.bucket_bytes = 4'000'000;
+  writer.write(start);
+  EXPECT_EQ(Store(path()).load(writer.run_id()).started.spec.bucket_in_use(), 0u);
+  writer.write(record::BucketChosen{1'000'000});
+  const StoredRun run = Store(path()).load(writer.run_id());
+  EXPECT_EQ(run.started.spec.bucket_in_use(), 1'000'000u);
+  EXPECT_TRUE(run.started.spec.bucket_auto);
+  EXPECT_EQ(run.started.spec.workers, start.spec.workers);
+}
+
 TEST_F(StoreTest, KeepsStepTimesToTheNanosecond) {
   Rng rng(3);
   record::StepBlock block;

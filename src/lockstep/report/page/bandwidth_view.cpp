@@ -103,7 +103,7 @@ void add_training(LineChart& chart, const PageContext& context) {
 void add_buckets(LineChart& chart, const PageSource& source) {
   std::set<std::uint64_t> buckets;
   for (const RunDigest& digest : source.runs) {
-    const std::uint64_t bytes = digest.run.started.spec.bucket_bytes;
+    const std::uint64_t bytes = digest.run.started.spec.bucket_in_use();
     if (bytes > 0) buckets.insert(bytes);
   }
   for (const std::uint64_t bytes : buckets) {

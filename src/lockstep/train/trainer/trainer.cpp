@@ -61,7 +61,7 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
     learners_.push_back(std::make_unique<Learner>(*player.network, spec, communicator_, clock_,
                                                   rate_of, player.name));
   }
-  if (spec.bucket_auto && communicator_.size() > 1) {
+  if (spec.bucket_auto) {
     std::uint64_t largest = 0;
     for (const auto& learner : learners_) {
       largest = std::max(largest, learner->gradient_bytes().count);
@@ -137,6 +137,7 @@ void Trainer::resolve_spec() {
   }
   if (spec.batch_per_worker <= 0) spec.batch_per_worker = recipe_.batch_per_worker;
   if (spec.bucket_bytes == 0) spec.bucket_bytes = kDefaultBucketBytes;
+  spec.bucket_auto = spec.bucket_auto && spec.workers > 1;  // one worker sends nothing
   complete_spec(spec, recipe_);
 }
 

@@ -68,7 +68,10 @@ void Trainer::try_bucket_sizes() {
   for (const auto& learner : learners_) learner->use_buckets(Bytes{tuner_->size()});
   tuner_->step_begins(position_.total);
   if (!chosen) return;
-  if (communicator_.rank() == 0) log_info("buckets of " + tuner_->summary());
+  if (communicator_.rank() == 0) {
+    log_info("buckets of " + tuner_->summary());
+    emit_(record::BucketChosen{tuner_->size()});
+  }
   tuner_.reset();
 }
 
