@@ -5,6 +5,7 @@
 #include "lockstep/train/optim/bias_correction.h"
 #include "lockstep/train/optim/optimizer_rule.h"
 #include "lockstep/train/optim/sum_of_squares.h"
+#include "lockstep/train/optim/tensor_norms.h"
 
 // LAMB (You et al. 2020): Adam's direction plus decoupled decay, u, taken at the rate times
 // |p| / |u| for each tensor. Tensors that are not adapted take Adam's step without decay.
@@ -77,11 +78,10 @@ void lamb_on_device(const DeviceUpdate& u, const OptimizerOptions& o) {
   update_moments(u, u.gradients, o);
   const auto spread = u.second.sqrt().mul_(1 / std::sqrt(bias.second)).add_(kLambEpsilon);
   auto step = u.first.div(spread).mul_(1 / bias.first);
-  if (u.adapted) {
-    step.add_(u.parameters, o.weight_decay);
-    const auto size = u.parameters.norm(), length = step.norm();
-    const auto ratio = size / length;
-    step.mul_(at::where((size > 0).logical_and(length > 0), ratio, at::ones_like(ratio)));
+  const auto steps = u.adapted_parts(step), parameters = u.adapted_parts(u.parameters);
+  if (!steps.empty()) {
+    at::_foreach_add_(steps, parameters, o.weight_decay);
+    scale_each(steps, ratio_or_one(norms_of(parameters), norms_of(steps)));
   }
   u.parameters.sub_(step, u.rate);
 }

@@ -3,6 +3,7 @@
 #include "lockstep/base/simd.h"
 #include "lockstep/train/optim/optimizer_rule.h"
 #include "lockstep/train/optim/sum_of_squares.h"
+#include "lockstep/train/optim/tensor_norms.h"
 
 // LARS (You, Gitman and Ginsburg 2017): SGD with momentum whose rate is scaled for each tensor by
 // trust * |p| / (|g| + weight_decay * |p|), so that no layer moves by a larger fraction of itself
@@ -37,14 +38,15 @@ void lars_on_host(const HostUpdate& u, const OptimizerOptions& o) {
 }
 
 void lars_on_device(const DeviceUpdate& u, const OptimizerOptions& o) {
-  const double decay = u.adapted ? o.weight_decay : 0;
-  auto step = u.gradients.add(u.parameters, decay).mul_(u.rate * o.trust);
-  if (u.adapted) {
-    const auto size = u.parameters.norm(), slope = u.gradients.norm().add_(size, decay);
-    const auto fraction = size / slope;
-    step.mul_(at::where((size > 0).logical_and(slope > 0), fraction, at::ones_like(fraction)));
+  auto step = u.gradients.clone();
+  const auto steps = u.adapted_parts(step), parameters = u.adapted_parts(u.parameters);
+  if (!steps.empty()) {
+    const auto size = norms_of(parameters);
+    const auto slope = norms_of(steps).add_(size, o.weight_decay);  // of the gradients, so far
+    at::_foreach_add_(steps, parameters, o.weight_decay);
+    scale_each(steps, ratio_or_one(size, slope));
   }
-  u.first.mul_(o.momentum).add_(step);
+  u.first.mul_(o.momentum).add_(step, u.rate * o.trust);
   u.parameters.sub_(u.first);
 }
 

@@ -48,10 +48,15 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterLayout& lay
   first_ = zeros();
   if (rule_.state.size() > 1) second_ = zeros();
   for (const RateGroup& group : layout.groups) {
-    if (!rule_.by_tensor) parts_.push_back({group.begin, group.end, group.rate, true});
+    const bool whole = !rule_.by_tensor || !on_host_;
+    if (whole) parts_.push_back({group.begin, group.end, group.rate});
     for (const TensorRange& tensor : layout.tensors) {
       if (!rule_.by_tensor || tensor.begin < group.begin || tensor.begin >= group.end) continue;
-      parts_.push_back({tensor.begin, tensor.begin + tensor.count, group.rate, tensor.adapted});
+      if (!whole) {
+        parts_.push_back({tensor.begin, tensor.begin + tensor.count, group.rate, tensor.adapted});
+      } else if (tensor.adapted && tensor.count > 0) {
+        parts_.back().adapted_tensors.emplace_back(tensor.begin - group.begin, tensor.count);
+      }
     }
   }
 }
@@ -60,7 +65,7 @@ void Optimizer::step(const at::Tensor& parameters, const at::Tensor& gradients,
                      double learning_rate) {
   const at::NoGradGuard no_grad;
   ++steps_;
-  for (const auto& [begin, end, rate, adapted] : parts_) {
+  for (const auto& [begin, end, rate, adapted, adapted_tensors] : parts_) {
     if (on_host_) {
       const HostUpdate whole{.parameters = floats_of(parameters, begin, end),
                              .gradients = floats_of(gradients, begin, end),
@@ -77,7 +82,7 @@ void Optimizer::step(const at::Tensor& parameters, const at::Tensor& gradients,
     } else {
       rule_.device({range_of(parameters, begin, end), range_of(gradients, begin, end),
                     range_of(first_, begin, end), range_of(second_, begin, end),
-                    learning_rate * rate, steps_, adapted},
+                    learning_rate * rate, steps_, adapted_tensors},
                    options_);
     }
   }

@@ -66,7 +66,8 @@ class Optimizer {
   struct Part {
     std::size_t begin, end;
     double rate;
-    bool adapted;
+    bool adapted = true;                                                   ///< of HostUpdate
+    std::vector<std::pair<std::int64_t, std::int64_t>> adapted_tensors{};  ///< of DeviceUpdate
   };
 
   OptimizerOptions options_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lockstep/record/choices.h"
@@ -32,12 +33,21 @@ struct HostUpdate {
   bool adapted = true;    ///< as in TensorRange
 };
 
-/// The same in tensors of any device.
+/// The same in tensors of any device. A rule by tensor also gets a whole group at once: one launch
+/// for all of it costs a GPU as much as one for a bias.
 struct DeviceUpdate {
   at::Tensor parameters, gradients, first, second;
   double rate = 0;
   std::int64_t step = 1;
-  bool adapted = true;
+  /// Of a rule by tensor: begin and count, within the above, of the tensors that it adapts.
+  std::vector<std::pair<std::int64_t, std::int64_t>> adapted;
+
+  /// Views of a flat buffer that is laid out as the parameters are.
+  std::vector<at::Tensor> adapted_parts(const at::Tensor& flat) const {
+    std::vector<at::Tensor> parts;
+    for (const auto& [begin, count] : adapted) parts.push_back(flat.narrow(0, begin, count));
+    return parts;
+  }
 };
 
 /// How one optimizer moves parameters. Both functions compute the same update; where all inputs are
