@@ -47,6 +47,7 @@ GradientSync::GradientSync(std::vector<torch::Tensor> parameters, comm::BucketPl
   const auto count = static_cast<std::int64_t>(plan_.total);
   on_device_ = !device.is_cpu() || options.as_on_device;
   apart_ = on_device_ && communicator.residence() == comm::Residence::kHost;
+  if (apart_) page_lock_ = PageLock(shared_, device);
   const auto where = torch::TensorOptions().device(device);
   flat_ = apart_ ? torch::zeros({count}, where) : torch::from_blob(shared_.data(), {count}, where);
   if (on_device_) {
@@ -307,7 +308,8 @@ void GradientSync::queue_sums() {
   } else {
     communicator_.queue_finish();
   }
-  if (apart_) flat_.copy_(shared_part(0, plan_.total));
+  // The host writes there again only after a bucket of the next step was copied out of flat_.
+  if (apart_) flat_.copy_(shared_part(0, plan_.total), /*non_blocking=*/page_lock_.locked());
 }
 
 void GradientSync::queue_results(bool sum_squares) {

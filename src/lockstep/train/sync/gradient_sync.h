@@ -13,6 +13,7 @@
 #include "lockstep/comm/communicator.h"
 #include "lockstep/comm/wire/bucket_plan.h"
 #include "lockstep/record/choices.h"
+#include "lockstep/train/sync/page_lock.h"
 #include "lockstep/train/sync/readback.h"
 #include "lockstep/train/sync/torch_version.h"
 
@@ -169,6 +170,7 @@ class GradientSync {
   torch::Tensor flat_;       ///< the same memory, unless buckets pass through the host
   bool on_device_ = false;   ///< the host cannot reach into flat_
   bool apart_ = false;       ///< flat_ is other memory than shared_
+  PageLock page_lock_;       ///< of shared_, with apart_
   /// With on_device_: the host's tail, page-locked; what the device adds to it; the squares of the
   /// buckets handed over; what comes back.
   torch::Tensor tail_;
