@@ -9,6 +9,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/train/sync/device.h"
+#include "lockstep/train/sync/page_lock.h"
 #include "ordering.h"
 
 namespace lockstep::train {
@@ -148,6 +149,32 @@ TEST(Device, WaitsUntilTheDeviceIsDone) {
   EXPECT_FALSE(runtime().getStream(device.torch()).query());
   device.wait();
   EXPECT_TRUE(runtime().getStream(device.torch()).query());
+}
+
+TEST(PageLock, MakesMemoryOfOthersPinnedWhileItLives) {
+  std::vector<float> memory(1024);
+  const auto view = torch::from_blob(memory.data(), {1024});
+  {
+    PageLock lock(memory, torch::kCUDA);
+    EXPECT_TRUE(lock.locked());
+    EXPECT_TRUE(view.is_pinned(torch::kCUDA));
+    PageLock moved;
+    moved = std::move(lock);
+    EXPECT_FALSE(lock.locked());
+    EXPECT_TRUE(view.is_pinned(torch::kCUDA));
+  }
+  EXPECT_FALSE(view.is_pinned(torch::kCUDA));
+  EXPECT_FALSE(PageLock(memory, torch::kCPU).locked());
+}
+
+extern "C" int cudaGetLastError();
+
+TEST(PageLock, WhatCannotBeLockedIsUsedAsItIsAndLeavesNoErrorBehind) {
+  ::setenv("DEVICE_DOUBLE_UNPINNABLE", "4096", 1);
+  std::vector<float> memory(1024);
+  EXPECT_FALSE(PageLock(memory, torch::kCUDA).locked());
+  EXPECT_EQ(cudaGetLastError(), 0) << "LibTorch would blame its next kernel";
+  ::unsetenv("DEVICE_DOUBLE_UNPINNABLE");
 }
 
 TEST(Device, RefusesAGpuThatIsNotVisible) {

@@ -180,6 +180,16 @@ bool is_pinned(const void* pointer) {
   return address < begin + bytes;
 }
 
+void pin_range(const void* begin, std::size_t bytes) {
+  const std::lock_guard lock(world());
+  Pinned::instance().ranges[static_cast<const std::byte*>(begin)] = bytes;
+}
+
+bool unpin_range(const void* begin) {
+  const std::lock_guard lock(world());
+  return Pinned::instance().ranges.erase(static_cast<const std::byte*>(begin)) == 1;
+}
+
 void note_stream(const c10::DataPtr& memory, int stream) {
   Blocks& blocks = Blocks::instance();
   const std::lock_guard lock(world());

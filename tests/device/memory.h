@@ -18,6 +18,9 @@ c10::Allocator* device_allocator();
 /// Page-locked memory of the host, from and to which copies may be made later.
 c10::Allocator* pinned_allocator();
 bool is_pinned(const void* pointer);
+/// Makes memory that others allocated pinned, and ordinary again.
+void pin_range(const void* begin, std::size_t bytes);
+bool unpin_range(const void* begin);
 
 /// The allocator's note that a stream uses the memory too.
 void note_stream(const c10::DataPtr& memory, int stream);

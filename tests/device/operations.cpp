@@ -8,6 +8,7 @@
 
 #include <optional>
 
+#include "counters.h"
 #include "memory.h"
 #include "ordering.h"
 #include "streams.h"
@@ -188,7 +189,11 @@ void on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   for (const auto& result : schema.returns()) {
     is_view |= result.alias_info() != nullptr && !result.alias_info()->isWrite();
   }
-  if (is_view) accesses.clear();  // it touches no bytes
+  if (is_view) {
+    accesses.clear();  // it touches no bytes
+  } else {
+    ++Counters::instance().operations;
+  }
   const int stream = current_stream(device_among(*stack, count));
   Ordering::instance().run(stream, accesses, [&] {
     OnAliases aliases;
@@ -240,6 +245,9 @@ at::Tensor& copy(at::Tensor& self, const at::Tensor& source, bool non_blocking) 
   at::Tensor to = on_device(self) ? on_host(self) : self;
   const bool crosses = on_device(self) != on_device(source);
   const at::Tensor& host = on_device(self) ? source : self;
+  if (crosses && on_device(self)) {
+    Counters::instance().bytes_to_device += static_cast<std::int64_t>(self.nbytes());
+  }
   const auto copy_now = [from, to]() mutable {
     const at::NoGradGuard no_grad;
     at::AutoDispatchBelowADInplaceOrView below;
@@ -318,5 +326,10 @@ TORCH_LIBRARY_IMPL(aten, CUDA, library) {
 }
 
 REGISTER_ALLOCATOR(c10::kCUDA, device_allocator())
+
+Counters& Counters::instance() {
+  static Counters counters;
+  return counters;
+}
 
 }  // namespace device_double

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "counters.h"
 #include "memory.h"
 #include "ordering.h"
 
@@ -20,6 +21,12 @@ namespace {
 thread_local c10::DeviceIndex device_of_thread = 0;
 thread_local c10::StreamId stream_of_thread[kDevices] = {};
 std::atomic<int> streams_given{0};
+std::atomic<bool> broken{false};
+
+/// What every call of a GPU answers after a failure of one of its kernels.
+void require_working() {
+  TORCH_CHECK(!broken, "CUDA error: device-side assert triggered");
+}
 
 c10::Stream stream_of(c10::DeviceIndex device, c10::StreamId id) {
   return c10::Stream(c10::Stream::UNSAFE, c10::Device(c10::kCUDA, device), id);
@@ -60,9 +67,11 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     return before;
   }
   bool queryStream(const c10::Stream& stream) const override {
+    require_working();
     return Ordering::instance().query_stream(number_of(stream));
   }
   void synchronizeStream(const c10::Stream& stream) const override {
+    require_working();
     Ordering::instance().synchronize(number_of(stream));
   }
   void recordDataPtrOnStream(const c10::DataPtr& memory, const c10::Stream& stream) const override {
@@ -79,6 +88,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     Ordering::instance().block(number_of(stream), *static_cast<Ordering::Event*>(event));
   }
   bool queryEvent(void* event) const override {
+    require_working();
     return event == nullptr || Ordering::instance().query(*static_cast<Ordering::Event*>(event));
   }
   void destroyEvent(void* event, const c10::DeviceIndex) const noexcept override {
@@ -89,6 +99,10 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 C10_REGISTER_GUARD_IMPL(CUDA, Guard)
 
 }  // namespace
+
+void set_broken(bool now) {
+  broken = now;
+}
 
 int visible_devices() {
   // As CUDA does: a comma-separated list says which of the devices a process sees.
@@ -152,6 +166,31 @@ extern "C" int cudaDeviceGetPCIBusId(char* text, int length, int device) {
   }
   std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0", host_device + 1);
   return 0;
+}
+
+namespace {
+
+constexpr int kInvalidValue = 1;
+std::atomic<int> last_error{0};
+
+}  // namespace
+
+/// Locks the pages of memory that others allocated; not in the size DEVICE_DOUBLE_UNPINNABLE.
+extern "C" int cudaHostRegister(void* memory, std::size_t bytes, unsigned) {
+  const char* refused = std::getenv("DEVICE_DOUBLE_UNPINNABLE");
+  if (refused != nullptr && std::strtoull(refused, nullptr, 10) == bytes) {
+    return last_error = kInvalidValue;
+  }
+  device_double::pin_range(memory, bytes);
+  return 0;
+}
+
+extern "C" int cudaHostUnregister(void* memory) {
+  return device_double::unpin_range(memory) ? 0 : (last_error = kInvalidValue);
+}
+
+extern "C" int cudaGetLastError() {
+  return last_error.exchange(0);
 }
 
 /// Major (75) and minor (76) compute capability: DEVICE_DOUBLE_CAPABILITY, for example 75.

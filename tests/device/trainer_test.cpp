@@ -5,9 +5,6 @@
 #include <string>
 
 #include "lockstep/comm/backends/single.h"
-#include "lockstep/data/augment/crop_flip.h"
-#include "lockstep/data/synthetic.h"
-#include "lockstep/train/trainer/input_feed.h"
 #include "lockstep/train/trainer/trainer.h"
 #include "ordering.h"
 
@@ -106,42 +103,6 @@ TEST(DeviceTrainer, SampledPhasesHaveTheDurationOfTheirOwnStep) {
   for (std::size_t i = 20; i < 32; ++i) {
     EXPECT_NEAR(share(run.steps[i]), share(run.steps[17]), 1e-9);
   }
-}
-
-std::vector<torch::Tensor> images_of_epoch(const std::string& name, bool prefetch) {
-  const SystemClock clock;
-  Device device = Device::open(name, 0, false);
-  const auto data = data::make_synthetic({.shape = {3, 8, 8}, .classes = 7, .train_examples = 103});
-  const std::shared_ptr<const data::Transform> transform =
-      data::make_crop_flip({.input = {3, 8, 8},
-                            .padding = 2,
-                            .flip_probability = 0.5,
-                            .normalisation = {{0, 0, 0}, {1, 1, 1}}});
-  InputFeed feed(data.train, transform, {.examples = 103, .batch = 8}, {.threads = 2, .ahead = 3},
-                 device, clock, Seconds(60));
-  std::vector<torch::Tensor> images;
-  feed.start_epoch(1);
-  while (const auto part = feed.next(0)) {
-    images.push_back(part->images * 2);  // what a network does with it, before it is given back
-    feed.release();
-    if (prefetch) feed.prefetch();
-  }
-  for (auto& batch : images) batch = batch.cpu();
-  return images;
-}
-
-TEST(InputFeed, ABufferOfTheLoaderIsNotReusedBeforeItsCopyIsDone) {
-  const std::int64_t reports = Ordering::instance().reports();
-  const auto expected = images_of_epoch("cpu", false);
-  ASSERT_EQ(expected.size(), 13U);
-  for (const bool prefetch : {false, true}) {
-    const auto images = images_of_epoch("cuda", prefetch);
-    ASSERT_EQ(images.size(), expected.size());
-    for (std::size_t i = 0; i < images.size(); ++i) {
-      EXPECT_TRUE(torch::equal(images[i], expected[i])) << "batch " << i;
-    }
-  }
-  EXPECT_EQ(Ordering::instance().reports(), reports);
 }
 
 }  // namespace

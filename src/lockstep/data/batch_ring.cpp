@@ -45,7 +45,11 @@ BatchRing::BatchRing(std::shared_ptr<const Dataset> dataset,
   const auto batch = static_cast<std::size_t>(std::min(sampler.batch, sampler.examples));
   const auto targets = static_cast<std::size_t>(dataset_->info().targets);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    slots_[i].images = allocate<float>(batch * image_values_);
+    if (options_.bytes) {
+      slots_[i].bytes = allocate<std::uint8_t>(batch * image_values_);
+    } else {
+      slots_[i].images = allocate<float>(batch * image_values_);
+    }
     slots_[i].labels = allocate<std::int64_t>(batch);
     if (targets > 0) slots_[i].targets = allocate<float>(batch * targets);
     free_.push_back(i);
@@ -109,8 +113,13 @@ void BatchRing::fill(Slot& slot, Scratch& scratch) const {
     if (abandon_.load(std::memory_order_relaxed)) throw Abandoned{};
     const std::int64_t index = slot.part.indices[i];
     const Example example = dataset_->fetch(index, scratch.fetch);
-    transform_->apply(example.image, augmentation_rng(options_.seed, sampler_.epoch(), index),
-                      slot.images.get() + i * image_values_, scratch.transform);
+    const Rng rng = augmentation_rng(options_.seed, sampler_.epoch(), index);
+    const std::size_t at = i * image_values_;
+    if (options_.bytes) {
+      transform_->apply_to_bytes(example.image, rng, slot.bytes.get() + at, scratch.transform);
+    } else {
+      transform_->apply(example.image, rng, slot.images.get() + at, scratch.transform);
+    }
     slot.labels[i] = example.label;
     std::copy_n(example.targets.begin(), targets, slot.targets.get() + i * targets);
   }
@@ -150,6 +159,7 @@ Batch BatchRing::hand_out(std::size_t index) {
   batch.ring_ = shared_from_this();
   batch.slot_ = index;
   batch.images_ = slot.images.get();
+  batch.bytes_ = slot.bytes.get();
   batch.labels_ = slot.labels.get();
   batch.targets_ = slot.targets.get();
   batch.count_ = static_cast<std::int64_t>(slot.part.indices.size());

@@ -39,6 +39,7 @@ class BatchRing : public std::enable_shared_from_this<BatchRing> {
 
   struct Slot {
     Buffer<float> images;
+    Buffer<std::uint8_t> bytes;  // instead of images, if asked for
     Buffer<std::int64_t> labels;
     Buffer<float> targets;
     MicroBatch part;

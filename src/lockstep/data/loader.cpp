@@ -19,6 +19,7 @@ Batch& Batch::operator=(Batch&& other) noexcept {
   ring_ = std::move(other.ring_);
   slot_ = other.slot_;
   images_ = std::exchange(other.images_, nullptr);
+  bytes_ = std::exchange(other.bytes_, nullptr);
   labels_ = std::exchange(other.labels_, nullptr);
   targets_ = std::exchange(other.targets_, nullptr);
   count_ = other.count_;
@@ -37,6 +38,7 @@ Batch::~Batch() {
 void Batch::release() {
   if (const auto ring = std::exchange(ring_, nullptr)) ring->release(slot_);
   images_ = targets_ = nullptr;
+  bytes_ = nullptr;
   labels_ = nullptr;
 }
 
@@ -51,6 +53,9 @@ Loader::Loader(std::shared_ptr<const Dataset> dataset, std::shared_ptr<const Tra
     throw Error(ErrorKind::kUsage,
                 fmt::format("a sampler of {} examples does not match a dataset of {}",
                             sampler.examples, dataset->size()));
+  }
+  if (options.bytes && transform->byte_scaling() == nullptr) {
+    throw Error(ErrorKind::kUsage, "this transform does not end with a scaling of bytes");
   }
   ring_ = std::make_shared<BatchRing>(std::move(dataset), std::move(transform), sampler, options);
   for (int i = 0; i < options.threads; ++i) {

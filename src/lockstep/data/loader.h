@@ -27,6 +27,9 @@ class Batch {
 
   /// count() images in the transform's shape and order; 64-byte aligned.
   float* images() const { return images_; }
+  /// The same before the transform's byte_scaling(), where LoaderOptions asks for bytes; images()
+  /// is then null.
+  std::uint8_t* bytes() const { return bytes_; }
   std::int64_t* labels() const { return labels_; }
   /// count() x DatasetInfo::targets values; null for a classification.
   float* targets() const { return targets_; }
@@ -45,6 +48,7 @@ class Batch {
   std::shared_ptr<BatchRing> ring_;
   std::size_t slot_ = 0;
   float* images_ = nullptr;
+  std::uint8_t* bytes_ = nullptr;
   std::int64_t* labels_ = nullptr;
   float* targets_ = nullptr;
   std::int64_t count_ = 0;
@@ -61,6 +65,8 @@ struct LoaderOptions {
   /// Batches made ahead, each in its own buffer. A consumer may keep one more at a time.
   int ahead = 4;
   std::uint64_t seed = 1;  ///< of augmentation
+  /// Leave the transform's byte_scaling(), which there must be, to the consumer.
+  bool bytes = false;
   /// Where buffers come from, aligned to 64 bytes; empty = ordinary memory. Devices copy from
   /// page-locked memory while the host goes on.
   std::function<std::shared_ptr<void>(std::size_t bytes)> allocate{};

@@ -159,24 +159,15 @@ RowPlan make_plan(TransformScratch& scratch, std::size_t width) {
 
 class Affine final : public Transform {
  public:
-  explicit Affine(const AffineOptions& options) : options_(options) {
-    for (std::size_t c = 0; c < options.normalisation.mean.size(); ++c) {
-      scale_.push_back(1 / (255 * options.normalisation.deviation[c]));
-      shift_.push_back(-options.normalisation.mean[c] / options.normalisation.deviation[c]);
-    }
-  }
+  explicit Affine(const AffineOptions& options)
+      : options_(options), scaling_(options.normalisation) {}
 
   ImageShape output_shape() const override { return options_.input; }
   PixelOrder output_order() const override { return options_.order; }
 
   void apply(const ImageView& image, Rng rng, float* out,
              TransformScratch& scratch) const override {
-    if (image.shape != options_.input) {
-      throw Error(ErrorKind::kData, fmt::format("an image is {} x {} x {}, expected {} x {} x {}",
-                                                image.shape.channels, image.shape.height,
-                                                image.shape.width, options_.input.channels,
-                                                options_.input.height, options_.input.width));
-    }
+    check_shape(image);
     const InverseMap map = draw(rng);
     const Staged staged = stage(image, options_.fill, scratch.bytes);
     const auto width = static_cast<std::size_t>(options_.input.width);
@@ -193,13 +184,48 @@ class Affine final : public Transform {
                options_.input.width, plan);
       gather_corners(staged, plan, options_.input.width);
       for (std::size_t c = 0; c < channels; ++c) {
-        blend_corners(plan, options_.input.width, static_cast<int>(c), scale_[c], shift_[c],
-                      out + y * width * pixel_step + c * channel_step, pixel_step);
+        blend_corners(plan, options_.input.width, static_cast<int>(c), scaling_.scale[c],
+                      scaling_.shift[c], out + y * width * pixel_step + c * channel_step,
+                      pixel_step);
+      }
+    }
+  }
+
+  const ByteScaling* byte_scaling() const override {
+    const bool in_place = options_.rotation == 0 && options_.zoom == 0 && options_.shift_x == 0 &&
+                          options_.shift_y == 0;
+    return in_place ? &scaling_ : nullptr;
+  }
+
+  void apply_to_bytes(const ImageView& image, Rng rng, std::uint8_t* out,
+                      TransformScratch&) const override {
+    check_shape(image);
+    const bool flip = draw(rng).x_col < 0;
+    const auto [channels, height, width] = options_.input;
+    const auto place = [&](PixelOrder order, int c, int y, int x) {
+      const int at = order == PixelOrder::kPlanar ? (c * height + y) * width + x
+                                                  : (y * width + x) * channels + c;
+      return static_cast<std::size_t>(at);
+    };
+    for (int c = 0; c < channels; ++c) {
+      for (int y = 0; y < height; ++y) {
+        for (int x = 0; x < width; ++x) {
+          out[place(options_.order, c, y, x)] =
+              image.pixels[place(image.order, c, y, flip ? width - 1 - x : x)];
+        }
       }
     }
   }
 
  private:
+  void check_shape(const ImageView& image) const {
+    if (image.shape == options_.input) return;
+    throw Error(ErrorKind::kData,
+                fmt::format("an image is {} x {} x {}, expected {} x {} x {}", image.shape.channels,
+                            image.shape.height, image.shape.width, options_.input.channels,
+                            options_.input.height, options_.input.width));
+  }
+
   /// Inverse of: mirror, enlarge and turn about the centre, move. In coordinates of the staged
   /// image, whose border makes them larger by one.
   InverseMap draw(Rng& rng) const {
@@ -223,8 +249,7 @@ class Affine final : public Transform {
   }
 
   AffineOptions options_;
-  std::vector<float> scale_;  // of each channel
-  std::vector<float> shift_;
+  ByteScaling scaling_;
 };
 
 void check(const AffineOptions& o) {

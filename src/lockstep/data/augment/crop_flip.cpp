@@ -81,14 +81,11 @@ void interleave(const std::uint8_t* planes, std::size_t channels, std::size_t pi
 
 class CropFlip final : public Transform {
  public:
-  explicit CropFlip(const CropFlipOptions& options) : options_(options) {
-    const auto width = static_cast<std::size_t>(options.input.width);
-    for (std::size_t x = 0; x < width; ++x) {
-      for (std::size_t c = 0; c < channels(); ++c) {
-        const float deviation = options.normalisation.deviation[c];
-        row_scale_.push_back(1.0F / (255.0F * deviation));
-        row_shift_.push_back(-options.normalisation.mean[c] / deviation);
-      }
+  explicit CropFlip(const CropFlipOptions& options)
+      : options_(options), scaling_(options.normalisation) {
+    for (int x = 0; x < options.input.width; ++x) {
+      row_scale_.insert(row_scale_.end(), scaling_.scale.begin(), scaling_.scale.end());
+      row_shift_.insert(row_shift_.end(), scaling_.shift.begin(), scaling_.shift.end());
     }
   }
 
@@ -97,6 +94,34 @@ class CropFlip final : public Transform {
 
   void apply(const ImageView& image, Rng rng, float* out,
              TransformScratch& scratch) const override {
+    const std::uint8_t* planes = move(image, rng, scratch);
+    if (planar()) {
+      write_planar(planes, out);
+    } else {
+      write_interleaved(planes, scratch.bytes.data() + 2 * options_.input.values(), out);
+    }
+  }
+
+  const ByteScaling* byte_scaling() const override { return &scaling_; }
+
+  void apply_to_bytes(const ImageView& image, Rng rng, std::uint8_t* out,
+                      TransformScratch& scratch) const override {
+    const std::uint8_t* planes = move(image, rng, scratch);
+    if (planar()) {
+      std::copy_n(planes, options_.input.values(), out);
+    } else {
+      interleave(planes, channels(), plane_size(), out);
+    }
+  }
+
+ private:
+  std::size_t channels() const { return static_cast<std::size_t>(options_.input.channels); }
+  std::size_t plane_size() const { return options_.input.values() / channels(); }
+  bool planar() const { return options_.order == PixelOrder::kPlanar || channels() == 1; }
+
+  /// The crop, perhaps mirrored: in the image itself or in the scratch memory, whose last third is
+  /// free.
+  const std::uint8_t* move(const ImageView& image, Rng& rng, TransformScratch& scratch) const {
     if (image.shape != options_.input || image.order != PixelOrder::kPlanar) {
       throw Error(ErrorKind::kData, fmt::format("an image is {} x {} x {}, expected {} x {} x {}",
                                                 image.shape.channels, image.shape.height,
@@ -109,16 +134,8 @@ class CropFlip final : public Transform {
     const std::uint8_t* planes = image.pixels;
     if (at.dy != 0 || at.dx != 0) planes = shift(planes, at, scratch.bytes.data());
     if (at.flip) planes = mirror(planes, scratch.bytes.data() + values);
-    if (options_.order == PixelOrder::kPlanar || channels() == 1) {
-      write_planar(planes, out);
-    } else {
-      write_interleaved(planes, scratch.bytes.data() + 2 * values, out);
-    }
+    return planes;
   }
-
- private:
-  std::size_t channels() const { return static_cast<std::size_t>(options_.input.channels); }
-  std::size_t plane_size() const { return options_.input.values() / channels(); }
 
   Placement place(Rng& rng) const {
     Placement at;
@@ -146,7 +163,7 @@ class CropFlip final : public Transform {
 
   void write_planar(const std::uint8_t* planes, float* out) const {
     for (std::size_t c = 0; c < channels(); ++c) {
-      scale_plane(planes + c * plane_size(), plane_size(), row_scale_[c], row_shift_[c],
+      scale_plane(planes + c * plane_size(), plane_size(), scaling_.scale[c], scaling_.shift[c],
                   out + c * plane_size());
     }
   }
@@ -160,7 +177,8 @@ class CropFlip final : public Transform {
   }
 
   CropFlipOptions options_;
-  std::vector<float> row_scale_;  // one row of interleaved pixels; the first are the channels'
+  ByteScaling scaling_;
+  std::vector<float> row_scale_;  // one row of interleaved pixels
   std::vector<float> row_shift_;
 };
 

@@ -25,6 +25,15 @@ struct TransformScratch {
   std::vector<std::int32_t> integers;
 };
 
+/// How a byte becomes what a network takes: byte * scale + shift, by channel. Product and sum are
+/// rounded one after the other.
+struct ByteScaling {
+  std::vector<float> scale;
+  std::vector<float> shift;
+
+  explicit ByteScaling(const Normalisation& normalisation);
+};
+
 /// Turns stored pixels into what a network takes, in one pass. Immutable; threads may share one.
 class Transform {
  public:
@@ -36,6 +45,13 @@ class Transform {
   /// image it cannot take.
   virtual void apply(const ImageView& image, Rng rng, float* out,
                      TransformScratch& scratch) const = 0;
+
+  /// What apply() does at its end, where that alone makes floats of bytes; null where pixels are
+  /// interpolated. A device can then do it, and a quarter of the bytes has to be copied to it.
+  virtual const ByteScaling* byte_scaling() const { return nullptr; }
+  /// As apply(), without the scaling. Only where there is a byte_scaling().
+  virtual void apply_to_bytes(const ImageView& image, Rng rng, std::uint8_t* out,
+                              TransformScratch& scratch) const;
 };
 
 /// The stream that augments one example: it depends on these three alone, not on worker or thread.

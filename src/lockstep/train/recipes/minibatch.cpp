@@ -11,7 +11,9 @@ torch::Tensor images_of(const data::Batch& batch, const data::ImageShape& shape,
   const std::vector<std::int64_t> strides = order == data::PixelOrder::kPlanar
                                                 ? std::vector<std::int64_t>{c * h * w, h * w, w, 1}
                                                 : std::vector<std::int64_t>{c * h * w, 1, w * c, c};
-  return torch::from_blob(batch.images(), {batch.count(), c, h, w}, strides, torch::kFloat);
+  const std::vector<std::int64_t> sizes{batch.count(), c, h, w};
+  return batch.bytes() != nullptr ? torch::from_blob(batch.bytes(), sizes, strides, torch::kByte)
+                                  : torch::from_blob(batch.images(), sizes, strides, torch::kFloat);
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ struct Minibatch {
   int micro = 0;                  ///< within the step
 };
 
-/// Its tensors are those of the host, valid as long as the batch is.
+/// Its tensors are those of the host, valid as long as the batch is. Images are bytes where the
+/// batch has them.
 Minibatch minibatch_of(const data::Batch& batch, const data::Transform& transform, int targets);
 
 /// Adds the number of rows of `scores` whose largest value is at their label.

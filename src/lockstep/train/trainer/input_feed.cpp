@@ -8,9 +8,16 @@ namespace {
 /// Buffers that may still be on their way to the device, besides the one prefetched.
 constexpr std::size_t kLeaving = 2;
 
-data::LoaderOptions with_memory_of(const Device& device, data::LoaderOptions options) {
+data::LoaderOptions for_device(const Device& device, const data::Transform& transform,
+                               data::LoaderOptions options) {
   options.allocate = device.page_locked_memory();
+  options.bytes = !device.is_cpu() && transform.byte_scaling() != nullptr;
   return options;
+}
+
+/// One value per channel, on the device, in the shape of a batch of images.
+torch::Tensor by_channel(const std::vector<float>& values, const Device& device) {
+  return torch::tensor(values).view({1, -1, 1, 1}).to(device.torch());
 }
 
 }  // namespace
@@ -24,7 +31,21 @@ InputFeed::InputFeed(std::shared_ptr<const data::Dataset> dataset,
       device_(device),
       clock_(clock),
       timeout_(timeout),
-      loader_(dataset, transform, sampler, with_memory_of(device, std::move(options))) {}
+      loader_(dataset, transform, sampler, for_device(device, *transform, std::move(options))) {
+  const data::ByteScaling* scaling = transform->byte_scaling();
+  if (device.is_cpu() || scaling == nullptr) return;
+  scale_ = by_channel(scaling->scale, device);
+  shift_ = by_channel(scaling->shift, device);
+}
+
+InputFeed::~InputFeed() {
+  try {
+    wait_for_copies();
+  } catch (const std::exception&) {
+    // After a failure every call of a GPU fails. It has been thrown already, and a second exception
+    // would end the process before anyone reads the first.
+  }
+}
 
 void InputFeed::start_epoch(int epoch, std::int64_t first_step) {
   current_.reset();
@@ -48,6 +69,7 @@ std::optional<Minibatch> InputFeed::next(std::int64_t step) {
   part.step = step;
   if (part.count > 0) {
     part.images = sent->shipment.tensors[0];
+    if (scale_.defined()) part.images = part.images.to(torch::kFloat).mul_(scale_).add_(shift_);
     part.labels = sent->shipment.tensors[1];
     if (part.targets.defined()) part.targets = sent->shipment.tensors[2];
   }

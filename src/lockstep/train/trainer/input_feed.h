@@ -14,15 +14,16 @@ namespace lockstep::train {
 
 /// The micro-batches of a loader, on the device. On a GPU the loader's buffers are page-locked and
 /// copied on a stream of their own: the next one while the device still computes, if prefetch() is
-/// called. One thread; the device must outlive it.
+/// called. Images are copied as bytes and normalised on the device where the transform allows it,
+/// with the bits that the host would compute. One thread; the device must outlive it.
 class InputFeed {
  public:
   /// `timeout`: longest wait for the loader.
   InputFeed(std::shared_ptr<const data::Dataset> dataset,
             std::shared_ptr<const data::Transform> transform, const data::SamplerOptions& sampler,
             data::LoaderOptions options, Device& device, const Clock& clock, Seconds timeout);
-  /// Waits for copies that are under way.
-  ~InputFeed() { wait_for_copies(); }
+  /// Waits for copies that are under way, unless the device has failed.
+  ~InputFeed();
 
   /// Begins an epoch (from 1) at a step (from 0).
   void start_epoch(int epoch, std::int64_t first_step = 0);
@@ -57,6 +58,7 @@ class InputFeed {
 
   std::shared_ptr<const data::Transform> transform_;
   int targets_;
+  torch::Tensor scale_, shift_;  ///< by channel, on the device; of bytes
   Device& device_;
   const Clock& clock_;
   Seconds timeout_;
