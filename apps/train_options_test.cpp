@@ -210,7 +210,6 @@ TEST(TrainOptions, RefusesCombinationsThatMakeNoSense) {
       {{"--strategy", "central", "--wire", "bf16"},
        "--wire bf16 cannot be combined with --strategy central"},
       {{"--backend", "nccl"}, "--backend nccl works with GPUs only"},
-      {{"--device", "cuda", "--backend", "shm"}, "--backend shm works with CPU workers only"},
       {{"--amp"}, "--amp needs --device cuda"},
   };
   for (const auto& [arguments, message] : cases) {

@@ -81,9 +81,6 @@ void check_exchange(const record::RunSpec& spec) {
   if (spec.device != "cuda" && spec.backend == Backend::kNccl) {
     refuse("--backend nccl works with GPUs only", "add --device cuda, or use another --backend");
   }
-  if (spec.device == "cuda" && spec.backend == Backend::kSharedMemory) {
-    refuse("--backend shm works with CPU workers only", "use --backend nccl or gloo");
-  }
   if (spec.amp && spec.device != "cuda") {
     refuse("--amp needs --device cuda", "drop --amp; CPUs train in 32 bits");
   }

@@ -14,6 +14,17 @@ TEST(VisibleGpus, AreThoseOfTheListThatCudaReads) {
   EXPECT_EQ(visible_gpus(""), 0);
 }
 
+TEST(VisibleGpus, EndAtTheFirstEntryThatIsNone) {
+  EXPECT_EQ(visible_gpus("-1"), 0);
+  EXPECT_EQ(visible_gpus("NoDevFiles"), 0);
+  EXPECT_EQ(visible_gpus("0,1,-1,2"), 2);
+}
+
+TEST(VisibleGpus, ContainOneMigInstanceAtMost) {
+  EXPECT_EQ(visible_gpus("MIG-8932f937-d72c"), 1);
+  EXPECT_EQ(visible_gpus("MIG-8932f937-d72c,MIG-1a2b3c4d-0000"), 1);
+}
+
 TEST(VisibleGpus, AreThoseOfTheDriverWhereNoListIsSet) {
   const std::filesystem::path folder = ::testing::TempDir() + "lockstep_visible_gpus";
   std::filesystem::create_directories(folder / "0000:3b:00.0");
