@@ -202,7 +202,10 @@ int run(int argc, char** argv) {
     }
     if (command.request.spec.device == "cuda") {
       place.gpu = comm::own_gpu(place.local_rank, train::Device::visible_gpus());
-      place.gpu_id = train::Device::pci_id_of(place.gpu);
+      // NCCL's own message for a GPU that is not there names neither it nor the remedy.
+      train::Device::require_gpu(place.gpu);
+      place.gpu_id =
+          comm::gpu_id(train::Device::pci_id_of(place.gpu), std::getenv("CUDA_VISIBLE_DEVICES"));
     }
     events->start_beating();
     run_rank(command, place, *events);

@@ -7,6 +7,7 @@
 #include "blas.h"
 #include "lockstep/comm/backends/backend_table.h"
 #include "lockstep/train/recipes/recipe.h"
+#include "lockstep/train/sync/device.h"
 
 namespace lockstep::worker {
 
@@ -28,6 +29,7 @@ std::string probe() {
   }
   const nlohmann::json answer{{"torch", torch_version()},
                               {"cuda", torch::cuda::is_available()},
+                              {"gpus", train::Device::visible_gpus()},
                               {"backends", backends},
                               {"blas", blas_name()},
                               {"blas_gflops", blas_gflops()},

@@ -42,7 +42,7 @@ std::vector<std::string> errors_of_two_ranks(FakeNccl behaviour, bool queued = f
       } else {
         comm->finish();
       }
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       if (comm) comm->abandon();
       const std::lock_guard lock(mutex);
       errors.push_back(error.what());
@@ -98,6 +98,34 @@ TEST(Nccl, WorkThatFailedIsAnErrorThoughItCountsAsCompleted) {
     EXPECT_EQ(error, "the all-reduce failed: NCCL error: remote process exited");
   }
   EXPECT_EQ(errors_of_two_ranks(FakeNccl::kFails).size(), 2u);
+}
+
+/// What the two ranks throw when NCCL reports this.
+std::vector<std::string> errors_for(const std::string& report) {
+  const std::string before = std::exchange(c10d::fake_nccl_error, report);
+  auto errors = errors_of_two_ranks(FakeNccl::kFails);
+  c10d::fake_nccl_error = before;
+  return errors;
+}
+
+TEST(Nccl, TheCauseIsTakenFromTheLongReportOfAnError) {
+  const auto errors = errors_for(
+      "NCCL error in: NCCLUtils.cpp:94, unhandled system error (run with NCCL_DEBUG=INFO for "
+      "details), NCCL version 2.21.5\nncclSystemError: System call (e.g. socket, malloc) or "
+      "external library call failed or device error. \nLast error:\nsocketPollConnect: connect "
+      "returned Connection refused\nException raised from here");
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[0],
+            "the all-reduce failed: NCCL error in: NCCLUtils.cpp:94, unhandled system error (run "
+            "with NCCL_DEBUG=INFO for details), NCCL version 2.21.5; last error: "
+            "socketPollConnect: connect returned Connection refused");
+}
+
+TEST(Nccl, LackOfMemoryIsNotBlamedOnAnotherRank) {
+  const std::string report = "ncclUnhandledCudaError: Last error:\nCuda failure 2 'out of memory'";
+  const auto errors = errors_for(report);
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[0], report);
 }
 
 TEST(Nccl, ASumThatNeverEndsIsReportedAtTheTimeout) {

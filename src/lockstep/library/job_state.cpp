@@ -34,7 +34,8 @@ bool choose_gpu(comm::Placement& place) {
   const int visible = train::Device::visible_gpus();
   place.gpu = comm::own_gpu(place.local_rank, visible);
   if (place.gpu >= visible) return false;
-  place.gpu_id = train::Device::pci_id_of(place.gpu);
+  place.gpu_id =
+      comm::gpu_id(train::Device::pci_id_of(place.gpu), std::getenv("CUDA_VISIBLE_DEVICES"));
   return true;
 }
 

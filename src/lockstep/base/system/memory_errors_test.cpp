@@ -10,7 +10,8 @@ TEST(MemoryErrors, OfEveryLibraryAreRecognised) {
        {"std::bad_alloc",
         "DefaultCPUAllocator: can't allocate memory: you tried to allocate 4 bytes",
         "CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 15.78 GiB total capacity)",
-        "CUDA error: out of memory", "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+        "CUDA error: out of memory", "Last error:\nCuda failure 2 'out of memory'",
+        "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
         "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"}) {
     EXPECT_TRUE(reports_lack_of_memory(text)) << text;
   }

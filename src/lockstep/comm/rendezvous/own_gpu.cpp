@@ -12,11 +12,22 @@ int own_gpu(int local_rank, int visible) {
   return visible == 1 ? 0 : local_rank;
 }
 
-std::string gpu_of_host(const std::string& host, const std::string& pci_id) {
-  return pci_id.empty() ? "" : fmt::format("{} of {}", pci_id, host);
+std::string gpu_id(const std::string& pci_id, const char* visible_devices) {
+  const std::string_view list(visible_devices != nullptr ? visible_devices : "");
+  if (pci_id.empty() || !list.starts_with("MIG-")) return pci_id;
+  return fmt::format("{} {}", pci_id, list.substr(0, list.find(',')));
 }
 
-void require_distinct_gpus(const std::vector<std::string>& gpu_of_rank) {
+std::string pci_id_in(const std::string& gpu_id) {
+  return gpu_id.substr(0, gpu_id.find(' '));
+}
+
+std::string gpu_of_host(const std::string& host, const std::string& gpu_id) {
+  return gpu_id.empty() ? "" : fmt::format("{} of {}", gpu_id, host);
+}
+
+void require_distinct_gpus(const std::vector<std::string>& gpu_of_rank,
+                           const std::string& more_advice) {
   std::map<std::string, std::size_t> first;
   for (std::size_t rank = 0; rank < gpu_of_rank.size(); ++rank) {
     const std::string& gpu = gpu_of_rank[rank];
@@ -25,7 +36,8 @@ void require_distinct_gpus(const std::vector<std::string>& gpu_of_rank) {
     if (is_new) continue;
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("ranks {} and {} share the GPU {}", entry->second, rank, gpu),
-                "start one worker per GPU, or give each task its own (srun --gpus-per-task=1)");
+                "start one worker per GPU, or give each task its own (srun --gpus-per-task=1)" +
+                    more_advice);
   }
 }
 

@@ -30,6 +30,19 @@ TEST(OwnGpu, RanksThatShareOneAreNamed) {
   }
 }
 
+TEST(OwnGpu, TwoMigInstancesOfAGpuAreDistinctThoughTheirPciIdsAreNot) {
+  const std::string first = gpu_id("0000:3B:00.0", "MIG-11111111-2222");
+  const std::string second = gpu_id("0000:3B:00.0", "MIG-33333333-4444,MIG-11111111-2222");
+  EXPECT_NO_THROW(
+      require_distinct_gpus({gpu_of_host("node1", first), gpu_of_host("node1", second)}));
+  EXPECT_THROW(require_distinct_gpus({gpu_of_host("node1", first), gpu_of_host("node1", first)}),
+               Error);
+  EXPECT_EQ(pci_id_in(first), "0000:3B:00.0");
+  EXPECT_EQ(gpu_id("0000:3B:00.0", "2,3"), "0000:3B:00.0");
+  EXPECT_EQ(gpu_id("0000:3B:00.0", nullptr), "0000:3B:00.0");
+  EXPECT_EQ(gpu_id("", "MIG-11111111-2222"), "");
+}
+
 TEST(OwnGpu, TheSamePciIdOnTwoHostsIsTwoGpus) {
   EXPECT_NO_THROW(require_distinct_gpus(
       {gpu_of_host("node1", "0000:3B:00.0"), gpu_of_host("node2", "0000:3B:00.0")}));

@@ -91,11 +91,7 @@ int Device::visible_gpus() {
   return at::detail::getCUDAHooks().hasCUDA() ? static_cast<int>(torch::cuda::device_count()) : 0;
 }
 
-Device Device::open(const std::string& name, int gpu, bool amp) {
-  if (name == "cpu") return {torch::Device(torch::kCPU), false};
-  if (name != "cuda") {
-    throw Error(ErrorKind::kUsage, fmt::format("unknown device '{}'", name), "choose cpu or cuda");
-  }
+void Device::require_gpu(int gpu) {
   if (!at::detail::getCUDAHooks().hasCUDA()) {
     throw Error(ErrorKind::kEnvironment, "--device cuda, but this LibTorch was built without CUDA",
                 "train with --device cpu, or build against a LibTorch with CUDA");
@@ -111,6 +107,14 @@ Device Device::open(const std::string& name, int gpu, bool amp) {
                             gpus, gpus == 1 ? "is" : "are"),
                 fmt::format("use --workers {}", gpus));
   }
+}
+
+Device Device::open(const std::string& name, int gpu, bool amp) {
+  if (name == "cpu") return {torch::Device(torch::kCPU), false};
+  if (name != "cuda") {
+    throw Error(ErrorKind::kUsage, fmt::format("unknown device '{}'", name), "choose cpu or cuda");
+  }
+  require_gpu(gpu);
   const torch::Device device(torch::kCUDA, static_cast<c10::DeviceIndex>(gpu));
   runtime().setDevice(device);
   return {device, amp};

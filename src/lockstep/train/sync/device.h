@@ -19,6 +19,8 @@ class Device {
   /// "cpu" or "cuda"; then the GPU of that number among those this process sees. Throws
   /// kEnvironment when there is no such GPU, or this LibTorch was built without CUDA.
   static Device open(const std::string& name, int gpu, bool amp);
+  /// Throws as open() does for a GPU; to be called before ranks connect through their GPUs.
+  static void require_gpu(int gpu);
   /// How many GPUs CUDA shows to this process; 0 without CUDA.
   static int visible_gpus();
   /// Which GPU of the host a visible one is, like "0000:3B:00.0"; empty where the CUDA runtime does

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/memory_errors.h"
 #include "lockstep/comm/backends/backend_entry.h"
 #include "lockstep/comm/rendezvous/attendance.h"
 #include "lockstep/comm/rendezvous/membership.h"
@@ -19,7 +20,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <thread>
 
@@ -54,6 +54,18 @@ void leave_failures_to_us() {
   }
 }
 constexpr std::chrono::hours kTimeoutOfC10d{24 * 7};
+
+/// What c10d reports of an error of NCCL: its first line names the call, and what follows "Last
+/// error:" the cause. The rest explains kinds of errors, or is a stack trace.
+std::string cause_in(const std::string& report) {
+  static constexpr std::string_view kCause = "Last error:";
+  std::string text = report.substr(0, report.find('\n'));
+  const std::size_t marked = report.find(kCause);
+  if (marked == std::string::npos) return text;
+  const std::size_t begin = report.find_first_not_of(" \n", marked + kCause.size());
+  if (begin == std::string::npos) return text;
+  return text + "; last error: " + report.substr(begin, report.find('\n', begin) - begin);
+}
 
 /// NCCL chooses an interface by itself, which may be one that the other hosts do not reach.
 void use_interface_of(const std::string& address) {
@@ -204,6 +216,8 @@ class Nccl final : public Communicator {
     auto state = std::make_shared<State>();
     std::thread([state, group = group_, device = device_] {
       try {
+        // A new thread begins with the first GPU, where this rank needs no context.
+        const c10::DeviceGuard own_gpu(device);
         std::vector<at::Tensor> one{torch::zeros({1}, torch::TensorOptions().device(device))};
         group->allreduce(one)->wait();
       } catch (...) {
@@ -256,11 +270,12 @@ class Nccl final : public Communicator {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& problem) {
+      if (reports_lack_of_memory(problem.what())) throw;  // no other rank is to blame
       context_.membership->check();  // the cause, where the coordinator has heard of it
-      const char* end = std::strchr(problem.what(), '\n');
-      const std::string line = end != nullptr ? std::string(problem.what(), end) : problem.what();
-      throw Error(ErrorKind::kPeer, "the " + std::string(what) + " failed: " + line,
-                  "another rank died, hung or lost its connection; see its output");
+      throw Error(ErrorKind::kPeer,
+                  "the " + std::string(what) + " failed: " + cause_in(problem.what()),
+                  "another rank died, hung or lost its connection; see its output, or repeat with "
+                  "NCCL_DEBUG=INFO");
     }
   }
 
@@ -305,7 +320,8 @@ namespace {
 std::vector<std::string> gpus_of_ranks(Session& session) {
   const Placement& place = session.options().place;
   Membership& membership = session.membership();
-  membership.put(fmt::format("gpu/{}", place.rank), gpu_of_host(host_name(), place.gpu_id));
+  membership.put(fmt::format("gpu/{}", place.rank),
+                 gpu_of_host(host_name(), pci_id_in(place.gpu_id)));
   std::vector<std::string> gpus;
   for (int rank = 0; rank < place.size; ++rank) {
     gpus.push_back(membership.get(fmt::format("gpu/{}", rank), session.options().timeout));
@@ -318,7 +334,8 @@ std::vector<std::string> gpus_of_ranks(Session& session) {
 BackendEntry nccl_backend() {
   return {.available = &has_nccl, .make = [](Session& session, const std::vector<int>& ranks) {
             const Context context = session.context(ranks);
-            require_distinct_gpus(gpus_of_ranks(session));
+            require_distinct_gpus(gpus_of_ranks(session),
+                                  "; MIG instances of one GPU need --backend gloo");
             return context.rank < 0 ? nullptr : make_nccl(context, session.options().place.gpu);
           }};
 }

@@ -17,6 +17,8 @@ namespace c10d {
 
 enum class FakeNccl { kSums, kFails, kNeverEnds, kConnectionHangs };
 inline std::atomic<FakeNccl> fake_nccl{FakeNccl::kSums};
+/// What work that fails reports.
+inline std::string fake_nccl_error = "NCCL error: remote process exited";
 
 class ProcessGroupNCCL : public torch::CustomClassHolder {
  public:
@@ -31,7 +33,7 @@ class ProcessGroupNCCL : public torch::CustomClassHolder {
     bool isCompleted() override { return fake_nccl == FakeNccl::kFails || done_; }
     std::exception_ptr exception() const override {
       if (fake_nccl != FakeNccl::kFails) return nullptr;
-      return std::make_exception_ptr(std::runtime_error("NCCL error: remote process exited"));
+      return std::make_exception_ptr(std::runtime_error(fake_nccl_error));
     }
     bool wait(std::chrono::milliseconds) override {
       // NCCL's makes only the stream wait.
