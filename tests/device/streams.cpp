@@ -108,7 +108,7 @@ int visible_devices() {
   // As CUDA does: a comma-separated list says which of the devices a process sees.
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   if (visible == nullptr) return kDevices;
-  if (*visible == '\0') return 0;
+  if (*visible == '\0' || *visible == '-') return 0;
   return static_cast<int>(1 + std::count(visible, visible + std::strlen(visible), ','));
 }
 
