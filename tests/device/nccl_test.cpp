@@ -179,6 +179,22 @@ TEST(Nccl, RanksThatNeverArriveAreNamed) {
   });
 }
 
+TEST(Nccl, LeavesNoFailureToTheThreadsOfC10d) {
+  on_all_ranks(1, fresh_job(), [](Session& session) { make_nccl(session.context(), 0); });
+  const bool recent =
+      TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 2);
+  const std::vector<const char*> names =
+      recent ? std::vector{"TORCH_NCCL_ENABLE_MONITORING", "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+                           "TORCH_NCCL_BLOCKING_WAIT", "TORCH_NCCL_RETHROW_CUDA_ERRORS"}
+             : std::vector{"NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT"};
+  for (const char* name : names) {
+    ASSERT_NE(std::getenv(name), nullptr) << name;
+    EXPECT_STREQ(std::getenv(name), "0") << name;
+  }
+  // Each version has its own names, and warns of those of others.
+  EXPECT_EQ(std::getenv(recent ? "NCCL_BLOCKING_WAIT" : "TORCH_NCCL_BLOCKING_WAIT"), nullptr);
+}
+
 TEST(MemberStore, AnswersWhetherKeysAreThereAndDoesNotThrow) {
   on_all_ranks(1, fresh_job(), [](Session& session) {
     MemberStore store(session.context(), "test");

@@ -14,6 +14,7 @@
 #if defined(USE_C10D_NCCL) && defined(LOCKSTEP_HAS_CUDA)
 #define LOCKSTEP_HAS_NCCL 1
 #include <torch/torch.h>
+#include <torch/version.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
 #include <algorithm>
@@ -42,14 +43,20 @@ constexpr std::chrono::microseconds kNap{20};
 /// After which others may know that this rank waits.
 constexpr std::chrono::seconds kLongWait{1};
 
-/// c10d has threads that end the process when a collective takes longer than its own timeout, or
-/// when they hear of trouble through the store. The coordinator of the run and await() do both,
-/// with a message that names the rank: c10d's must come later. The older names are those
-/// before 2.2.
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 2)
+constexpr const char* kFailureSettings[] = {
+    "TORCH_NCCL_ENABLE_MONITORING", "TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_BLOCKING_WAIT",
+    "TORCH_NCCL_RETHROW_CUDA_ERRORS"};
+#else  // later versions warn of these names
+constexpr const char* kFailureSettings[] = {"NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT"};
+#endif
+
+/// c10d has threads that end the process when a collective takes longer than its own timeout, when
+/// they hear of trouble through the store, or when they are the first to see a failure of the GPU.
+/// The coordinator of the run, await() and the thread that trains report all three, with a message
+/// that names the rank: c10d's must come later.
 void leave_failures_to_us() {
-  for (const char* name :
-       {"TORCH_NCCL_ENABLE_MONITORING", "TORCH_NCCL_ASYNC_ERROR_HANDLING",
-        "NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT"}) {
+  for (const char* name : kFailureSettings) {
     ::setenv(name, "0", /*overwrite=*/0);
   }
 }
