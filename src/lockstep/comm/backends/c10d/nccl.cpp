@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/memory_errors.h"
+#include "lockstep/base/system/memory_errors.h"
 #include "lockstep/comm/backends/backend_entry.h"
 #include "lockstep/comm/rendezvous/attendance.h"
 #include "lockstep/comm/rendezvous/membership.h"
