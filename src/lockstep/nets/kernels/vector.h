@@ -1,8 +1,8 @@
 #pragma once
 
 /// Eight floats in the compiler's own vector type: one register of AVX2, two of ARM64. Include this
-/// only from the files of this folder that are compiled for AVX2 and FMA: the inline functions would
-/// otherwise exist in two versions under one name.
+/// only from the files of this folder that are compiled for AVX2 and FMA: the inline functions
+/// would otherwise exist in two versions under one name.
 
 namespace lockstep::nets::kernels {
 
