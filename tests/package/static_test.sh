@@ -28,7 +28,7 @@ expect "demo" inside demo /demo
 expect "completion" inside completion bash
 inside train fashion > train.out 2> train.err
 expect "train ends with code 3" test $? = 3
-expect "and how to get a worker" grep -q "make programs" train.err
+expect "and how to get a worker" grep -q "lockstep-build-worker" train.err
 inside doctor > doctor.out 2>&1 || fail "doctor: $(cat doctor.out)"
 
 (exec "$build/bin/old_kernel" chroot root /lockstep serve --port 0 --json) > serve.out 2> serve.err &

@@ -11,9 +11,10 @@ std::optional<std::string> find_worker_program();
 
 /// What to do where there is no worker, for hints.
 inline constexpr char kHowToGetWorker[] =
-    "To get a worker, run make programs in the sources of lockstep (it installs LibTorch on "
-    "Debian) "
-    "or unpack the tarball of make package; LOCKSTEP_WORKER_PROGRAM names one elsewhere";
+    "To get a worker: after pip install of the wheel, lockstep-build-worker builds one for the "
+    "torch "
+    "of that environment; in the sources of lockstep, make programs does (it installs LibTorch on "
+    "Debian). LOCKSTEP_WORKER_PROGRAM names one elsewhere";
 
 /// As above; throws kEnvironment when there is none.
 std::string require_worker_program();
