@@ -31,14 +31,14 @@ function(lockstep_fast target)
 endfunction()
 
 # The headers that most sources include cost 3 s per compilation: once for each set of flags instead.
-set(common_headers <algorithm> <array> <chrono> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional> <map>
-    <memory> <optional> <set> <span> <sstream> <string> <string_view> <vector> <fmt/format.h> <fmt/ranges.h>
+set(lockstep_common_headers <algorithm> <array> <chrono> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional>
+    <map> <memory> <optional> <set> <span> <sstream> <string> <string_view> <vector> <fmt/format.h> <fmt/ranges.h>
     <nlohmann/json.hpp>)
-lockstep_precompile(plain ${common_headers})
-lockstep_precompile(fast ${common_headers})
+lockstep_precompile(plain ${lockstep_common_headers})
+lockstep_precompile(fast ${lockstep_common_headers})
 lockstep_fast(lockstep_fast_pch)
 if(BUILD_TESTING)
-  lockstep_precompile(test ${common_headers} <gtest/gtest.h>)
+  lockstep_precompile(test ${lockstep_common_headers} <gtest/gtest.h>)
   target_compile_options(lockstep_test_pch PRIVATE -O0)
   target_link_libraries(lockstep_test_pch PUBLIC GTest::gtest)
 endif()

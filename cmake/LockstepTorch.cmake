@@ -51,7 +51,7 @@ target_compile_options(lockstep_torch INTERFACE ${LOCKSTEP_TORCH_FLAGS})
 # A pip install of torch has headers of its own fmt in its include folder, and no library to go with
 # them; header-only, either fmt works. FMT_SHARED has no effect then; modules have it from fmt::fmt, and the users of one
 # precompiled header must agree.
-target_compile_definitions(lockstep_torch INTERFACE FMT_HEADER_ONLY=1 FMT_SHARED)
+target_compile_definitions(lockstep_torch INTERFACE FMT_SHARED $<$<BOOL:${LOCKSTEP_PIP_TORCH}>:FMT_HEADER_ONLY=1>)
 # Some of these sources are in the shared library too. Compiling all of them for it makes one precompiled header do.
 target_compile_options(lockstep_torch INTERFACE -fPIC -fno-semantic-interposition)
 
@@ -63,7 +63,7 @@ function(lockstep_use_torch target)
   if(owner)
     target_precompile_headers(${target} REUSE_FROM ${owner})
   else()
-    target_precompile_headers(${target} PRIVATE <torch/torch.h>)
+    target_precompile_headers(${target} PRIVATE <torch/torch.h> ${lockstep_common_headers})
     set_property(GLOBAL PROPERTY lockstep_torch_header ${target})
   endif()
 endfunction()

@@ -1,3 +1,7 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/where.h>
+
 #include <algorithm>
 #include <cmath>
 

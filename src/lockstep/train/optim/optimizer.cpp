@@ -1,6 +1,7 @@
 #include "lockstep/train/optim/optimizer.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
