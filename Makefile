@@ -16,10 +16,11 @@ install = @tools/install-dependencies $(1:%=tools/packages/%.txt)
 static_libraries = tools/package/static-libraries build/static-libraries
 endif
 
-# The first configuration; what it leaves out is reported when all programs are built.
+# The first configuration; what it leaves out is reported when all programs are built. Without ccache, which makes a
+# first build 6 % longer.
 configure_once = mkdir -p $(BUILD) && { test -f $(BUILD)/build.ninja || { \
   echo "building lockstep and its worker: about 6 minutes on 2 cores, the first time" >&2; \
-  cmake --preset $(PRESET) -B $(BUILD) -DBUILD_TESTING=OFF > $(BUILD)/configure.log 2>&1 || { \
+  cmake --preset $(PRESET) -B $(BUILD) -DBUILD_TESTING=OFF -DLOCKSTEP_CCACHE=OFF > $(BUILD)/configure.log 2>&1 || { \
   tail -n 20 $(BUILD)/configure.log >&2; exit 3; }; }; }
 
 # $(call run_tests, FOLDER, CHOICE)
