@@ -21,7 +21,8 @@ inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// What a run reports while it is in progress: one JSON object per line, in this order: one
 /// RunStarted, then Progress, StepBlock, UtilisationBlock, EpochResult, CheckpointWritten and
-/// BucketChosen as they come, one RunEnded. A stream without RunEnded belongs to a run that was killed.
+/// BucketChosen as they come, one RunEnded. A stream without RunEnded belongs to a run that was
+/// killed.
 struct RunStarted {
   RunSpec spec;
   Machine machine;

@@ -46,8 +46,8 @@ torch::Tensor normalise(const torch::Tensor& input, const float* mean,
   }
   auto output = torch::empty_like(input);
   kernels::scale_shift(norm, input.data_ptr<float>(), scale.data(), shift.data(),
-                    {.residual = floats_or_null(residual), .relu = relu}, output.data_ptr<float>(),
-                    threads());
+                       {.residual = floats_or_null(residual), .relu = relu},
+                       output.data_ptr<float>(), threads());
   return output;
 }
 
@@ -69,7 +69,7 @@ struct BatchNorm : torch::autograd::Function<BatchNorm> {
     variance = torch::empty_like(mean);
     std::vector<double> workspace(kernels::norm_workspace(norm));
     kernels::channel_moments(norm, input.data_ptr<float>(), mean.data_ptr<float>(),
-                          variance.data_ptr<float>(), workspace.data(), threads());
+                             variance.data_ptr<float>(), workspace.data(), threads());
     moments->rows = norm.rows;
     if (exchange != nullptr) {
       moments->rows = combine_moments(*exchange, norm.rows, floats(mean), floats(variance));
@@ -102,10 +102,11 @@ struct BatchNorm : torch::autograd::Function<BatchNorm> {
     }
     float* masked =
         grad_residual.defined() && output.defined() ? grad_residual.data_ptr<float>() : nullptr;
-    std::vector<double> workspace(kernels::norm_workspace(norm)), sums(channels), products(channels);
+    std::vector<double> workspace(kernels::norm_workspace(norm)), sums(channels),
+        products(channels);
     kernels::norm_grad_sums(norm, grad.data_ptr<float>(), floats_or_null(output),
-                         input.data_ptr<float>(), mean.data_ptr<float>(), masked, sums.data(),
-                         products.data(), workspace.data(), threads());
+                            input.data_ptr<float>(), mean.data_ptr<float>(), masked, sums.data(),
+                            products.data(), workspace.data(), threads());
 
     auto grad_weight = torch::empty_like(weight), grad_bias = torch::empty_like(weight);
     auto grad_input = torch::empty_like(input);
@@ -131,8 +132,8 @@ struct BatchNorm : torch::autograd::Function<BatchNorm> {
     }
     const float* rest = masked ? nullptr : floats_or_null(output);
     kernels::norm_grad_input(norm, masked ? masked : grad.data_ptr<float>(), rest,
-                          input.data_ptr<float>(), by_grad.data(), by_input.data(), constant.data(),
-                          grad_input.data_ptr<float>(), threads());
+                             input.data_ptr<float>(), by_grad.data(), by_input.data(),
+                             constant.data(), grad_input.data_ptr<float>(), threads());
     const torch::Tensor none;
     return {grad_input, grad_weight, grad_bias, grad_residual, none, none, none, none};
   }

@@ -30,8 +30,8 @@ struct WinogradConv : torch::autograd::Function<WinogradConv> {
     const auto conv = conv_shape(input, weight, static_cast<int>(stride));
     auto output = torch::empty({conv.images, conv.out, conv.out_height(), conv.out_width()},
                                input.options().memory_format(kLayout));
-    kernels::forward(conv, input.data_ptr<float>(), weight.data_ptr<float>(), output.data_ptr<float>(),
-                  workspace(kernels::forward_workspace(conv)));
+    kernels::forward(conv, input.data_ptr<float>(), weight.data_ptr<float>(),
+                     output.data_ptr<float>(), workspace(kernels::forward_workspace(conv)));
     context->save_for_backward({input, weight});
     context->saved_data["stride"] = stride;
     return output;
@@ -47,13 +47,14 @@ struct WinogradConv : torch::autograd::Function<WinogradConv> {
     if (context->needs_input_grad(1)) {
       grad_weight = torch::empty_like(weight);
       kernels::weight_grad(conv, input.data_ptr<float>(), grad.data_ptr<float>(),
-                        grad_weight.data_ptr<float>(),
-                        workspace(kernels::weight_grad_workspace(conv)));
+                           grad_weight.data_ptr<float>(),
+                           workspace(kernels::weight_grad_workspace(conv)));
     }
     if (context->needs_input_grad(0)) {
       grad_input = torch::empty_like(input);
       kernels::input_grad(conv, grad.data_ptr<float>(), weight.data_ptr<float>(),
-                       grad_input.data_ptr<float>(), workspace(kernels::input_grad_workspace(conv)));
+                          grad_input.data_ptr<float>(),
+                          workspace(kernels::input_grad_workspace(conv)));
     }
     return {grad_input, grad_weight, torch::Tensor()};
   }
