@@ -8,7 +8,7 @@ export hosts_name hosts_folder LOCKSTEP_SSH=$here/namespace-ssh
 for i in 1 2 3 4; do echo "node$i slots=1"; done > hosts.txt
 
 # A slow rank: stopped for a moment again and again.
-timeout 200 "$lockstep" --store slow.db --json train fashion -n 4 --batch 64 --steps 60 --threads 1 --no-augment \
+timeout 200 "$lockstep" --store slow.db --json train fashion -n 4 --batch 64 --steps 120 --threads 1 --no-augment \
   --no-validation --launcher ssh-hostfile --hostfile hosts.txt > slow.jsonl 2> slow.err &
 run=$!
 wait_for 60 grep -q run_started slow.jsonl || fail "slow run: $(tail -n 3 slow.err)"
