@@ -226,13 +226,13 @@ void LogFacts::network(std::string_view text) {
 }
 
 void LogFacts::failure(std::string_view text) {
-  const bool memory = contains_any<"emory", "OOM", "bad_alloc">(text);
+  const bool memory = contains_any<"emory", "OOM", "oom", "bad_alloc">(text);
   if (memory && (contains(text, "out of memory") || contains(text, "Out of memory") ||
                  contains(text, "OutOfMemory") || contains(text, "OUT_OF_MEMORY") ||
                  contains(text, "OOM when allocating") || contains(text, "oom-kill") ||
-                 contains(text, "t allocate memory") || contains(text, "Cannot allocate memory") ||
-                 contains(text, "Unable to allocate") || contains(text, "std::bad_alloc") ||
-                 text.starts_with("MemoryError"))) {
+                 contains(text, "oom_kill event") || contains(text, "t allocate memory") ||
+                 contains(text, "Cannot allocate memory") || contains(text, "Unable to allocate") ||
+                 contains(text, "std::bad_alloc") || text.starts_with("MemoryError"))) {
     // TensorFlow's allocator warns and goes on with less.
     if (contains(text, "ran out of memory trying to allocate") || contains(text, "avoid OOM"))
       return;

@@ -315,6 +315,16 @@ TEST(LogFormats, OutOfMemoryIsAResult) {
       "allocate 20.00 GiB\n");
   EXPECT_TRUE(file.runs.at(0).out_of_memory);
   EXPECT_TRUE(import_text("RuntimeError: CUDA out of memory.\n").runs.at(0).out_of_memory);
+  const std::string epochs =
+      "Epoch 1/3\n100/100 - 5s - loss: 2.1 - accuracy: 0.25\n"
+      "Epoch 2/3\n100/100 - 5s - loss: 1.9 - accuracy: 0.31\n";
+  EXPECT_FALSE(import_text(epochs).runs.at(0).out_of_memory);
+  for (const char* slurm : {"oom-kill event(s) in StepId=71.batch.",
+                            "oom_kill event in StepId=71.batch. Some of the step tasks have been "
+                            "OOM Killed."}) {
+    const std::string text = epochs + "slurmstepd: error: Detected 1 " + slurm + "\n";
+    EXPECT_TRUE(import_text(text).runs.at(0).out_of_memory) << slurm;
+  }
 }
 
 }  // namespace

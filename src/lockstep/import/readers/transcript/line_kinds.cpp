@@ -66,9 +66,9 @@ bool tells_of_exhausted_memory(std::string_view text) {
   if (!contains_any<"emory", "OOM", "bad_alloc", "oom">(text)) return false;
   const bool failed =
       contains_any<"CUDA out of memory", "OutOfMemoryError", "OOM when allocating", "oom-kill",
-                   "std::bad_alloc", "out of memory. Tried", "error: out of memory", "memory full",
-                   "Cannot allocate memory", "OUT_OF_MEMORY", "t allocate memory",
-                   "Unable to allocate">(text) ||
+                   "oom_kill event", "std::bad_alloc", "out of memory. Tried",
+                   "error: out of memory", "memory full", "Cannot allocate memory", "OUT_OF_MEMORY",
+                   "t allocate memory", "Unable to allocate">(text) ||
       text.starts_with("MemoryError") ||
       (contains(text, "out of memory") && contains(text, "rror"));
   return failed && !contains_any<"avoid OOM", "warning", "WARN">(text);
