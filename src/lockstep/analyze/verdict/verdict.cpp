@@ -20,8 +20,8 @@ namespace lockstep::analyze {
 namespace {
 
 std::string place(const std::string& device, std::optional<std::int64_t> workers) {
-  const std::string_view kind = device.empty() ? "worker" : device;
-  if (!workers) return std::string(kind);
+  const std::string kind = device.empty() ? "worker" : device;
+  if (!workers) return kind;
   return counted(*workers, kind, device);
 }
 
