@@ -81,8 +81,9 @@ format-check:
 # run the same code, and would take as long again to build.
 sanitized:
 	$(call install, programs page-and-simulator tests)
-	@cmake --preset asan -DLOCKSTEP_WORKER=OFF --log-level=WARNING
-	@cmake --build build/asan --target module_tests
+	@mkdir -p build/asan
+	@cmake --preset asan -DLOCKSTEP_WORKER=OFF --log-level=WARNING > build/asan/configure.log
+	@tools/build build/asan module_tests
 	$(call run_tests, build/asan, -L module)
 
 lint:
