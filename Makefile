@@ -79,6 +79,8 @@ format-check:
 
 # The tests of the torch-free modules under AddressSanitizer and UndefinedBehaviorSanitizer. Tests of whole programs
 # run the same code, and would take as long again to build.
+# A library that the host preloads, as many clusters do, comes before ASan's; without the option tests would not start.
+sanitized: export ASAN_OPTIONS += verify_asan_link_order=0
 sanitized:
 	$(call install, programs page-and-simulator tests)
 	@mkdir -p build/asan

@@ -62,8 +62,4 @@ if(LOCKSTEP_SANITIZE)
   # The first finding ends the program, so that the test fails.
   add_compile_options(-fsanitize=${LOCKSTEP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${LOCKSTEP_SANITIZE})
-  # A library that the host preloads (as many clusters do) would otherwise come before the shared runtime, which refuses.
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND LOCKSTEP_SANITIZE MATCHES "address")
-    add_link_options(-static-libasan)
-  endif()
 endif()
