@@ -83,8 +83,8 @@ std::string paying_reason(const JobAdvice& job) {
   }
   if (!paying.disturbed.empty()) {
     return fmt::format(
-        "the step to {} gave more than the ideal gain, but other programs ran when the run on {} "
-        "began ({}): measure it again on a quiet machine",
+        "the step to {} gave more than the ideal gain, but other programs ran beside the run on {} "
+        "({}): measure it again on a quiet machine",
         workers_text(*paying.next), workers_text(chosen.workers), paying.disturbed);
   }
   if (*paying.share < 0) {
@@ -189,6 +189,12 @@ Others others_of(const JobAdvice& job) {
   return found;
 }
 
+std::string described_prediction(const JobAdvice& job, std::size_t at) {
+  const Candidate& one = job.candidates[at];
+  return fmt::format("{} ({} to {}); measure it before relying on it", described(job, at),
+                     seconds_text(one.time_s.low), seconds_text(one.time_s.high));
+}
+
 void add_alternatives(JobAdvice& job) {
   auto& texts = job.alternatives;
   if (job.choice.passed_over) {
@@ -200,7 +206,11 @@ void add_alternatives(JobAdvice& job) {
     texts.push_back("Perhaps faster and cheaper: " + described(job, *faster));
   } else {
     const char* better = learned && learned == cheaper ? " or learn better" : "";
-    if (faster) texts.push_back("If it has to be faster: " + described(job, *faster));
+    if (faster && faster == predicted) {
+      texts.push_back("If it has to be faster: " + described_prediction(job, *faster));
+    } else if (faster) {
+      texts.push_back("If it has to be faster: " + described(job, *faster));
+    }
     if (cheaper) {
       texts.push_back(
           fmt::format("If it has to be cheaper{}: {}", better, described(job, *cheaper)));
@@ -209,12 +219,8 @@ void add_alternatives(JobAdvice& job) {
   if (learned && learned != cheaper && learned != faster) {
     texts.push_back("If it has to learn better: " + described(job, *learned));
   }
-  if (predicted) {
-    const Candidate& one = job.candidates[*predicted];
-    texts.push_back(fmt::format(
-        "What the prediction favours: {} ({} to {}); measure it before "
-        "relying on it",
-        described(job, *predicted), seconds_text(one.time_s.low), seconds_text(one.time_s.high)));
+  if (predicted && (predicted != faster || faster == cheaper)) {
+    texts.push_back("What the prediction favours: " + described_prediction(job, *predicted));
   }
   for (std::string& text : texts) text += ".";
 }

@@ -148,7 +148,9 @@ std::vector<record::Measurement> measurements_of(const record::RunStarted& start
     rows.add("energy", ended->energy_j, "J", 0);
   }
   add_phases(rows, steps);
-  return rows.take();
+  std::vector<record::Measurement> all = rows.take();
+  for (record::Measurement& row : all) row.disturbed = ended ? record::disturbance(*ended) : "";
+  return all;
 }
 
 }  // namespace lockstep::analyze

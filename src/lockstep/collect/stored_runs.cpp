@@ -9,7 +9,6 @@
 #include "lockstep/analyze/run_measurements.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
-#include "lockstep/collect/others_load.h"
 #include "lockstep/record/host_room.h"
 
 namespace lockstep::collect {
@@ -75,12 +74,9 @@ analyze::RunIdentity identity_of(const store::RunSummary& run) {
   return {run.id, run.label.study, run.label.repeat};
 }
 
-std::vector<Measurement> own_rows(const RunDigest& digest, const std::string& disturbed) {
-  std::vector<Measurement> rows =
-      analyze::measurements_of(digest.run.started, digest.run.epochs, digest.run.ended,
-                               identity_of(digest.run.summary), digest.breakdown);
-  for (Measurement& row : rows) row.disturbed = disturbed;
-  return rows;
+std::vector<Measurement> own_rows(const RunDigest& digest) {
+  return analyze::measurements_of(digest.run.started, digest.run.epochs, digest.run.ended,
+                                  identity_of(digest.run.summary), digest.breakdown);
 }
 
 void append(std::vector<Measurement>& rows, std::vector<Measurement> more) {
@@ -103,8 +99,6 @@ StoredRuns stored_runs(store::Store& store, const Selection& selection, RunDiges
   }
   result.runs = digests.of(store.path(), used);
   RowsByRun imported = imported_rows(store, result.listed);
-  // Runs of other studies raise the load average too.
-  const std::vector<store::RunSummary> all = store.runs();
   auto digest = result.runs.begin();
   for (const store::RunSummary& run : result.listed) {
     const bool is_used = digest != result.runs.end() && digest->run.summary.id == run.id;
@@ -118,7 +112,7 @@ StoredRuns stored_runs(store::Store& store, const Selection& selection, RunDiges
     if (out_of_memory) {
       result.rows.push_back(analyze::out_of_memory_row(run.spec, identity_of(run)));
     } else if (own != nullptr) {
-      append(result.rows, own_rows(*own, disturbing_load(run, own->run.started.machine, all)));
+      append(result.rows, own_rows(*own));
     }
   }
   return result;

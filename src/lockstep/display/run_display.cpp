@@ -90,12 +90,6 @@ std::vector<std::string> timing_warnings(const record::RunStarted& started) {
         "{} x {} on {}: timings are unreliable", counted(started.spec.workers, "worker"),
         counted(started.spec.threads_per_worker, "thread"), counted(machine.cores, "core")));
   }
-  if (machine.cores > 0 && machine.load > record::kDisturbingLoad * machine.cores) {
-    warnings.push_back(
-        fmt::format("the load average was {:.2f} on {} when the run began: other programs slow it "
-                    "down; see lockstep doctor",
-                    machine.load, counted(machine.cores, "core")));
-  }
   if (machine.governor == "powersave") {
     warnings.push_back(
         "the CPU frequency governor is 'powersave': timings vary; see lockstep doctor");
@@ -166,6 +160,9 @@ void RunDisplay::on(const record::RunEnded& event) {
   console_.out(summary);
   if (done) show_forecast_verdict(event.total_s);
   for (const std::string& warning : timing_warnings(*started_)) console_.out("note: " + warning);
+  if (const std::string used = record::disturbance(event); !used.empty()) {
+    console_.out(fmt::format("note: other programs used {}: the times may be too long", used));
+  }
 }
 
 void RunDisplay::show_first_forecast() {

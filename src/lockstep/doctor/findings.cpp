@@ -9,14 +9,13 @@
 
 #include "lockstep/base/units.h"
 #include "lockstep/launch/worker_program.h"
+#include "lockstep/record/event.h"
 
 namespace lockstep::doctor {
 namespace {
 
 constexpr std::int64_t kLittleMemory = 2'000'000'000;
 constexpr std::int64_t kLittleDisk = 1'000'000'000;
-/// Other programs' load, in cores, that shows in timings.
-constexpr double kDisturbingLoad = 0.25;
 /// Below this part of what oneDNN reaches on the same cores, a BLAS does not use the vector units.
 constexpr double kSlowBlas = 0.4;
 /// Gain by the right kernels that shows that OpenBLAS chose the wrong ones.
@@ -114,11 +113,10 @@ Finding governor(const HostFacts& facts) {
 }
 
 void load(const HostFacts& facts, std::vector<Finding>& findings) {
-  const double cores = static_cast<double>(std::max<std::size_t>(1, facts.usable_cores.size()));
-  const std::string text = fmt::format("load average {:.2f} on {:.0f} cores", facts.load, cores);
-  if (facts.load > kDisturbingLoad * cores) {
-    findings.push_back({Severity::kWarn, "load",
-                        text + ": other programs compete with a run for CPU time",
+  const std::string text =
+      fmt::format("other programs use {:.0f} % of the CPU time", 100 * facts.others_cpu);
+  if (facts.others_cpu >= record::kDisturbingShare) {
+    findings.push_back({Severity::kWarn, "load", text + ": they slow down a run",
                         "wait until they are done, or measure on a quiet machine"});
   } else {
     findings.push_back({Severity::kOk, "load", text, ""});

@@ -31,7 +31,7 @@ struct HostFacts {
   std::int64_t available_memory_bytes = 0;
   measure::CpuFacts cpu;
   std::string governor;
-  double load = 0;
+  double others_cpu = 0;  ///< part of the CPU time that other programs use now, 0 to 1
   std::vector<measure::BusyProcess> busy;
   std::vector<std::string> gpus;
 

@@ -15,6 +15,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/launch/process/captured_output.h"
 #include "lockstep/launch/worker_program.h"
+#include "lockstep/measure/others_share.h"
 
 namespace lockstep::doctor {
 namespace {
@@ -143,12 +144,13 @@ std::vector<std::string> gpus(const Clock& clock) {
 HostFacts gather_host_facts(const std::string& store_path, const Clock& clock) {
   HostFacts facts;
   // First, before the probes below are what keeps the machine busy.
-  facts.load = measure::read_load();
+  const measure::OthersMeter others;
   const measure::ProcessTimes before = measure::read_process_times();
   const Nanoseconds began = clock.monotonic();
   std::this_thread::sleep_for(kBusyInterval);
   const measure::ProcessTimes after = measure::read_process_times();
   const Seconds interval(static_cast<double>(clock.monotonic() - began) * 1e-9);
+  facts.others_cpu = others.share().value_or(0);
   facts.busy = measure::busy_between(before, after, interval, kBusyCores, ::getpid());
 
   std::vector<int> online(static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));

@@ -1,17 +1,11 @@
 #pragma once
 
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "lockstep/launch/core_plan.h"
 
 namespace lockstep::launch {
-
-/// The part of the time between two readings of /proc/stat in which these hardware threads were
-/// busy, from 0 to 1; 0 where nothing can be read.
-double busy_part(std::string_view before, std::string_view after, std::span<const int> cpus);
 
 /// How the threads of a worker wait for each other, as "NAME=value" for its environment. OpenMP
 /// threads spin at first, which is fastest on cores of their own; on cores that other programs use,

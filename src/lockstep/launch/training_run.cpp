@@ -14,6 +14,7 @@
 #include "lockstep/measure/core_map.h"
 #include "lockstep/measure/energy.h"
 #include "lockstep/measure/machine.h"
+#include "lockstep/measure/others_share.h"
 #include "lockstep/measure/visible_gpus.h"
 
 namespace lockstep::launch {
@@ -104,6 +105,7 @@ class RunRelay final : public GroupObserver {
     if (energy_) {
       ended.energy_j = energy_->total(uses_gpus()).value_or(record::kUnknown);
       ended.energy_source = energy_->source(uses_gpus());
+      ended.others_cpu = others_.share().value_or(record::kUnknown);
     }
     write(ended);
     return ended.status;
@@ -165,6 +167,7 @@ class RunRelay final : public GroupObserver {
   std::optional<record::RunEnded> ended_;
   std::vector<record::WorkerError> before_start_;
   std::optional<measure::EnergySampler> energy_;  ///< of this host, where all ranks are on it
+  measure::OthersMeter others_;                   ///< likewise; its children are the workers
 };
 
 }  // namespace

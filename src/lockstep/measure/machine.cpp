@@ -154,13 +154,6 @@ std::int64_t read_available_memory_bytes(const fs::path& root) {
   return meminfo_bytes(root, "MemAvailable");
 }
 
-double read_load(const fs::path& root) {
-  std::istringstream fields(first_line(root / "proc/loadavg"));
-  double load = 0;
-  fields >> load;
-  return load;
-}
-
 std::vector<std::string> read_nvidia_gpus(const fs::path& root) {
   std::vector<std::string> models;
   std::error_code missing;
@@ -185,7 +178,6 @@ record::Machine describe_machine() {
   }
   machine.gpus = read_nvidia_gpus();
   machine.governor = read_governor();
-  machine.load = read_load();
   return machine;
 }
 

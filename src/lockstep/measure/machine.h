@@ -33,8 +33,6 @@ GroupLimits read_group_limits(const std::filesystem::path& root = "/");
 std::string read_governor(const std::filesystem::path& root = "/");
 std::int64_t read_memory_bytes(const std::filesystem::path& root = "/");
 std::int64_t read_available_memory_bytes(const std::filesystem::path& root = "/");
-/// 1-minute load average.
-double read_load(const std::filesystem::path& root = "/");
 std::vector<std::string> read_nvidia_gpus(const std::filesystem::path& root = "/");
 
 /// All of it, as a run records it.

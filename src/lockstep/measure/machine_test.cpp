@@ -61,18 +61,15 @@ TEST_F(MachineTest, ReportsNothingWhereTheFilesAreMissing) {
   EXPECT_FALSE(read_group_limits(root_).memory_bytes);
   EXPECT_EQ(read_governor(root_), "");
   EXPECT_EQ(read_memory_bytes(root_), 0);
-  EXPECT_EQ(read_load(root_), 0);
   EXPECT_TRUE(read_nvidia_gpus(root_).empty());
 }
 
-TEST_F(MachineTest, ReadsMemoryLoadGovernorAndGpus) {
+TEST_F(MachineTest, ReadsMemoryGovernorAndGpus) {
   put("proc/meminfo", "MemTotal:       16000 kB\nMemFree: 5 kB\nMemAvailable:    8000 kB\n");
-  put("proc/loadavg", "4.62 3.82 2.27 7/129 14021\n");
   put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
   put("proc/driver/nvidia/gpus/0000:00:04.0/information", "Model: \t\t Tesla T4\nIRQ: 10\n");
   EXPECT_EQ(read_memory_bytes(root_), 16000 * 1024);
   EXPECT_EQ(read_available_memory_bytes(root_), 8000 * 1024);
-  EXPECT_EQ(read_load(root_), 4.62);
   EXPECT_EQ(read_governor(root_), "powersave");
   EXPECT_EQ(read_nvidia_gpus(root_), std::vector<std::string>{"Tesla T4"});
 }

@@ -82,6 +82,7 @@ void visit_fields(V&& field, E& event) requires std::is_same_v<std::remove_const
   field("parameters_digest", event.parameters_digest);
   field("energy_j", event.energy_j);
   field("energy_source", event.energy_source);
+  field("others_cpu", event.others_cpu);
 }
 
 template <class E>
@@ -189,6 +190,11 @@ constexpr std::array<const char*, std::variant_size_v<Event>> kTypeNames{
 constexpr std::array<std::string_view, 4> kStatusNames{"running", "done", "interrupted", "failed"};
 
 }  // namespace
+
+std::string disturbance(const RunEnded& ended) {
+  if (!(ended.others_cpu >= kDisturbingShare)) return "";
+  return fmt::format("{:.0f} % of the CPU time", 100 * ended.others_cpu);
+}
 
 std::string_view status_name(RunStatus status) {
   return kStatusNames[static_cast<std::size_t>(status)];

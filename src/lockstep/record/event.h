@@ -84,7 +84,14 @@ struct RunEnded {
   std::string parameters_digest;       ///< the same on all ranks when the run is sound
   double energy_j = kUnknown;          ///< of all hosts, over total_s
   std::string energy_source{};         ///< what was read; where energy is unknown, why
+  double others_cpu = kUnknown;  ///< part of this host's CPU time that other programs used, 0 to 1
 };
+
+/// From this part on, other programs visibly lengthen the times of a run.
+inline constexpr double kDisturbingShare = 0.15;
+
+/// "45 % of the CPU time" if other programs disturbed the run, otherwise empty.
+std::string disturbance(const RunEnded& ended);
 
 /// The error that ended a worker; every rank may send one.
 struct WorkerError {

@@ -15,7 +15,6 @@ static void visit_machine(Visitor&& field, M& machine) {
   field("memory_bytes", machine.memory_bytes);
   field("gpus", machine.gpus);
   field("governor", machine.governor);
-  field("load", machine.load);
 }
 
 template <class Visitor, class B>

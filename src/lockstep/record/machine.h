@@ -16,11 +16,7 @@ struct Machine {
   std::int64_t memory_bytes = 0;
   std::vector<std::string> gpus;
   std::string governor;  ///< CPU frequency governor; empty if the kernel has none
-  double load = 0;       ///< 1-minute load average when the run began
 };
-
-/// Load of other programs per core, from which on the times of a run are visibly longer.
-inline constexpr double kDisturbingLoad = 0.25;
 
 /// The program that made a run.
 struct Build {

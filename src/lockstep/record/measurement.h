@@ -47,7 +47,7 @@ struct Measurement {
   bool warm_up = false;           ///< of a warm-up epoch: not used in times
   bool contains_warm_up = false;  ///< nothing was measured after the warm-up
   std::string unreliable;         ///< the reason; empty: reliable
-  /// What other programs did when the run began: "load average 3.20 on 2 cores". Its times may be
+  /// What other programs used during the run: "45 % of the CPU time". Its times may be
   /// too long, but are used. Empty if nothing is known.
   std::string disturbed;
 

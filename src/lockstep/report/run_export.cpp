@@ -72,7 +72,7 @@ std::string run_json(const store::StoredRun& run) {
   if (run.ended) {
     const nlohmann::json ended = event_json(*run.ended);
     for (const char* name : {"ended_wall_ns", "total_s", "peak_memory_bytes", "parameters_digest",
-                             "energy_j", "energy_source"}) {
+                             "energy_j", "energy_source", "others_cpu"}) {
       out[name] = ended.at(name);
     }
   }

@@ -135,7 +135,7 @@ Table runs_table(std::span<const store::RunSummary> runs) {
   table.columns = {
       {"id", "", "id", Align::kRight, ""},
       {"recipe", "", "recipe", Align::kLeft, ""},
-      {"workers", "", "workers", Align::kRight, "N, processes with one device each"},
+      {"N", "", "workers", Align::kRight, "workers, processes with one device each"},
       {"b", "", "batch_per_worker", Align::kRight, "batch per worker"},
       {"B", "", "global_batch", Align::kRight, "global batch N b A"},
       {"strategy", "", "strategy", Align::kLeft, "how gradients are synchronised"},
@@ -192,6 +192,9 @@ Table run_facts_table(const store::StoredRun& run) {
     }
     add("parameters digest", run.ended->parameters_digest);
     add("energy", energy_text(*run.ended));
+    if (std::isfinite(run.ended->others_cpu)) {
+      add("other programs", fmt::format("{:.0f} % of the CPU time", 100 * run.ended->others_cpu));
+    }
   }
   add("study", run.summary.label.study);
   add("data", data_text(spec));

@@ -103,11 +103,11 @@ void insert_error(Database& database, std::int64_t run, const record::WorkerErro
 void end_run(Database& database, std::int64_t run, const record::RunEnded& event) {
   Statement update = database.prepare(
       "UPDATE runs SET status=?, ended_wall_ns=?, total_s=?, peak_memory_bytes=?,"
-      " parameters_digest=?, energy_j=?, energy_source=? WHERE id=?");
+      " parameters_digest=?, energy_j=?, energy_source=?, others_cpu=? WHERE id=?");
   update.bind(1, record::status_name(event.status)).bind(2, event.ended_wall_ns);
   update.bind(3, event.total_s).bind(4, event.peak_memory_bytes);
   update.bind(5, event.parameters_digest).bind(6, event.energy_j).bind(7, event.energy_source);
-  update.bind(8, run);
+  update.bind(8, event.others_cpu).bind(9, run);
   update.execute();
 }
 

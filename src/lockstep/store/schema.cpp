@@ -122,8 +122,13 @@ ALTER TABLE runs ADD COLUMN energy_j REAL;
 ALTER TABLE runs ADD COLUMN energy_source TEXT NOT NULL DEFAULT '';
 )sql";
 
+/// What other programs used of the CPU time during a run.
+constexpr std::string_view kVersion10 = R"sql(
+ALTER TABLE runs ADD COLUMN others_cpu REAL;
+)sql";
+
 constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
-                                 kVersion6, kVersion7, kVersion8, kVersion9};
+                                 kVersion6, kVersion7, kVersion8, kVersion9, kVersion10};
 
 /// SQLite notices a file that lost whole pages but not one that lost a part of a page. While a log
 /// is pending the file may rightly lag behind. Only the size is looked at: opening the file here

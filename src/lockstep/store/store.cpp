@@ -193,7 +193,9 @@ class Store::State {
     const std::int64_t id = run.summary.id;
     const KeptStatement kept_row = kept(
         "SELECT machine, build, steps_per_epoch, first_epoch, status, ended_wall_ns, total_s,"
-        " peak_memory_bytes, parameters_digest, energy_j, energy_source FROM runs WHERE id = ?");
+        " peak_memory_bytes, parameters_digest, energy_j, energy_source, others_cpu FROM runs "
+        "WHERE id "
+        "= ?");
     Statement& row = *kept_row;
     if (!row.bind(1, id).step()) throw unknown_run(id);
     run.started.spec = run.summary.spec;
@@ -209,7 +211,8 @@ class Store::State {
                                  row.integer(7),
                                  row.text(8),
                                  row.is_null(9) ? record::kUnknown : row.real(9),
-                                 row.text(10)};
+                                 row.text(10),
+                                 row.is_null(11) ? record::kUnknown : row.real(11)};
   }
 
   /// The median over epochs without the first, as reports have it.

@@ -57,7 +57,6 @@ ExecutedRun TrainingExecutor::run(const PlannedRun& planned, const store::RunLab
                                   const std::string& progress) {
   record::TrainRequest request = request_of(request_, planned);
   if (!machine_) machine_ = measure::describe_machine();
-  machine_->load = measure::read_load();
   store::StoreSink store(context_.store_path, context_.console, label, context_.after_run);
   const std::unique_ptr<record::RunSink> status = context_.status_line(progress);
   launch::plan_workers(request.spec);

@@ -129,8 +129,8 @@ std::string disturbed_runs(std::span<const Configuration> configurations) {
   const std::size_t more = names.size() - std::min(names.size(), kMostNamed);
   names.resize(names.size() - more);
   return fmt::format(
-      "other programs ran when these runs began, so their times may be too long: {}{}; run them "
-      "again on a quiet machine",
+      "other programs ran beside these runs, so their times may be too long: {}{}; run them again "
+      "on a quiet machine",
       fmt::join(names, "; "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 

@@ -128,6 +128,13 @@ std::string alike_text(Trend trend, const std::string& names) {
   return "; likewise " + names;
 }
 
+/// "a", "a and b", "a, b and c".
+std::string joined(const std::vector<std::string>& names) {
+  const std::span<const std::string> all(names);
+  if (all.size() < 2) return all.empty() ? "" : all.front();
+  return fmt::format("{} and {}", fmt::join(all.first(all.size() - 1), ", "), all.back());
+}
+
 struct MeteredQuality {
   std::string metric;
   ByBatch values;
@@ -148,7 +155,7 @@ std::string quality_sentence(const std::string& model, const std::vector<Metered
       others.push_back(trend_text(all[i].metric, all[i].values));
     }
   }
-  if (!alike.empty()) text += alike_text(trend, fmt::format("{}", fmt::join(alike, ", ")));
+  if (!alike.empty()) text += alike_text(trend, joined(alike));
   for (const std::string& other : others) text += "; " + other;
   if (trend == Trend::kWorse) {
     text += "; the batch, and the learning rate if it was raised with it, cost quality";

@@ -140,7 +140,7 @@ TEST(Verdict, MetricsThatWentTheSameWayShareASentence) {
   const auto found = sentences(table, Topic::kQuality);
   EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 1);
   expect_says(found, "validation accuracy fell with the global batch: 0.9 at B = 32, 0.8 at 64");
-  expect_says(found, "validation loss, training loss got worse too");
+  expect_says(found, "validation loss and training loss got worse too");
   expect_says(found, "training accuracy hardly changed");
 }
 
@@ -173,19 +173,19 @@ TEST(Verdict, UnknownBatchesAreTheOnlyReasonGivenForNoSpeedups) {
 
 TEST(Verdict, NamesRunsThatOtherProgramsDisturbed) {
   MeasurementRows table;
-  table.at_local(1, 32, "epoch_time", 3).note("disturbed", "load average 3.20 on 2 cores");
+  table.at_local(1, 32, "epoch_time", 3).note("disturbed", "45 % of the CPU time");
   expect_says(sentences(table, Topic::kMissing),
-              "Other programs ran when these runs began, so their times may be too long: 1 gpu, b "
-              "= 32, B = 32 (load average 3.20 on 2 cores)");
+              "Other programs ran beside these runs, so their times may be too long: 1 gpu, b "
+              "= 32, B = 32 (45 % of the CPU time)");
 }
 
 TEST(Verdict, AGainAboveIdealOverADisturbedRunDoesNotPay) {
   MeasurementRows table;
-  table.at_global(1, 32, "epoch_time", 30).note("disturbed", "load average 3.20 on 2 cores");
+  table.at_global(1, 32, "epoch_time", 30).note("disturbed", "45 % of the CPU time");
   table.at_global(2, 32, "epoch_time", 10);
   const std::string said = sentences(table, Topic::kWorkers);
   expect_says(said, "2 are 3.00x as fast as 1");
-  expect_says(said, "other programs ran when the run on 1 began (load average 3.20 on 2 cores)");
+  expect_says(said, "other programs ran beside the run on 1 (45 % of the CPU time)");
   EXPECT_EQ(said.find("use 2"), std::string::npos) << said;
   // Below ideal, the disturbed run is a remark only.
   table.rows.back().value = 16;

@@ -10,6 +10,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/launch/cluster/slurm_job.h"
 #include "lockstep/launch/process/free_port.h"
+#include "lockstep/measure/others_share.h"
 #include "lockstep/measure/process_tree.h"
 #include "lockstep/study/command/command_environment.h"
 
@@ -49,6 +50,12 @@ launch::ProcessSpec process_of(const ForeignCommand& command, const PlannedRun& 
   launch::ProcessSpec spec;
   spec.program = words.front();
   if (!launch::find_program(spec.program)) {
+    std::error_code ignored;
+    if (std::filesystem::exists(spec.program, ignored)) {
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("{} is not an executable program", spec.program),
+                  "make it one (chmod +x), or name its interpreter: -- python train.py");
+    }
     throw Error(ErrorKind::kEnvironment, fmt::format("program {} was not found", spec.program),
                 "check its name and PATH");
   }
@@ -103,6 +110,7 @@ CommandOutcome run_command(const ForeignCommand& command, const PlannedRun& plan
   const Nanoseconds began = context.clock.monotonic();
   const measure::TreeSampler memory;
   measure::EnergySampler energy(context.clock);
+  const measure::OthersMeter others;
   const launch::StreamedOutcome streamed = launch::run_streamed(
       spec,
       launch::LineTakers{[&](std::string_view line) { return take(line, false); },
@@ -123,6 +131,7 @@ CommandOutcome run_command(const ForeignCommand& command, const PlannedRun& plan
                                    : how_it_ended(streamed.status, output.last_line());
   end.peak_memory_bytes = memory.largest_bytes();
   end.energy = &energy;
+  end.others_cpu = others.share().value_or(record::kUnknown);
   if (watching) end.records = watching->records().string();
   outcome.executed = record.finish(end);
   end.energy = nullptr;

@@ -181,6 +181,7 @@ void CommandRecord::complete(const CommandEnd& end, const import::ImportedFile& 
   out.steps = std::move(record.steps);
   out.measurements = std::move(record.measurements);
   const record::RunEnded last = ended(end, record::RunStatus::kDone);
+  for (record::Measurement& row : out.measurements) row.disturbed = record::disturbance(last);
   if (!out.measurements.empty() && std::isfinite(last.energy_j)) {
     record::Measurement row = out.measurements.front();
     row.metric = "energy";
@@ -257,6 +258,7 @@ record::RunEnded CommandRecord::ended(const CommandEnd& end, record::RunStatus s
   ended.ended_wall_ns = started_.started_wall_ns + static_cast<std::int64_t>(end.seconds * 1e9);
   ended.total_s = end.seconds;
   ended.peak_memory_bytes = end.peak_memory_bytes;
+  ended.others_cpu = end.others_cpu;
   ended.energy_source = "not measured: the command ran on other hosts";
   if (end.energy != nullptr) {
     const bool gpus = uses_gpus(*end.energy, started_.spec.device);

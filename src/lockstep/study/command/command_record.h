@@ -45,6 +45,7 @@ struct CommandEnd {
   std::int64_t peak_memory_bytes = 0;  ///< largest resident set of any process; 0 = unknown
   std::string records{};  ///< folder with what watched ranks wrote; empty = not watched
   measure::EnergySampler* energy = nullptr;  ///< of this host, where all of the run was on it
+  double others_cpu = record::kUnknown;      ///< likewise; see record::RunEnded
 };
 
 /// One run of a command in the store: visible from its start, with epochs as they are recognised in
