@@ -1,5 +1,7 @@
 #include "lockstep/analyze/communication.h"
 
+#include "lockstep/record/choices.h"
+
 namespace lockstep::analyze {
 namespace {
 
@@ -18,10 +20,23 @@ std::optional<TimeSplit> measured_split(const SpeedupPoint& point) {
   split.transfer_s = c.value("comm_transfer_time");
   split.input_s = c.value("input_wait_time");
   split.other_s = c.value("other_time");
-  split.compute_s =
-      c.value("compute_time")
-          .value_or(*step - *sync - split.input_s.value_or(0) - split.other_s.value_or(0));
+  if (c.workers == 1) {
+    // What the phases of communication show then is the cost of timing them.
+    if (split.other_s) *split.other_s += split.communication_s;
+    split.communication_s = 0;
+    if (split.wait_s) split.wait_s = 0;
+    if (split.transfer_s) split.transfer_s = 0;
+  }
+  split.compute_s = c.value("compute_time")
+                        .value_or(*step - split.communication_s - split.input_s.value_or(0) -
+                                  split.other_s.value_or(0));
   return split;
+}
+
+/// Gradients that are sent during backward: the measured time is only what backward did not hide.
+bool hides_communication(const TimeSplit& split) {
+  return split.origin == Origin::kMeasured &&
+         split.configuration.strategy != record::name_of(record::Strategy::kBlocking);
 }
 
 /// The point's baseline when that is one worker: the same fixed batch.
@@ -106,10 +121,12 @@ std::vector<AllReduce> all_reduces(std::span<const TimeSplit> splits, const Link
     result.ring_bytes = ring_bytes(result.bytes, *c.workers);
     result.seconds = seconds;
     result.steps_per_epoch = steps.value_or(0);
-    result.algbw = algorithm_bandwidth(result.bytes, seconds);
-    result.busbw = bus_bandwidth(result.bytes, seconds, *c.workers);
-    if (const auto link = links.at(*c.workers)) result.utilisation = result.busbw / *link;
     results.push_back(std::move(result));
+    if (hides_communication(split)) continue;
+    AllReduce& known = results.back();
+    known.algbw = algorithm_bandwidth(known.bytes, seconds);
+    known.busbw = bus_bandwidth(known.bytes, seconds, *c.workers);
+    if (const auto link = links.at(*c.workers)) known.utilisation = *known.busbw / *link;
   }
   return results;
 }

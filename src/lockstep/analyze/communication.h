@@ -64,8 +64,9 @@ struct AllReduce {
   double ring_bytes = 0;             ///< per worker and step
   double seconds = 0;                ///< per step
   std::int64_t steps_per_epoch = 0;
-  double algbw = 0;                   ///< bytes/s
-  double busbw = 0;                   ///< bytes/s
+  /// Bytes/s. Unknown where backward hides a part of the time that was measured.
+  std::optional<double> algbw;
+  std::optional<double> busbw;
   std::optional<double> utilisation;  ///< busbw / calibrated link
 };
 

@@ -34,6 +34,7 @@ TEST(Communication, IsTakenFromPhasesWhereTheyWereMeasured) {
   table.at_local(2, 10, "sync_time", 0.010).at_local(2, 10, "comm_wait_time", 0.004);
   table.at_local(2, 10, "comm_transfer_time", 0.006).at_local(2, 10, "input_wait_time", 0.002);
   table.at_local(1, 1, "parameters", 1'000'000);
+  for (record::Measurement& row : table.rows) row.strategy = "blocking";
   const auto splits = time_splits(speedups(configurations(table.rows)).at(0));
   ASSERT_EQ(splits.size(), 1u);
   EXPECT_EQ(splits[0].origin, Origin::kMeasured);
@@ -41,8 +42,34 @@ TEST(Communication, IsTakenFromPhasesWhereTheyWereMeasured) {
   const auto reduced = all_reduces(splits, {.any = 2e9});
   ASSERT_EQ(reduced.size(), 1u);
   // 4 MB in the 6 ms of the transfer, not in the 10 ms that include the wait.
-  EXPECT_NEAR(reduced[0].busbw, 4e6 / 0.006, 1);
+  EXPECT_NEAR(*reduced[0].busbw, 4e6 / 0.006, 1);
   EXPECT_NEAR(*reduced[0].utilisation, 4e6 / 0.006 / 2e9, 1e-9);
+}
+
+TEST(Communication, NoBandwidthWhereBackwardHidesAPartOfTheTime) {
+  MeasurementRows table;
+  table.at_local(2, 10, "step_time", 0.040).at_local(2, 10, "sync_time", 1e-6);
+  table.at_local(2, 10, "parameters", 1'000'000);
+  for (const char* strategy : {"overlap", ""}) {
+    for (record::Measurement& row : table.rows) row.strategy = strategy;
+    const auto splits = time_splits(speedups(configurations(table.rows)).at(0));
+    const auto reduced = all_reduces(splits, {.any = 2e9});
+    ASSERT_EQ(reduced.size(), 1u);
+    EXPECT_DOUBLE_EQ(reduced[0].seconds, 1e-6);
+    EXPECT_FALSE(reduced[0].algbw || reduced[0].busbw || reduced[0].utilisation);
+  }
+}
+
+TEST(Communication, OneWorkerHasNone) {
+  MeasurementRows table;
+  table.at_local(1, 10, "step_time", 0.040).at_local(1, 10, "sync_time", 5e-8);
+  table.at_local(1, 10, "comm_transfer_time", 5e-8).at_local(1, 10, "comm_wait_time", 0);
+  table.at_local(1, 10, "compute_time", 0.039).at_local(1, 10, "other_time", 0.001);
+  const auto splits = time_splits(speedups(configurations(table.rows)).at(0));
+  ASSERT_EQ(splits.size(), 1u);
+  EXPECT_EQ(splits[0].communication_s, 0);
+  EXPECT_EQ(splits[0].transfer_s, 0);
+  EXPECT_DOUBLE_EQ(*splits[0].other_s, 0.001 + 5e-8);
 }
 
 TEST(Communication, NoBandwidthWhereNothingIsLeftForCommunication) {

@@ -63,6 +63,7 @@ Configuration configuration_of(const Measurement& row,
   c.settings = record::settings_of(row);
   std::erase_if(c.settings, [&](const auto& one) { return !distinguishing.contains(one.first); });
   c.variant = variant_of(c.settings);
+  c.strategy = row.strategy;
   c.scaling = row.scaling;
   c.threads_per_worker = row.threads_per_worker;
   c.loader_workers = row.loader_workers;

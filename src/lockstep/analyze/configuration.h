@@ -30,6 +30,7 @@ struct Configuration {
   /// Settings that set this configuration apart from others: "cpus=16", "strategy=blocking".
   std::string variant;
   std::map<std::string, std::string> settings;  ///< the same, by name
+  std::string strategy;                         ///< of gradient synchronisation; empty = unknown
   std::optional<std::int64_t> nodes;
   std::optional<std::int64_t> workers;       ///< N
   std::optional<double> batch_per_worker;    ///< b; B/N where only B was given

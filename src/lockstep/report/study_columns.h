@@ -59,6 +59,9 @@ class TableBuilder {
 /// Four significant digits, never an exponent below a million.
 Cell four_digits(std::optional<double> value);
 
+/// The same for times beside larger ones: at most four decimals, "< 0.0001" below that.
+Cell time_digits(std::optional<double> value);
+
 /// At most four significant digits, no zeros at the end: as a person would write it.
 Cell plain_digits(std::optional<double> value);
 

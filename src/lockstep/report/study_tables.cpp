@@ -128,7 +128,11 @@ struct SplitRow {
 
 Cell part(std::optional<double> seconds, bool per_step) {
   if (!seconds) return {};
-  return four_digits(per_step ? *seconds * 1000 : *seconds);
+  return time_digits(per_step ? *seconds * 1000 : *seconds);
+}
+
+Cell bandwidth(const std::optional<double>& bytes_per_s) {
+  return bytes_per_s ? decimal(*bytes_per_s / 1e9, 3) : Cell{};
 }
 
 /// Splits of one model and data set that are all measured or all derived.
@@ -204,6 +208,13 @@ Cell four_digits(std::optional<double> value) {
   return {fmt::format("{:.{}f}", *value, std::clamp(3 - magnitude, 0, 9)), *value};
 }
 
+Cell time_digits(std::optional<double> value) {
+  const Cell exact = four_digits(value);
+  if (!exact.number || *exact.number == 0 || std::fabs(*exact.number) >= 0.1) return exact;
+  if (std::fabs(*exact.number) < 0.00005) return {"< 0.0001", *exact.number};
+  return {fmt::format("{:.4f}", *exact.number), *exact.number};
+}
+
 Cell plain_digits(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return {};
   return {fmt::format("{:.4g}", *value), *value};
@@ -269,11 +280,11 @@ std::vector<Table> all_reduce_tables(std::span<const SpeedupGroup> groups,
           {"time", "ms", "time_ms", Align::kRight,
            "communication per step: measured transfer that backward did not hide, or the derived "
            "time per epoch / steps"},
-          [](const AllReduce& row) { return four_digits(row.seconds * 1000); })
+          [](const AllReduce& row) { return time_digits(row.seconds * 1000); })
       .column({"algbw", "GB/s", "algbw_gb_per_s", Align::kRight, "S / time"},
-              [](const AllReduce& row) { return decimal(row.algbw / 1e9, 3); })
+              [](const AllReduce& row) { return bandwidth(row.algbw); })
       .column({"busbw", "GB/s", "busbw_gb_per_s", Align::kRight, "algbw x 2(N-1)/N"},
-              [](const AllReduce& row) { return decimal(row.busbw / 1e9, 3); })
+              [](const AllReduce& row) { return bandwidth(row.busbw); })
       .column({"utilisation", "%", "utilisation_percent", Align::kRight, "busbw / calibrated link"},
               [](const AllReduce& row) {
                 return row.utilisation ? decimal(100 * *row.utilisation, 1) : Cell{};
@@ -291,16 +302,14 @@ std::vector<Table> all_reduce_tables(std::span<const SpeedupGroup> groups,
   std::vector<Table> tables;
   for (const auto& [key, rows] : sorted) {
     tables.push_back(builder.build("All-reduce: " + subject(key.first, key.second), rows));
-    const bool measured = std::any_of(rows.begin(), rows.end(), [](const AllReduce& row) {
-      return row.origin == analyze::Origin::kMeasured;
-    });
-    if (measured) {
+    const auto any = [&](auto&& holds) { return std::any_of(rows.begin(), rows.end(), holds); };
+    if (any([](const AllReduce& row) { return !row.busbw; })) {
       tables.back().notes.push_back(
-          "measured times are what backward did not hide: where gradients are sent during "
-          "backward, "
-          "the bandwidths are upper bounds");
+          "gradients are sent during backward: the time is only what backward did not hide, and no "
+          "bandwidth follows from it");
     }
-    if (!links.note.empty()) tables.back().notes.push_back(links.note);
+    const bool related = any([](const AllReduce& row) { return row.utilisation.has_value(); });
+    if (related && !links.note.empty()) tables.back().notes.push_back(links.note);
   }
   return tables;
 }

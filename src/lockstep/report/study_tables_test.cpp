@@ -4,11 +4,12 @@
 
 #include "lockstep/analyze/measurement_rows.h"
 #include "lockstep/analyze/speedup/speedup.h"
+#include "lockstep/report/study_columns.h"
 
 namespace lockstep::report {
 namespace {
 
-TEST(AllReduceTable, CallsBandwidthsOfMeasuredTransfersUpperBounds) {
+TEST(AllReduceTable, HasNoBandwidthsWhereBackwardHidesTransfers) {
   analyze::MeasurementRows rows;
   rows.at_local(2, 32, "step_time", 0.1).at_local(2, 32, "sync_time", 0.03);
   rows.at_local(2, 32, "input_wait_time", 0.01).at_local(2, 32, "compute_time", 0.06);
@@ -18,7 +19,17 @@ TEST(AllReduceTable, CallsBandwidthsOfMeasuredTransfersUpperBounds) {
   const auto tables = all_reduce_tables(analyze::speedups(configurations), {});
   ASSERT_EQ(tables.size(), 1u);
   ASSERT_EQ(tables[0].notes.size(), 1u);
-  EXPECT_NE(tables[0].notes[0].find("the bandwidths are upper bounds"), std::string::npos);
+  EXPECT_NE(tables[0].notes[0].find("no bandwidth follows"), std::string::npos);
+  for (const Column& column : tables[0].columns) EXPECT_NE(column.key, "busbw_gb_per_s");
+}
+
+TEST(TimeDigits, AreThoseThatMatterBesideLargerTimes) {
+  EXPECT_EQ(time_digits(7.6411).text, "7.641");
+  EXPECT_EQ(time_digits(0.12483).text, "0.1248");
+  EXPECT_EQ(time_digits(0.002151).text, "0.0022");
+  EXPECT_EQ(time_digits(0.00004749).text, "< 0.0001");
+  EXPECT_EQ(time_digits(0).text, "0");
+  EXPECT_EQ(*time_digits(0.00004749).number, 0.00004749);
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ void add_training(LineChart& chart, const PageContext& context) {
   for (const analyze::SpeedupGroup& group : context.groups) {
     for (const analyze::AllReduce& one :
          analyze::all_reduces(analyze::time_splits(group), context.source.options.links.speeds)) {
+      if (!one.busbw) continue;
       const bool derived = one.origin == analyze::Origin::kDerived;
       const std::string name = fmt::format(
           "{} x {}, in training", one.configuration.workers.value_or(1), one.configuration.device);
@@ -89,7 +90,7 @@ void add_training(LineChart& chart, const PageContext& context) {
       line.name = name;
       line.role = derived ? Role::kDerived : Role::kMeasured;
       line.joined = false;
-      line.points.push_back({one.bytes, one.busbw / 1e9, {}, {}, one.configuration.label()});
+      line.points.push_back({one.bytes, *one.busbw / 1e9, {}, {}, one.configuration.label()});
       sizes.insert(one.bytes);
     }
   }
@@ -128,16 +129,18 @@ View bandwidth_view(const PageContext& context) {
   if (any) add_buckets(chart, context.source);
   if (any) add_links(chart, context.source.options.links.speeds);
   const Table points = points_table("Values of the chart", chart);
-  view.add({"busbw",
-            "Bus bandwidth against message size",
-            "busbw = S/t x 2(N-1)/N. Points of training are the whole gradient; where their time "
-            "is derived from totals they are lower bounds. Vertical lines mark the gradients and "
-            "buckets of the model, a horizontal one the link. Both axes "
-            "are logarithmic.",
-            "",
-            "",
-            std::move(chart),
-            {points}});
+  view.add(
+      {"busbw",
+       "Bus bandwidth against message size",
+       "busbw = S/t x 2(N-1)/N. Points of training are the whole gradient, where backward hides "
+       "nothing of its time; those derived from totals are lower bounds. Vertical lines mark the "
+       "gradients and "
+       "buckets of the model, a horizontal one the link. Both axes "
+       "are logarithmic.",
+       "",
+       "",
+       std::move(chart),
+       {points}});
   view.tables = all_reduce_tables(context.groups, context.source.options.links);
   return view;
 }
