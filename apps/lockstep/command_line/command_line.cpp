@@ -118,12 +118,18 @@ std::string plain_problem(const std::string& message) {
   static const std::regex kNotANumber("Could not convert: (\\S+) = (.*)");
   std::smatch parts;
   if (std::regex_match(message, parts, kOutOfRange)) {
-    return fmt::format("{} {} is not between {} and {}", parts[1].str(), parts[2].str(),
-                       parts[3].str(), parts[4].str());
+    // Whatever is no number is out of range to the parser; its bounds have six decimals.
+    const std::string value = parts[2].str();
+    char* end = nullptr;
+    std::strtod(value.c_str(), &end);
+    if (*end != '\0') return fmt::format("{} '{}' is not a number", parts[1].str(), value);
+    return fmt::format("{} {} is not between {:.10g} and {:.10g}", parts[1].str(), value,
+                       std::stod(parts[3].str()), std::stod(parts[4].str()));
   }
   if (std::regex_match(message, parts, kNotANumber)) {
     return fmt::format("{} '{}' is not a number", parts[1].str(), parts[2].str());
   }
+  if (message == "A subcommand is required") return "the command needs a subcommand";
   return message;
 }
 

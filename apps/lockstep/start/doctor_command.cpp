@@ -11,6 +11,7 @@
 #include "lockstep/base/version.h"
 #include "lockstep/doctor/findings.h"
 #include "lockstep/doctor/host_facts.h"
+#include "lockstep/report/render/text_width.h"
 
 namespace lockstep::cli {
 namespace {
@@ -35,9 +36,11 @@ std::string as_json(const std::vector<doctor::Finding>& findings, const doctor::
 std::string as_text(const std::vector<doctor::Finding>& findings) {
   std::string text;
   for (const doctor::Finding& finding : findings) {
-    text += fmt::format("{:<4}  {:<8}  {}\n", doctor::severity_name(finding.severity),
-                        finding.subject, finding.text);
-    if (!finding.advice.empty()) text += fmt::format("{:<16}-> {}\n", "", finding.advice);
+    const std::string first =
+        fmt::format("{:<4}  {:<8}  ", doctor::severity_name(finding.severity), finding.subject);
+    report::append_wrapped(text, first, finding.text, terminal_width());
+    if (finding.advice.empty()) continue;
+    report::append_wrapped(text, fmt::format("{:<16}-> ", ""), finding.advice, terminal_width());
   }
   return text;
 }

@@ -67,8 +67,9 @@ void add_what_would_change(JobAdvice& job, const Terms& terms) {
                                              text_of(*one)));
     }
   } else if (const Candidate* one = surer_in_cost(job); one != nullptr) {
-    job.would_change.push_back(fmt::format("a budget below {:.3g} would mean {}",
-                                           predict::nine_of_ten(chosen.cost), text_of(*one)));
+    job.would_change.push_back(
+        fmt::format("a budget below {:.3g}{} would mean {}", predict::nine_of_ten(chosen.cost),
+                    job.cost_means == "cost" ? "" : " " + job.cost_means, text_of(*one)));
   }
   const Candidate* larger = next_larger(job);
   if (larger == nullptr || larger->was_run() || terms.limited()) return;

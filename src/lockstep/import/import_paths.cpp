@@ -80,7 +80,8 @@ std::vector<ImportPath> expand_paths(const std::vector<std::string>& paths) {
     } else if (path.find_first_of("*?[") != std::string::npos) {
       add_pattern(path, files);
     } else {
-      throw Error(ErrorKind::kData, fmt::format("file {} does not exist", path));
+      throw Error(ErrorKind::kData, fmt::format("file {} does not exist", path),
+                  "check its name; a folder and a pattern such as 'logs/*.log' work too");
     }
   }
   return files;

@@ -65,8 +65,13 @@ Table candidates_table(const JobAdvice& job, const advise::Terms& terms) {
                    {"workers", "", "workers", Align::kRight, ""},
                    {"time", "", "time_s", Align::kRight, ""},
                    {job.cost_means, "", "cost", Align::kRight, ""},
-                   {"kind", "", "kind", Align::kLeft, ""},
-                   {"Pareto", "", "pareto", Align::kLeft, "none is both faster and cheaper"}};
+                   {"kind", "", "kind", Align::kLeft, ""}};
+  const bool some_are_worse = std::any_of(job.candidates.begin(), job.candidates.end(),
+                                          [](const Candidate& one) { return !one.pareto; });
+  if (some_are_worse) {
+    table.columns.push_back(
+        {"Pareto", "", "pareto", Align::kLeft, "none is both faster and cheaper"});
+  }
   if (terms.deadline_s) {
     table.columns.push_back({"in time", "%", "meets_deadline_percent", Align::kRight,
                              "probability of meeting the deadline"});
@@ -96,8 +101,8 @@ Table candidates_table(const JobAdvice& job, const advise::Terms& terms) {
                           decimal(one.workers, 0),
                           Cell(time_with_interval(one.time_s), one.time_s.value),
                           Cell(significant_with_interval(one.cost), one.cost.value),
-                          std::string(advise::origin_name(one.origin)),
-                          one.pareto ? "yes" : " "};
+                          std::string(advise::origin_name(one.origin))};
+    if (some_are_worse) row.push_back(one.pareto ? "yes" : " ");
     if (terms.deadline_s) row.push_back(decimal(100 * one.meets_deadline, 0));
     if (terms.budget) row.push_back(decimal(100 * one.meets_budget, 0));
     if (energy) {
@@ -162,8 +167,8 @@ std::string advice_text(const JobAdvice& job, std::size_t jobs, const advise::Te
   append("", job.sentence_of(jobs));
   for (const std::string& reason : job.why) append("  because: ", reason);
   for (const std::string& one : job.alternatives) append("  ", one);
-  if (job.more_is_slower) {
-    append("  ", fmt::format("{} would be slower with probability {:.0f} %",
+  if (job.more_is_slower.value_or(0) >= 0.01) {
+    append("  ", fmt::format("{} would be slower with a probability of {:.0f} %",
                              counted(std::llround(job.more_workers), "worker"),
                              100 * *job.more_is_slower));
   }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "lockstep/report/study_columns.h"
@@ -17,23 +18,31 @@ std::string spoken(std::string metric) {
   return metric;
 }
 
-TableBuilder<QualityPoint> quality_columns() {
+/// The best of all epochs differs from the last in some row; otherwise it has no column.
+bool best_matters(const std::vector<QualityPoint>& rows, const std::string& metric) {
+  return std::any_of(rows.begin(), rows.end(), [&](const QualityPoint& row) {
+    const auto* figure = row.figure(metric);
+    return figure != nullptr && plain_digits(figure->best).text != plain_digits(figure->last).text;
+  });
+}
+
+TableBuilder<QualityPoint> quality_columns(const std::vector<QualityPoint>& rows) {
   TableBuilder<QualityPoint> builder;
   add_configuration_columns<QualityPoint>(
       builder, [](const QualityPoint& row) -> const Configuration& { return row.configuration; });
   for (const std::string& metric : analyze::quality_metrics()) {
-    builder
-        .column({spoken(metric), "", metric, Align::kRight, "after the last epoch; measured"},
-                [metric](const QualityPoint& row) {
-                  const auto* figure = row.figure(metric);
-                  return figure != nullptr ? plain_digits(figure->last) : Cell{};
-                })
-        .column({"best " + spoken(metric), "", "best_" + metric, Align::kRight,
-                 "over all epochs; measured"},
-                [metric](const QualityPoint& row) {
-                  const auto* figure = row.figure(metric);
-                  return figure != nullptr ? plain_digits(figure->best) : Cell{};
-                });
+    builder.column({spoken(metric), "", metric, Align::kRight, "after the last epoch; measured"},
+                   [metric](const QualityPoint& row) {
+                     const auto* figure = row.figure(metric);
+                     return figure != nullptr ? plain_digits(figure->last) : Cell{};
+                   });
+    if (!best_matters(rows, metric)) continue;
+    builder.column({"best " + spoken(metric), "", "best_" + metric, Align::kRight,
+                    "over all epochs; measured"},
+                   [metric](const QualityPoint& row) {
+                     const auto* figure = row.figure(metric);
+                     return figure != nullptr ? plain_digits(figure->best) : Cell{};
+                   });
   }
   builder.column({"epochs to stable", "", "epochs_to_stable", Align::kRight,
                   "by the rule below, or as given by the source"},
@@ -56,7 +65,7 @@ std::vector<Table> quality_tables(std::span<const Configuration> configurations,
   std::vector<Table> tables;
   for (const auto& [key, rows] : sorted) {
     const auto& [model, dataset] = key;
-    Table table = quality_columns().build(
+    Table table = quality_columns(rows).build(
         "Quality: " + model + (dataset.empty() ? "" : " on " + dataset), rows);
     bool by_rule = false;
     bool given = false;

@@ -70,6 +70,33 @@ void shrink(const std::vector<Strip*>& strips, std::size_t width, std::size_t St
   }
 }
 
+/// Takes the columns out that have the same text in every row, where the table is wider than the
+/// terminal; returns what they say: "device cpu, epochs 2".
+std::string take_common(std::vector<Strip>& strips, std::size_t& labels, std::size_t width) {
+  std::vector<Strip*> all;
+  for (Strip& strip : strips) all.push_back(&strip);
+  const std::size_t rows = strips.empty() ? 0 : strips.front().cells.size();
+  if (width == 0 || rows < 2 || total_width(all) <= width) return "";
+  const auto common = [](const Strip& strip) {
+    return !strip.header.empty() &&
+           std::all_of(strip.cells.begin(), strip.cells.end(),
+                       [&](const std::string& cell) { return cell == strip.cells.front(); });
+  };
+  if (std::all_of(strips.begin(), strips.end(), common)) return "";
+  std::string text;
+  for (std::size_t i = 0; i < strips.size();) {
+    if (!common(strips[i])) {
+      ++i;
+      continue;
+    }
+    text += (text.empty() ? "" : ", ") + strips[i].header + " " + strips[i].cells.front();
+    strips.erase(strips.begin() + static_cast<std::ptrdiff_t>(i));
+    if (i < labels) --labels;
+  }
+  labels = std::max<std::size_t>(labels, 1);
+  return text;
+}
+
 /// The labels that begin every block after the first: those that tell the rows apart.
 std::vector<Strip*> repeated_labels(const std::vector<Strip*>& labels, std::size_t width) {
   std::vector<Strip*> repeated;
@@ -164,7 +191,9 @@ std::string render_text(const Table& table, const RenderOptions& options) {
   for (std::size_t i = 0; i < table.columns.size(); ++i) strips.push_back(make_strip(table, i));
   std::string out;
   if (!table.title.empty()) append_wrapped(out, "", printable(table.title), options.width);
-  const std::size_t labels = std::min(table.label_columns, strips.size());
+  std::size_t labels = std::min(table.label_columns, strips.size());
+  const std::string common = take_common(strips, labels, options.width);
+  if (!common.empty()) append_wrapped(out, "all rows: ", common, options.width);
   bool first = true;
   for (const auto& block : split(strips, labels, options.width)) {
     if (!first) out += "\n";

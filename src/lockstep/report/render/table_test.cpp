@@ -116,6 +116,25 @@ TEST(Table, TextRepeatsTheLabelsThatTellRowsApart) {
             "2        0.80\n");
 }
 
+TEST(Table, TextStatesOnceWhatAllRowsShareWhereColumnsDoNotFit) {
+  Table table;
+  table.columns = {{"device", "", "device", Align::kLeft, ""},
+                   {"N", "", "workers", Align::kRight, ""},
+                   {"time", "s", "time_s", Align::kRight, ""},
+                   {"origin", "", "origin", Align::kLeft, ""}};
+  table.rows = {{"cpu", count(1), decimal(2.5, 1), "measured"},
+                {"cpu", count(2), decimal(1.5, 1), "measured"}};
+  table.label_columns = 2;
+  EXPECT_EQ(render(table, Format::kText, {.width = 31}),
+            "all rows: device cpu, origin\n"
+            "          measured\n"
+            "N  time (s)\n"
+            "-  --------\n"
+            "1       2.5\n"
+            "2       1.5\n");
+  EXPECT_EQ(render(table, Format::kText, {.width = 32}).find("all rows"), std::string::npos);
+}
+
 TEST(Table, TextNeverExceedsTheTerminalWhenColumnsCanBeSplit) {
   Rng rng(7);
   for (int round = 0; round < 200; ++round) {
