@@ -86,7 +86,7 @@ void print_failures(const GlobalOptions& global, const SimulateOptions& options,
 
 void run(const GlobalOptions& global, SimulateOptions& options) {
   if (!options.failures.mttf.empty() && (!options.compare.empty() || !options.sweep.empty())) {
-    throw Error(ErrorKind::kUsage, "--mttf is of one scenario",
+    throw Error(ErrorKind::kUsage, "--mttf applies to one scenario",
                 "omit --compare and --sweep, or --mttf");
   }
   const std::vector<std::int64_t> counts = simulate::parse_counts(options.workers);

@@ -39,7 +39,7 @@ std::string next_steps(const GlobalOptions& global, const std::string& name) {
   const std::string advise = fmt::format("lockstep advise --study {}{}", name, store);
   const std::size_t width = std::max(report.size(), advise.size());
   return fmt::format(
-      "\nnext:\n  {:<{}}  charts in one file\n  {:<{}}  with a deadline, a budget or prices",
+      "\nnext:\n  {:<{}}  charts\n  {:<{}}  deadline, budget, prices",
       report, width, advise, width);
 }
 

@@ -8,6 +8,7 @@
 
 #include "command_line/command.h"
 #include "lockstep/base/terminal/console.h"
+#include "lockstep/base/terminal/terminal.h"
 #include "lockstep/base/version.h"
 #include "lockstep/doctor/findings.h"
 #include "lockstep/doctor/host_facts.h"

@@ -258,12 +258,17 @@ void add_caveats(JobAdvice& job, const Terms& terms) {
 
 }  // namespace
 
+/// "0.0062 device-hours" or, in the currency of the prices, "cost 0.842".
+static std::string cost_text(const JobAdvice& job, const Candidate& one) {
+  return job.cost_means == "cost" ? fmt::format("cost {:.3g}", one.cost.value)
+                                  : fmt::format("{:.3g} {}", one.cost.value, job.cost_means);
+}
+
 std::string described(const JobAdvice& job, std::size_t at) {
   const Candidate& one = job.candidates[at];
-  std::string text =
-      fmt::format("{}{}: {}, {:.3g} {}, {}", workers_text(one.workers),
-                  job.labels.size() > 1 ? ", " + job.labels[one.series] : "",
-                  seconds_text(one.time_s.value), one.cost.value, job.cost_means, origin(one));
+  std::string text = fmt::format("{}{}: {}, {}, {}", workers_text(one.workers),
+                                 job.labels.size() > 1 ? ", " + job.labels[one.series] : "",
+                                 seconds_text(one.time_s.value), cost_text(job, one), origin(one));
   if (!one.fits) text += fmt::format(", on a host with room for {:g}", one.workers);
   return text + learned_text(job, at);
 }
@@ -292,12 +297,13 @@ void explain(JobAdvice& job, const Terms& terms) {
 std::string JobAdvice::sentence() const {
   const Candidate& one = chosen();
   std::string text =
-      fmt::format("Use {}{}: {} {}{} ({}{}), {:.3g} {}", workers_text(one.workers),
-                  labels.size() > 1 ? ", " + labels[one.series] : "",
+      fmt::format("{} {}{}: {} {}{} ({}{}), {}",
+                  choice.feasible ? "Use" : "No choice is sure to stay within the limits; closest:",
+                  workers_text(one.workers), labels.size() > 1 ? ", " + labels[one.series] : "",
                   seconds_text(one.time_s.value), time_means == "to the target" ? "" : "for ",
-                  time_means, origin(one), overhead_text(one), one.cost.value, cost_means);
+                  time_means, origin(one), overhead_text(one), cost_text(*this, one));
   text += learned_text(*this, choice.at);
-  const std::string more = beyond(*this);
+  const std::string more = choice.feasible ? beyond(*this) : "";
   return text + (more.empty() ? "" : "; " + more) + ".";
 }
 

@@ -250,7 +250,8 @@ void StepWatch::write(const std::string& line) {
     return;
   }
   on_ = false;
-  std::fprintf(stderr, "lockstep: the record of rank %d cannot be written to %s; the run goes on\n",
+  std::fprintf(stderr,
+               "lockstep: the record of rank %d cannot be written to %s; the run continues\n",
                rank_, folder_.c_str());
 }
 

@@ -55,7 +55,7 @@ Table failures_table(std::span<const simulate::JobForecast> rows) {
   table.columns = {
       {"N", "", "workers", Align::kRight, "workers"},
       {"needs", "", "needs", Align::kLeft,
-       "all: a failed host must be replaced; fewer: training goes on without it"},
+       "all: a failed host must be replaced; fewer: training continues without it"},
       {"MTTF", "", "mttf_s", Align::kRight, "mean time to a failure of any host"},
       {"Daly", "", "daly_interval_s", Align::kRight, "training between checkpoints by Daly"},
       {"best", "", "best_interval_s", Align::kRight, "the same with the best simulated goodput"},
@@ -82,7 +82,7 @@ Table failures_table(std::span<const simulate::JobForecast> rows) {
       "simulated, 200 jobs each: hosts fail independently of each other at exponentially "
       "distributed times; a checkpoint stops training for {}, a restart takes {}, a repair {}.",
       format_seconds(Seconds(job.checkpoint_s)), format_seconds(Seconds(job.restart_s)),
-      job.repair_s > 0 ? format_seconds(Seconds(job.repair_s)) : "no time (a spare stands by)"));
+      job.repair_s > 0 ? format_seconds(Seconds(job.repair_s)) : "no time (a spare is ready)"));
   return table;
 }
 

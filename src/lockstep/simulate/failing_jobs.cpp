@@ -84,7 +84,7 @@ void check_least_workers(const SimulatedScaling& scaling, const FailureSettings&
                 "give fewer, or larger --workers");
   }
   if (settings.repair.empty()) {
-    throw Error(ErrorKind::kUsage, "--min-workers has no effect where a spare stands by",
+    throw Error(ErrorKind::kUsage, "--min-workers has no effect where a spare is ready",
                 "add the time until a failed host is replaced: --repair 4h");
   }
 }

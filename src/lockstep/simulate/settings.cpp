@@ -186,7 +186,7 @@ void refuse_without_effect(const Settings& settings, const Topology& topology) {
     }
   }
   if (!value_of(settings, "hosts-per-switch").empty() && !switches) {
-    throw Error(ErrorKind::kUsage, "--hosts-per-switch is of a fat tree or a dragonfly",
+    throw Error(ErrorKind::kUsage, "--hosts-per-switch applies to a fat tree or a dragonfly",
                 "add --topology fat-tree:2");
   }
   if (!value_of(settings, "uplinks").empty() && topology.kind != TopologyKind::kFatTree) {

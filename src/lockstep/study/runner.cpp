@@ -208,7 +208,8 @@ void Runner::end_if_all_fail(std::size_t at, const std::string& problem) {
   throw Error(ErrorKind::kWorker,
               fmt::format("the first {} runs failed in the same way, and {} not tried: {}",
                           problems_.size(), counted(due, "more was", "more were"), problem),
-              "fix it and run the same command again with --retry-failed");
+              "lockstep runs show ID names the file with the output of a run; fix it and run the "
+              "same command again with --retry-failed");
 }
 
 /// Passes every executor its runs ahead of time.

@@ -73,7 +73,7 @@ export function runningPanel(feed: Feed): HTMLElement {
     const studies = feed.studies.filter(underWay);
     const runs = [...feed.runs.values()].filter((run) => run.state === "running");
     if (runs.length === 0 && studies.length === 0) {
-      replace(list, element("p", { class: "missing" }, "Nothing is running. Runs of lockstep train and lockstep study in this store appear here automatically."));
+      replace(list, element("p", { class: "missing" }, "Nothing is running. Runs of lockstep run, study and train in this store appear here automatically."));
       return;
     }
     replace(list, ...studies.map(studyRow), ...runs.map(runRow));

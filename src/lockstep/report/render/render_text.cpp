@@ -70,6 +70,13 @@ void shrink(const std::vector<Strip*>& strips, std::size_t width, std::size_t St
   }
 }
 
+/// Nothing is known in any row.
+bool is_empty(const Table& table, std::size_t column) {
+  return !table.rows.empty() && column > 0 &&
+         std::all_of(table.rows.begin(), table.rows.end(),
+                     [&](const std::vector<Cell>& row) { return row[column].unknown(); });
+}
+
 /// Takes the columns out that have the same text in every row, where the table is wider than the
 /// terminal; returns what they say: "device cpu, epochs 2".
 std::string take_common(std::vector<Strip>& strips, std::size_t& labels, std::size_t width) {
@@ -188,10 +195,14 @@ void append_block(std::string& out, const std::vector<Strip*>& block, std::size_
 
 std::string render_text(const Table& table, const RenderOptions& options) {
   std::vector<Strip> strips;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) strips.push_back(make_strip(table, i));
+  std::size_t labels = 0;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (is_empty(table, i)) continue;
+    if (i < table.label_columns) ++labels;
+    strips.push_back(make_strip(table, i));
+  }
   std::string out;
   if (!table.title.empty()) append_wrapped(out, "", printable(table.title), options.width);
-  std::size_t labels = std::min(table.label_columns, strips.size());
   const std::string common = take_common(strips, labels, options.width);
   if (!common.empty()) append_wrapped(out, "all rows: ", common, options.width);
   bool first = true;

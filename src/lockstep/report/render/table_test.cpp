@@ -116,6 +116,20 @@ TEST(Table, TextRepeatsTheLabelsThatTellRowsApart) {
             "2        0.80\n");
 }
 
+TEST(Table, TextLeavesOutColumnsOfWhichNothingIsKnown) {
+  Table table = sample();
+  for (auto& row : table.rows) row[1] = Cell{};
+  table.notes.clear();
+  EXPECT_EQ(render(table, Format::kText),
+            "Time and speedup\n"
+            "run      epoch time (s)\n"
+            "-------  --------------\n"
+            "fashion           19.89\n"
+            "größer             6.50\n"
+            "三                    -\n");
+  EXPECT_NE(render(table, Format::kMarkdown).find("workers"), std::string::npos);
+}
+
 TEST(Table, TextStatesOnceWhatAllRowsShareWhereColumnsDoNotFit) {
   Table table;
   table.columns = {{"device", "", "device", Align::kLeft, ""},

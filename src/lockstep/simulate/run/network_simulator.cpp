@@ -28,7 +28,7 @@ std::string require_program() {
   }
   if (const auto found = launch::find_program("lockstep-sim")) return *found;
   throw Error(ErrorKind::kEnvironment,
-              "there is no lockstep-sim beside lockstep or in PATH, which shared links need",
+              "shared links need lockstep-sim, which is neither beside lockstep nor in PATH",
               "build it (it needs SimGrid: apt-get install libsimgrid-dev), or simulate --topology "
               "star without --background, which works without it");
 }

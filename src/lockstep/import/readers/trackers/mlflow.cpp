@@ -122,7 +122,8 @@ void add_mlflow_state(std::string_view meta, ImportedRun& run) {
   if (status == "4" || status == "FAILED") run.failure = "MLflow has it as failed";
   if (status == "5" || status == "KILLED") run.failure = "MLflow has it as killed";
   if (status == "1" || status == "RUNNING")
-    run.warnings.emplace_back("MLflow has it as running: it had not ended, or not said so");
+    run.warnings.emplace_back(
+        "MLflow lists it as running: it had not ended, or its end was not recorded");
   if (mlflow_value(meta, "lifecycle_stage") == "deleted")
     run.warnings.emplace_back("it was deleted in MLflow");
   const std::string_view name = mlflow_value(meta, "run_name");
