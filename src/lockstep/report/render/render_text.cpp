@@ -84,8 +84,9 @@ std::string take_common(std::vector<Strip>& strips, std::size_t& labels, std::si
   for (Strip& strip : strips) all.push_back(&strip);
   const std::size_t rows = strips.empty() ? 0 : strips.front().cells.size();
   if (width == 0 || rows < 2 || total_width(all) <= width) return "";
+  // Measured values that happen to be equal stay in their rows.
   const auto common = [](const Strip& strip) {
-    return !strip.header.empty() &&
+    return !strip.header.empty() && strip.cells.front().find('.') == std::string::npos &&
            std::all_of(strip.cells.begin(), strip.cells.end(),
                        [&](const std::string& cell) { return cell == strip.cells.front(); });
   };
