@@ -10,9 +10,11 @@ QualityFigure figure_of(const Configuration& c, const std::string& metric, doubl
   QualityFigure figure{metric, last, std::nullopt, c.summary(metric).count};
   const auto curve = c.curves.find(metric);
   if (curve == c.curves.end()) return figure;
+  // Epochs are means over repeats and the last value is a median: neither may look better than the
+  // best.
+  figure.best = last;
   for (const auto& [epoch, value] : curve->second) {
-    const bool better =
-        !figure.best || (higher_is_better(metric) ? value > *figure.best : value < *figure.best);
+    const bool better = higher_is_better(metric) ? value > *figure.best : value < *figure.best;
     if (better) figure.best = value;
   }
   return figure;

@@ -93,7 +93,8 @@ std::string trend_text(const std::string& metric, const ByBatch& values) {
   const std::string numbers = by_batch_text(values);
   switch (trend_of(metric, values)) {
     case Trend::kHeld:
-      return fmt::format("{} hardly changed as the global batch grew: {}", name, numbers);
+      return fmt::format("{} stayed within {} as the global batch grew: {}", name,
+                         higher_is_better(metric) ? "0.01" : "10 %", numbers);
     case Trend::kBestBetween:
       return fmt::format("{} was best at B = {} and got worse on either side of it: {}", name,
                          *best_in_between(values, higher_is_better(metric)), numbers);
