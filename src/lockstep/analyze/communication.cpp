@@ -33,6 +33,9 @@ std::optional<TimeSplit> measured_split(const SpeedupPoint& point) {
   return split;
 }
 
+/// Printed times rarely have more than three digits.
+constexpr double kRounding = 0.005;
+
 /// Gradients that are sent during backward: the measured time is only what backward did not hide.
 bool hides_communication(const TimeSplit& split) {
   return split.origin == Origin::kMeasured &&
@@ -92,6 +95,9 @@ std::vector<TimeSplit> time_splits(const SpeedupGroup& group) {
     const double alone = time_on_one(*one, point);
     split.compute_s = alone / static_cast<double>(*workers);
     split.communication_s = derived_communication(alone, *point.time_s, *workers);
+    // Less than nothing by as little as times are rounded to is nothing.
+    const bool rounded = split.communication_s < 0 && split.communication_share() > -kRounding;
+    if (rounded) split.communication_s = 0;
     splits.push_back(std::move(split));
   }
   return splits;

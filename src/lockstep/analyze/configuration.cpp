@@ -6,6 +6,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "lockstep/base/units.h"
 #include "lockstep/record/measurement_columns.h"
 
 namespace lockstep::analyze {
@@ -210,8 +211,9 @@ std::string common_rate_unit(std::span<const Configuration* const> all) {
 }
 
 std::string Configuration::label() const {
-  std::string text =
-      workers ? fmt::format("{} {}", *workers, device.empty() ? "workers" : device) : device;
+  std::string text = !workers         ? device
+                     : device.empty() ? counted(*workers, "worker")
+                                      : fmt::format("{} {}", *workers, device);
   if (!variant.empty()) text += fmt::format(" ({})", variant);
   if (batch_per_worker) text += fmt::format(", b = {}", record::batch_text(*batch_per_worker));
   if (global_batch) text += fmt::format(", B = {}", *global_batch);

@@ -78,7 +78,7 @@ void assess_derived(const SpeedupGroup& group, const std::vector<TimeSplit>& spl
       std::minmax_element(splits.begin(), splits.end(), [](const TimeSplit& a, const TimeSplit& b) {
         return a.communication_share() < b.communication_share();
       });
-  if (most->communication_s <= 0) {
+  if (most->communication_s < 0) {
     findings.push_back(
         {Topic::kLimit,
          fmt::format(

@@ -105,6 +105,17 @@ TEST(Verdict, TimesBelowTheirShareAreCalledSo) {
               "more workers took less than their share, T(N) < T(1)/N (38 against 40 s");
 }
 
+TEST(Verdict, TimesAtTheirShareDivideWell) {
+  MeasurementRows table;
+  // A third of a second, printed with three digits.
+  table.device = "";
+  table.at_global(1, 30, "epoch_time", 1).at_global(3, 30, "epoch_time", 0.333);
+  const std::string said = sentences(table, Topic::kLimit);
+  EXPECT_EQ(said.find("less than their share"), std::string::npos) << said;
+  expect_says(said, "the work divides well");
+  expect_says(said, "3 workers");
+}
+
 TEST(Verdict, QualityThatHeldIsNotCalledWorse) {
   MeasurementRows table;
   table.at_local(1, 32, "val_accuracy", 0.900).at_local(2, 32, "val_accuracy", 0.903);
