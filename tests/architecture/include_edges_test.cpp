@@ -35,7 +35,7 @@ const std::map<std::string, Modules>& allowed_edges() {
       {"report",
        {"base", "record", "store", "predict", "analyze", "advise", "collect", "simulate"}},
       {"display", {"base", "record", "analyze", "predict", "report"}},
-      {"doctor", {"base", "measure", "launch"}},
+      {"doctor", {"base", "record", "measure", "launch"}},
       {"study",
        {"base", "record", "measure", "launch", "store", "import", "analyze", "report", "watch"}},
       {"serve", {"base", "store"}},
