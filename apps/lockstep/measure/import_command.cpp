@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "command_line/command.h"
+#include "lockstep/base/clock.h"
 #include "lockstep/base/error.h"
+#include "lockstep/base/terminal/console.h"
 #include "lockstep/base/units.h"
 #include "lockstep/import/explained_page.h"
 #include "lockstep/import/import_paths.h"
@@ -71,12 +73,14 @@ void print_formats(const import::Registry& registry, bool json) {
       "srun --label and torchrun. --pattern reads any other line log.\n");
 }
 
+/// A status line names the file that is read: folders may have thousands.
 std::vector<FileOutcome> read_all(const import::Importer& importer,
-                                  const std::vector<ImportPath>& paths) {
+                                  const std::vector<ImportPath>& paths, Console& console) {
   std::vector<import::ImportedFile> files;
   std::vector<FileOutcome> outcomes(paths.size());
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < paths.size(); ++i) {
+    console.set_status(fmt::format("file {} of {}: {}", i + 1, paths.size(), paths[i].path));
     try {
       files.push_back(importer.read(paths[i].path));
       places.push_back(i);
@@ -87,6 +91,7 @@ std::vector<FileOutcome> read_all(const import::Importer& importer,
       outcomes[i].hint = error.hint();
     }
   }
+  console.clear_status();
   import::merge_ranks(files);
   import::tell_apart(files);
   for (std::size_t k = 0; k < files.size(); ++k) outcomes[places[k]].file = std::move(files[k]);
@@ -215,10 +220,14 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
   if (request.paths.empty()) {
     throw Error(ErrorKind::kUsage, "lockstep import needs a file", "see lockstep import --help");
   }
+  const SystemClock clock;
+  Console console(clock);
+  console.set_status("looking for files ...");
   std::vector<ImportPath> paths = import::expand_paths(request.paths);
+  console.clear_status();
   import_own_records(global, request, paths);
   if (paths.empty()) return;
-  std::vector<FileOutcome> outcomes = read_all(importer, paths);
+  std::vector<FileOutcome> outcomes = read_all(importer, paths, console);
   if (request.explain) {
     print_explanation(request, outcomes);
     report_failures(paths, outcomes);
