@@ -38,6 +38,11 @@ class Communicator {
   /// takes without copying. Collective; blocks.
   virtual std::span<float> allocate(std::size_t count) = 0;
 
+  /// Zeroed memory that all ranks have in common: what one writes, the others read after a call
+  /// that waited for it. Empty where there is none. Lives as long as the communicator. Collective;
+  /// blocks.
+  virtual std::span<float> allocate_common(std::size_t) { return {}; }
+
   /// As allocate(), but sums of this memory travel in 16 bits, all but its last `exact` floats.
   /// Every rank still gets the same bits. The sum of x_r is off by at most u * sum |x_r| for each
   /// time it is rounded, with u = 2^-11 for kHalf and 2^-8 for kBrain; each back end documents how
@@ -52,6 +57,10 @@ class Communicator {
   /// not block; the values must not be touched before finish(). Every rank gets the same bits; the
   /// order of the additions depends on the back end.
   virtual void start_sum(std::span<float> values) = 0;
+
+  /// As start_sum(), but a rank gets the sums of its own shares (comm/wire/shares.h, counted from
+  /// the start of the memory) and keeps its values elsewhere. Back ends may sum everything instead.
+  virtual void start_sum_of_shares(std::span<float> values) { start_sum(values); }
 
   /// Advances started sums without waiting. Back ends without their own thread need it called
   /// from time to time during other work.

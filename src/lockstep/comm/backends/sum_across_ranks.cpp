@@ -28,6 +28,20 @@ void sum_four(float* __restrict a, float* __restrict b, float* __restrict c, flo
   }
 }
 
+/// `sum` may be any of the others.
+LOCKSTEP_SIMD_CLONES
+void sum_of_two(float* sum, const float* a, const float* b, std::size_t count) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < count; ++i) sum[i] = a[i] + b[i];
+}
+
+LOCKSTEP_SIMD_CLONES
+void sum_of_four(float* sum, const float* a, const float* b, const float* c, const float* d,
+                 std::size_t count) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < count; ++i) sum[i] = ((a[i] + b[i]) + c[i]) + d[i];
+}
+
 LOCKSTEP_SIMD_CLONES
 void add(float* __restrict sum, const float* __restrict term, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) sum[i] += term[i];
@@ -40,6 +54,10 @@ constexpr std::size_t kBlock = 1024;
 }  // namespace
 
 void sum_into_root(std::span<float* const> copies, std::size_t root, std::size_t count) {
+  if (copies.size() == 2) return sum_of_two(copies[root], copies[0], copies[1], count);
+  if (copies.size() == 4) {
+    return sum_of_four(copies[root], copies[0], copies[1], copies[2], copies[3], count);
+  }
   float block[kBlock];
   for (std::size_t at = 0; at < count; at += kBlock) {
     const std::size_t length = std::min(kBlock, count - at);

@@ -16,12 +16,16 @@
 #include "lockstep/comm/backends/shm/shared_segment.h"
 #include "lockstep/comm/backends/sum_across_ranks.h"
 #include "lockstep/comm/rendezvous/peer_watch.h"
+#include "lockstep/comm/wire/shares.h"
 
 namespace lockstep::comm {
 namespace {
 
 /// How often a sleeping rank checks that the others are still alive.
 constexpr long kLookNanoseconds = 50'000'000;
+
+/// Bytes of a broadcast or all_gather that are passed on in one round.
+constexpr std::size_t kPassedAtOnce = kScratchBytes / 2;
 
 /// Buckets begin at multiples of this many floats.
 constexpr std::size_t kScaleStride = 16;
@@ -69,14 +73,16 @@ class SharedMemory final : public Communicator {
     return {areas_.back().stripes[static_cast<std::size_t>(rank())], count};
   }
 
-  void start_sum(std::span<float> values) override {
-    if (values.empty()) return;
-    pending_.push_back(locate(values));
-    encode_own(pending_.back());
-    mine().sums_started.fetch_add(1, std::memory_order_release);
-    announce();
-    progress();
+  /// The memory of all ranks' stripes, one after the other: each rank allocates 1/N of it.
+  std::span<float> allocate_common(std::size_t count) override {
+    const auto n = static_cast<std::size_t>(size());
+    float* const start = segment_.map_stripes((count + n - 1) / n)[0];
+    barrier();
+    return {start, count};
   }
+
+  void start_sum(std::span<float> values) override { start(values, false); }
+  void start_sum_of_shares(std::span<float> values) override { start(values, true); }
 
   void progress() override {
     while (!pending_.empty() && all_passed(&RankBoard::sums_started, added_ + 1)) add_next();
@@ -114,25 +120,25 @@ class SharedMemory final : public Communicator {
   }
 
   void broadcast(std::span<std::byte> bytes, int root) override {
-    for (std::size_t at = 0; at < bytes.size(); at += kScratchBytes) {
-      const std::size_t length = std::min(kScratchBytes, bytes.size() - at);
-      if (rank() == root) std::memcpy(segment_.scratch(root), bytes.data() + at, length);
+    for (std::size_t at = 0; at < bytes.size(); at += kPassedAtOnce) {
+      const std::size_t length = std::min(kPassedAtOnce, bytes.size() - at);
+      const std::uint64_t round = next_round();
+      if (rank() == root) std::memcpy(scratch(root, round), bytes.data() + at, length);
       enter_round("broadcast");
-      if (rank() != root) std::memcpy(bytes.data() + at, segment_.scratch(root), length);
-      enter_round("broadcast");
+      if (rank() != root) std::memcpy(bytes.data() + at, scratch(root, round), length);
     }
   }
 
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
-    for (std::size_t at = 0; at < mine.size(); at += kScratchBytes) {
-      const std::size_t length = std::min(kScratchBytes, mine.size() - at);
-      std::memcpy(segment_.scratch(rank()), mine.data() + at, length);
+    for (std::size_t at = 0; at < mine.size(); at += kPassedAtOnce) {
+      const std::size_t length = std::min(kPassedAtOnce, mine.size() - at);
+      const std::uint64_t round = next_round();
+      std::memcpy(scratch(rank(), round), mine.data() + at, length);
       enter_round("gather");
       for (int r = 0; r < size(); ++r) {
-        std::memcpy(all.data() + static_cast<std::size_t>(r) * mine.size() + at,
-                    segment_.scratch(r), length);
+        std::memcpy(all.data() + static_cast<std::size_t>(r) * mine.size() + at, scratch(r, round),
+                    length);
       }
-      enter_round("gather");
     }
   }
 
@@ -155,6 +161,7 @@ class SharedMemory final : public Communicator {
     const Area* area = nullptr;
     std::size_t offset = 0;
     std::size_t count = 0;
+    bool shares_only = false;  ///< each rank gets the sums of its own shares alone
   };
 
   RankBoard& board_of(int r) const { return segment_.board().ranks[r]; }
@@ -169,21 +176,33 @@ class SharedMemory final : public Communicator {
     throw Error(ErrorKind::kInternal, "start_sum() on memory that allocate() did not return");
   }
 
-  /// Adds up this rank's share of the oldest pending bucket, which all ranks have handed over.
+  void start(std::span<float> values, bool shares_only) {
+    if (values.empty()) return;
+    pending_.push_back(locate(values));
+    pending_.back().shares_only = shares_only;
+    encode_own(pending_.back());
+    mine().sums_started.fetch_add(1, std::memory_order_release);
+    announce();
+    progress();
+  }
+
+  /// Adds up this rank's shares of the oldest pending bucket, which all ranks have handed over.
   void add_next() {
     const Pending bucket = pending_.front();
-    // Shares end at cache lines, so that no two ranks write to one.
-    const std::size_t lines = (bucket.count + 15) / 16;
-    const auto n = static_cast<std::size_t>(size());
-    const auto r = static_cast<std::size_t>(rank());
-    const std::size_t begin = std::min(bucket.count, lines * r / n * 16);
-    const std::size_t end = std::min(bucket.count, lines * (r + 1) / n * 16);
-    const std::size_t rounded =
-        std::clamp(rounded_count(bucket), begin, end);  // the share is rounded up to here
-    if (rounded > begin) add_rounded(bucket, begin, rounded);
-    std::vector<float*> copies;
-    for (float* stripe : bucket.area->stripes) copies.push_back(stripe + bucket.offset + rounded);
-    sum_across_ranks(copies, end - rounded);
+    const std::size_t exact = bucket.offset + rounded_count(bucket);
+    const Shares mine_of{.rank = rank(), .size = size()};
+    mine_of.each(bucket.offset, exact,
+                 [&](std::size_t begin, std::size_t end) { add_rounded(bucket, begin, end); });
+    std::vector<float*> copies(bucket.area->stripes.size());
+    mine_of.each(exact, bucket.offset + bucket.count, [&](std::size_t begin, std::size_t end) {
+      std::transform(bucket.area->stripes.begin(), bucket.area->stripes.end(), copies.begin(),
+                     [&](float* stripe) { return stripe + begin; });
+      if (bucket.shares_only) {
+        sum_into_root(copies, static_cast<std::size_t>(rank()), end - begin);
+      } else {
+        sum_across_ranks(copies, end - begin);
+      }
+    });
     pending_.pop_front();
     ++added_;
     mine().sums_done.store(added_, std::memory_order_release);
@@ -212,19 +231,20 @@ class SharedMemory final : public Communicator {
     encode(area.wire, values, count, scale, encoded_at(area, r, bucket.offset));
   }
 
-  /// Sums of what all ranks encoded of [begin, end) of the bucket, written to every rank's floats.
+  /// Sums of what all ranks encoded of [begin, end) of the area, a part of the bucket.
   void add_rounded(const Pending& bucket, std::size_t begin, std::size_t end) {
     const Area& area = *bucket.area;
+    const auto own = static_cast<std::size_t>(rank());
     constexpr std::size_t kBlock = 1024;
     for (std::size_t at = begin; at < end; at += kBlock) {
       const std::size_t length = std::min(kBlock, end - at);
-      float* sum = area.stripes[0] + bucket.offset + at;
+      float* sum = area.stripes[own] + at;
       for (std::size_t r = 0; r < area.stripes.size(); ++r) {
-        decode(area.wire, encoded_at(area, r, bucket.offset + at), length,
+        decode(area.wire, encoded_at(area, r, at), length,
                area.scales[r][bucket.offset / kScaleStride], r > 0, sum);
       }
-      for (std::size_t r = 1; r < area.stripes.size(); ++r) {
-        std::copy_n(sum, length, area.stripes[r] + bucket.offset + at);
+      for (std::size_t r = 0; r < area.stripes.size() && !bucket.shares_only; ++r) {
+        if (r != own) std::copy_n(sum, length, area.stripes[r] + at);
       }
     }
   }
@@ -234,6 +254,15 @@ class SharedMemory final : public Communicator {
       if ((board_of(r).*counter).load(std::memory_order_acquire) < target) return false;
     }
     return true;
+  }
+
+  std::uint64_t next_round() const { return mine().rounds.load(std::memory_order_relaxed) + 1; }
+
+  /// The halves of the scratch areas are used in turn: a rank that writes for this round has left
+  /// the one before, which all ranks entered after they had read what was written for the one
+  /// before that.
+  std::byte* scratch(int r, std::uint64_t round) const {
+    return segment_.scratch(r) + round % 2 * kPassedAtOnce;
   }
 
   void enter_round(const char* what) {

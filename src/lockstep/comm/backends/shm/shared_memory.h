@@ -10,11 +10,11 @@ namespace lockstep::comm {
 class Session;
 
 /// The back end for ranks of one host. Gradients live in shared memory; once every rank has handed
-/// over a bucket, each rank sums its 1/N of it, reading all copies and writing the sum to all.
-/// Traffic per rank: S bytes read and S written for a bucket of S bytes, nothing copied. There is
-/// no thread: the work is done inside start_sum(), progress() and finish(). Sums are formed in rank
-/// order. Memory of allocate_rounded() is rounded once, when it is handed over; sums are formed and
-/// returned as floats.
+/// over a bucket, each rank sums its shares of it, 1/N, reading all copies and writing the sums to
+/// all ranks or to its own copy alone. Traffic per rank: S bytes read and S, or S/N, written for a
+/// bucket of S bytes, nothing copied. There is no thread: the work is done inside start_sum(),
+/// progress() and finish(). Sums are formed in rank order. Memory of allocate_rounded() is rounded
+/// once, when it is handed over; sums are formed and returned as floats.
 ///
 /// `memory` is a memfd of any size that all ranks of the group have open; it may be closed
 /// afterwards. Blocks until all ranks have arrived; throws kPeer naming those that did not.

@@ -12,6 +12,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/rng.h"
+#include "lockstep/comm/wire/shares.h"
 
 namespace lockstep::comm {
 namespace {
@@ -144,6 +145,88 @@ TEST_P(SharedMemorySum, RoundsAllButTheExactPartWhenAskedTo) {
       }
     });
   }
+}
+
+/// Owners of floats by their place, as the ranks of a run divide them.
+int owner_of(std::size_t i, int ranks) {
+  return static_cast<int>(i / kShareBlock % static_cast<std::size_t>(ranks));
+}
+
+TEST_P(SharedMemorySum, GivesEachRankTheSerialSumsOfItsSharesAlone) {
+  constexpr std::size_t kCount = 70'001, kBegin = 48;
+  for (const Wire wire : {Wire::kFloat, Wire::kBrain}) {
+    with_all_ranks(GetParam(), [&](Communicator& comm) {
+      const auto all = comm.allocate_rounded(kCount, wire, 0);
+      const auto own = comm.allocate_rounded(kCount, wire, 0);
+      for (int round = 0; round < 5; ++round) {
+        for (std::size_t i = 0; i < kCount; ++i) {
+          all[i] = own[i] = element(comm.rank(), i, round);
+        }
+        comm.start_sum(all.subspan(kBegin));
+        comm.start_sum_of_shares(own.subspan(kBegin));
+        comm.finish();
+        for (std::size_t i = 0; i < kCount; ++i) {
+          const bool mine = i >= kBegin && owner_of(i, comm.size()) == comm.rank();
+          ASSERT_EQ(own[i], mine ? all[i] : element(comm.rank(), i, round)) << i;
+        }
+        comm.barrier();
+      }
+    });
+  }
+}
+
+TEST_P(SharedMemorySum, SharesDivideAnyPartOfTheMemory) {
+  for (const std::size_t begin : {std::size_t{0}, kShareBlock - 16, 5 * kShareBlock}) {
+    for (const std::size_t count : {std::size_t{1}, kShareBlock + 1, 20 * kShareBlock + 7}) {
+      std::vector<int> owner(begin + count, -1);
+      for (int rank = 0; rank < GetParam(); ++rank) {
+        Shares{rank, GetParam()}.each(begin, begin + count, [&](std::size_t from, std::size_t to) {
+          for (std::size_t i = from; i < to; ++i) {
+            ASSERT_EQ(owner[i], -1);
+            owner[i] = rank;
+          }
+        });
+      }
+      for (std::size_t i = begin; i < owner.size(); ++i) {
+        ASSERT_EQ(owner[i], owner_of(i, GetParam()));
+      }
+    }
+  }
+}
+
+TEST_P(SharedMemorySum, OneRankReadsWhatAnotherWroteToCommonMemory) {
+  with_all_ranks(GetParam(), [](Communicator& comm) {
+    // More than a page per rank, and no multiple of it.
+    const auto common = comm.allocate_common(10'001);
+    ASSERT_EQ(common.size(), 10'001U);
+    for (int round = 0; round < 20; ++round) {
+      for (std::size_t i = 0; i < common.size(); ++i) {
+        if (static_cast<int>(i) % comm.size() == comm.rank()) {
+          common[i] = static_cast<float>(round) + static_cast<float>(i);
+        }
+      }
+      comm.barrier();
+      for (std::size_t i = 0; i < common.size(); ++i) {
+        ASSERT_EQ(common[i], static_cast<float>(round) + static_cast<float>(i));
+      }
+      comm.barrier();
+    }
+  });
+}
+
+/// One round per message: what is read must not be overwritten by the next.
+TEST_P(SharedMemorySum, GathersInQuickSuccession) {
+  with_all_ranks(GetParam(), [](Communicator& comm) {
+    for (int round = 0; round < 2000; ++round) {
+      const auto all = comm.gather_all(round * 10 + comm.rank());
+      for (int r = 0; r < comm.size(); ++r) {
+        ASSERT_EQ(all[static_cast<std::size_t>(r)], round * 10 + r);
+      }
+      int from_root = comm.rank() == round % comm.size() ? round : -1;
+      comm.broadcast(std::as_writable_bytes(std::span(&from_root, 1)), round % comm.size());
+      ASSERT_EQ(from_root, round);
+    }
+  });
 }
 
 TEST_P(SharedMemorySum, GivesTheSerialSumToTheRootAlone) {
