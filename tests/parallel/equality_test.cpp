@@ -49,6 +49,21 @@ TEST_F(ParallelRun, BucketSizeDoesNotChangeTheResult) {
   EXPECT_EQ(digest_of(large), digest_of(small));
 }
 
+/// With central rank 0 updates everything alone, from sums in the same order.
+TEST_F(ParallelRun, RanksThatDivideTheUpdateEndWithTheBitsOfOneThatDoesItAlone) {
+  for (const int workers : {2, 4}) {
+    for (const char* optimizer : {"sgd", "adamw", "lamb"}) {
+      const std::vector<std::string> options{"--steps",      "10", "--optimizer",  optimizer,
+                                             "--accumulate", "2",  "--check-ranks"};
+      auto alone = options;
+      alone.insert(alone.end(), {"--strategy", "central"});
+      const auto central = run_to_success(train(workers, 8, alone));
+      const auto divided = run_to_success(train(workers, 8, options));
+      EXPECT_EQ(digest_of(divided), digest_of(central)) << optimizer << " on " << workers;
+    }
+  }
+}
+
 TEST_F(ParallelRun, PhasesOfEveryStepAddUpOnEveryRank) {
   const auto captured = run_to_success(train(2, 32, {"--steps", "12"}));
   std::size_t steps = 0;

@@ -4,8 +4,6 @@
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "lockstep/base/error.h"
 #include "lockstep/nets/share_work.h"
 
@@ -40,24 +38,33 @@ at::Tensor range_of(const at::Tensor& flat, std::size_t begin, std::size_t end) 
 }  // namespace
 
 Optimizer::Optimizer(const OptimizerOptions& options, const ParameterLayout& layout,
-                     at::Device device, bool use_tensors)
+                     at::Device device, bool use_tensors, const std::function<at::Tensor()>& zeros)
     : options_(options), rule_(make_rule(options.rule)), on_host_(device.is_cpu() && !use_tensors) {
   check(options);
-  const auto zeros = [&] {
+  const auto make = [&] {
+    if (zeros) return zeros();
     return at::zeros({static_cast<std::int64_t>(layout.count)}, at::TensorOptions().device(device));
   };
-  first_ = zeros();
-  if (rule_.state.size() > 1) second_ = zeros();
-  for (const RateGroup& group : layout.groups) {
-    const bool whole = !rule_.by_tensor || !on_host_;
-    if (whole) parts_.push_back({group.begin, group.end, group.rate});
-    for (const TensorRange& tensor : layout.tensors) {
-      if (!rule_.by_tensor || tensor.begin < group.begin || tensor.begin >= group.end) continue;
-      if (!whole) {
-        parts_.push_back({tensor.begin, tensor.begin + tensor.count, group.rate, tensor.adapted});
-      } else if (tensor.adapted && tensor.count > 0) {
-        parts_.back().adapted_tensors.emplace_back(tensor.begin - group.begin, tensor.count);
-      }
+  first_ = make();
+  if (rule_.state.size() > 1) second_ = make();
+  for (const RateGroup& group : layout.groups) add_parts(group, layout);
+}
+
+/// On the host blocks, which threads share, or whole tensors; elsewhere the whole group.
+void Optimizer::add_parts(const RateGroup& group, const ParameterLayout& layout) {
+  if (on_host_ && !rule_.by_tensor) {
+    layout.share.each(group.begin, group.end, [&](std::size_t begin, std::size_t end) {
+      parts_.push_back({begin, end, group.rate});
+    });
+    return;
+  }
+  if (!on_host_) parts_.push_back({group.begin, group.end, group.rate});
+  for (const TensorRange& tensor : layout.tensors) {
+    if (!rule_.by_tensor || tensor.begin < group.begin || tensor.begin >= group.end) continue;
+    if (on_host_) {
+      parts_.push_back({tensor.begin, tensor.begin + tensor.count, group.rate, tensor.adapted});
+    } else if (tensor.adapted && tensor.count > 0) {
+      parts_.back().adapted_tensors.emplace_back(tensor.begin - group.begin, tensor.count);
     }
   }
 }
@@ -66,47 +73,39 @@ void Optimizer::step(const at::Tensor& parameters, const at::Tensor& gradients,
                      double learning_rate) {
   const at::NoGradGuard no_grad;
   ++steps_;
-  for (const auto& [begin, end, rate, adapted, adapted_tensors] : parts_) {
-    if (on_host_) {
-      const HostUpdate whole{.parameters = floats_of(parameters, begin, end),
-                             .gradients = floats_of(gradients, begin, end),
-                             .first = floats_of(first_, begin, end),
-                             .second = floats_of(second_, begin, end),
-                             .rate = learning_rate * rate,
-                             .step = steps_,
-                             .adapted = adapted};
-      if (rule_.by_tensor) {
-        rule_.host(whole, options_);
-      } else {
-        update_in_parts(whole);
-      }
-    } else {
+  if (!on_host_) {
+    for (const auto& [begin, end, rate, adapted, adapted_tensors] : parts_) {
       rule_.device({range_of(parameters, begin, end), range_of(gradients, begin, end),
                     range_of(first_, begin, end), range_of(second_, begin, end),
                     learning_rate * rate, steps_, adapted_tensors},
                    options_);
     }
+    return;
+  }
+  const auto update = [&](std::int64_t from, std::int64_t to) {
+    for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i) {
+      update_on_host(parts_[i], parameters, gradients, learning_rate);
+    }
+  };
+  const auto count = static_cast<std::int64_t>(parts_.size());
+  if (rule_.by_tensor) {
+    update(0, count);
+  } else {
+    constexpr std::int64_t kBlocksPerThread = 4;  // so many that the start of a thread pays
+    nets::share_work(count, kBlocksPerThread, update);
   }
 }
 
-void Optimizer::update_in_parts(const HostUpdate& whole) const {
-  // In whole cache lines, and in blocks that are long enough for the start of a thread to pay.
-  constexpr std::size_t kBlock = 1 << 14;
-  const std::size_t count = whole.parameters.size();
-  const auto blocks = static_cast<std::int64_t>((count + kBlock - 1) / kBlock);
-  nets::share_work(blocks, 4, [&](std::int64_t begin, std::int64_t end) {
-    const std::size_t from = static_cast<std::size_t>(begin) * kBlock;
-    const std::size_t to = std::min(static_cast<std::size_t>(end) * kBlock, count);
-    const auto part = [&](auto span) {
-      return span.empty() ? span : span.subspan(from, to - from);
-    };
-    HostUpdate mine = whole;
-    mine.parameters = part(whole.parameters);
-    mine.gradients = part(whole.gradients);
-    mine.first = part(whole.first);
-    mine.second = part(whole.second);
-    rule_.host(mine, options_);
-  });
+void Optimizer::update_on_host(const Part& part, const at::Tensor& parameters,
+                               const at::Tensor& gradients, double learning_rate) const {
+  rule_.host({.parameters = floats_of(parameters, part.begin, part.end),
+              .gradients = floats_of(gradients, part.begin, part.end),
+              .first = floats_of(first_, part.begin, part.end),
+              .second = floats_of(second_, part.begin, part.end),
+              .rate = learning_rate * part.rate,
+              .step = steps_,
+              .adapted = part.adapted},
+             options_);
 }
 
 std::vector<OptimizerState> Optimizer::state() const {

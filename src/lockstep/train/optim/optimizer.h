@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "lockstep/comm/wire/shares.h"
 #include "lockstep/train/optim/optimizer_rule.h"
 
 namespace lockstep::train {
@@ -31,6 +33,9 @@ struct ParameterLayout {
   std::vector<RateGroup> groups;
   std::vector<TensorRange> tensors;
   std::size_t count = 0;
+  /// What of them this optimizer updates; others update the rest of the same memory. Not for rules
+  /// by tensor.
+  comm::Shares share{};
 };
 
 /// One buffer of an optimizer's state, laid out as the parameters are, on their device.
@@ -45,9 +50,10 @@ struct OptimizerState {
 class Optimizer {
  public:
   /// `use_tensors` forces the tensor operations on a CPU, for tests. Throws kUsage for options out
-  /// of range.
+  /// of range. `zeros` gives the memory of each state buffer, for optimizers that share it; without
+  /// it they get their own.
   Optimizer(const OptimizerOptions& options, const ParameterLayout& layout, at::Device device,
-            bool use_tensors = false);
+            bool use_tensors = false, const std::function<at::Tensor()>& zeros = {});
 
   /// Both are flat, of the length of the layout. On a GPU the work is only queued.
   void step(const at::Tensor& parameters, const at::Tensor& gradients, double learning_rate);
@@ -60,15 +66,16 @@ class Optimizer {
   void set_steps(std::int64_t steps) { steps_ = steps; }
 
  private:
-  /// On all threads, for rules that update each parameter by itself.
-  void update_in_parts(const HostUpdate& whole) const;
-
   struct Part {
     std::size_t begin, end;
     double rate;
     bool adapted = true;                                                   ///< of HostUpdate
     std::vector<std::pair<std::int64_t, std::int64_t>> adapted_tensors{};  ///< of DeviceUpdate
   };
+
+  void add_parts(const RateGroup& group, const ParameterLayout& layout);
+  void update_on_host(const Part& part, const at::Tensor& parameters, const at::Tensor& gradients,
+                      double learning_rate) const;
 
   OptimizerOptions options_;
   OptimizerRule rule_;

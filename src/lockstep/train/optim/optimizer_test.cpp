@@ -277,5 +277,43 @@ TEST(Optimizer, RefusesOptionsOutOfRange) {
   EXPECT_THROW(Optimizer(options, kOneRate, torch::kCPU, true), Error);
 }
 
+/// Optimizers that divide parameters and state of several blocks among them.
+class DividedOptimizer : public ::testing::TestWithParam<record::Optimizer> {};
+
+TEST_P(DividedOptimizer, TakesTheStepsOfAWholeOneBitForBit) {
+  constexpr std::size_t kFloats = 7 * comm::kShareBlock + 48, kSlow = 3 * comm::kShareBlock + 1008;
+  constexpr int kRanks = 3;
+  const auto floats = static_cast<std::int64_t>(kFloats);
+  ParameterLayout layout{{{0, kSlow, 0.1}, {kSlow, kFloats, 1}}, {}, kFloats};
+  const OptimizerOptions options = options_for(GetParam());
+  Optimizer whole(options, layout, torch::kCPU);
+  std::vector<torch::Tensor> common;
+  std::vector<Optimizer> divided;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    layout.share = {rank, kRanks};
+    std::size_t next = 0;
+    divided.emplace_back(options, layout, torch::kCPU, false, [&] {
+      if (next == common.size()) common.push_back(torch::zeros({floats}));
+      return common[next++];
+    });
+  }
+  const auto ours = torch::randn({floats}), theirs = ours.clone();
+  for (int step = 0; step < 5; ++step) {
+    const auto gradients = torch::randn({floats});
+    whole.step(ours, gradients, 0.01);
+    for (Optimizer& one : divided) one.step(theirs, gradients, 0.01);
+    ASSERT_TRUE(torch::equal(ours, theirs));
+  }
+  const auto state = whole.state();
+  ASSERT_EQ(state.size(), common.size());
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    EXPECT_TRUE(torch::equal(state[i].values, common[i]));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(RulesByElement, DividedOptimizer,
+                         ::testing::Values(record::Optimizer::kSgd, record::Optimizer::kAdam,
+                                           record::Optimizer::kAdamW));
+
 }  // namespace
 }  // namespace lockstep::train

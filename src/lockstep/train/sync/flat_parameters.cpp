@@ -4,10 +4,12 @@
 
 namespace lockstep::train {
 
-FlatParameters::FlatParameters(std::vector<torch::Tensor> parameters, const comm::BucketPlan& plan)
-    : parameters_(std::move(parameters)),
-      flat_(torch::zeros({static_cast<std::int64_t>(plan.tail_begin)},
-                         torch::TensorOptions().device(common_device(parameters_)))) {
+FlatParameters::FlatParameters(std::vector<torch::Tensor> parameters, const comm::BucketPlan& plan,
+                               std::span<float> memory, bool fills)
+    : parameters_(std::move(parameters)) {
+  const auto count = static_cast<std::int64_t>(plan.tail_begin);
+  flat_ = memory.empty() ? torch::zeros({count}, common_device(parameters_))
+                         : torch::from_blob(memory.data(), {count});
   if (flat_.is_cpu()) on_host_ = flat_;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     auto& parameter = parameters_[i];
@@ -17,7 +19,7 @@ FlatParameters::FlatParameters(std::vector<torch::Tensor> parameters, const comm
     }
     auto view = flat_.as_strided(parameter.sizes(), parameter.strides(),
                                  static_cast<std::int64_t>(plan.offset_of[i]));
-    view.copy_(parameter.detach());
+    if (fills) view.copy_(parameter.detach());
     parameter.set_data(view);
   }
 }

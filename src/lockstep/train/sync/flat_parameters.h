@@ -15,7 +15,10 @@ namespace lockstep::train {
 class FlatParameters {
  public:
   /// `parameters` must be dense floats on one device; the plan comes from their sizes.
-  FlatParameters(std::vector<torch::Tensor> parameters, const comm::BucketPlan& plan);
+  /// `memory` of that length is used if it is not empty; where ranks have it in common, only one of
+  /// them `fills` it with its parameters.
+  FlatParameters(std::vector<torch::Tensor> parameters, const comm::BucketPlan& plan,
+                 std::span<float> memory = {}, bool fills = true);
 
   /// On the device of the network.
   const torch::Tensor& flat() const { return flat_; }

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "lockstep/base/error.h"
+#include "lockstep/comm/wire/shares.h"
 #include "lockstep/train/optim/sum_of_squares.h"
 #include "lockstep/train/sync/flat_parameters.h"
 
@@ -263,7 +265,13 @@ void GradientSync::write_tail() {
 void GradientSync::start_sum(const comm::BucketPlan::Bucket& bucket) {
   if (communicator_.size() == 1) return;
   if (apart_) shared_part(bucket.begin, bucket.end).copy_(part(bucket.begin, bucket.end));
-  communicator_.start_sum(shared_.subspan(bucket.begin, bucket.end - bucket.begin));
+  if (!options_.shares_only) {
+    communicator_.start_sum(shared_.subspan(bucket.begin, bucket.end - bucket.begin));
+    return;
+  }
+  const std::size_t end = std::min(bucket.end, plan_.tail_begin);
+  communicator_.start_sum_of_shares(shared_.subspan(bucket.begin, end - bucket.begin));
+  communicator_.start_sum(shared_.subspan(end, bucket.end - end));
 }
 
 torch::Tensor GradientSync::part(std::size_t begin, std::size_t end) const {
@@ -315,7 +323,16 @@ void GradientSync::queue_sums() {
 void GradientSync::queue_results(bool sum_squares) {
   const auto gradients = part(0, plan_.tail_begin);
   if (!on_device_) {
-    if (sum_squares) sum_squares_ = sum_of_squares(shared_.data(), plan_.tail_begin);
+    if (!sum_squares) return;
+    sum_squares_ = 0;
+    const auto add = [this](std::size_t begin, std::size_t end) {
+      sum_squares_ += sum_of_squares(shared_.data() + begin, end - begin);
+    };
+    if (options_.shares_only) {
+      comm::Shares{communicator_.rank(), communicator_.size()}.each(0, plan_.tail_begin, add);
+    } else {
+      add(0, plan_.tail_begin);
+    }
     return;
   }
   results_->queue(0, part(plan_.tail_begin, plan_.total));
@@ -328,6 +345,10 @@ void GradientSync::queue_results(bool sum_squares) {
 }
 
 void GradientSync::read_results() {
+  if (options_.shares_only) {
+    const auto squares = communicator_.gather_all(sum_squares_);
+    sum_squares_ = std::accumulate(squares.begin(), squares.end(), 0.0);
+  }
   if (!on_device_) return;
   communicator_.confirm();
   const std::span<const float> values = results_->wait();

@@ -28,6 +28,9 @@ struct SyncOptions {
   std::optional<std::size_t> norm_slot{};
   /// Index in the tail for 1 where these gradients are not all finite; needs norm_slot.
   std::optional<std::size_t> overflow_slot{};
+  /// A rank needs the sums of its own shares alone (comm::Shares of flat()), because it updates no
+  /// other parameters. On the host; with kOverlap and kBlocking.
+  bool shares_only = false;
   /// Gather gradients as if the host could not reach into their device; for tests where there is
   /// no GPU.
   bool as_on_device = false;
@@ -67,9 +70,12 @@ struct SyncOptions {
 ///
 /// or, so that the host waits for a device once per step, and late:
 ///
-///   sync.queue_sums();    // work queued on the device's current stream from here on finds the
-///   sums sync.queue_results(); // work that uses flat() may be queued now sync.read_results();  //
-///   blocks; tail() and sum_squares() are there
+///   sync.queue_sums();     // what is queued on the device's current stream now finds the sums
+///   sync.queue_results();  // work that uses flat() may be queued now
+///   sync.read_results();   // blocks; tail() and sum_squares() are there
+///
+/// With `shares_only` read_results() also waits until all ranks have called it. Called after the
+/// update, it returns when all updates are done and gradients may be written again.
 class GradientSync {
  public:
   /// `parameters` as in FlatParameters, with the same plan. The tail of the plan rides along with
@@ -134,11 +140,11 @@ class GradientSync {
   /// Begins to read back the tail and, if wanted, the squared norm of the summed gradients.
   void queue_results(bool sum_squares = false);
   void read_results();
-  /// As asked for in queue_results().
+  /// As asked for in queue_results(), on all ranks or on none.
   double sum_squares() const { return sum_squares_; }
 
-  /// The flat gradients, laid out by the plan, on the parameters' device; the sums after
-  /// finish(). The tail's part of it is not for use.
+  /// The flat gradients, laid out by the plan, on the parameters' device; the sums, or the rank's
+  /// shares of them, after finish(). The tail's part of it is not for use.
   const torch::Tensor& flat() const { return flat_; }
 
   /// When each bucket of this step was handed over.

@@ -28,22 +28,45 @@ Learner::Learner(torch::nn::Module& network, const record::RunSpec& spec,
   const auto trainable = trainable_parameters(network);
   sizes_ = element_counts(trainable);
   plan_ = comm::plan_buckets(sizes_, Bytes{spec.bucket_bytes}, StepStatus::kFloats);
-  parameters_.emplace(trainable, plan_);
-  sync_.emplace(trainable, plan_, communicator,
-                SyncOptions{.strategy = strategy_,
-                            .wire = spec.wire,
-                            .norm_slot = StepStatus::kNormSlot,
-                            .overflow_slot =
-                                scale_ ? std::optional(StepStatus::kOverflowSlot) : std::nullopt},
-                clock);
   const torch::Device device = common_device(trainable);
-  optimizer_.emplace(optimizer_options(spec),
-                     ParameterLayout{.groups = rate_groups(network, plan_, rate_of),
-                                     .tensors = tensor_ranges(trainable, plan_),
-                                     .count = plan_.tail_begin},
-                     device);
+  const bool divides = device.is_cpu() && may_divide(spec);
+  const std::span<float> common = divides ? common_memory() : std::span<float>();
+  common_ = !common.empty();
+  parameters_.emplace(trainable, plan_, common, communicator.rank() == 0 || !common_);
+  sync_.emplace(
+      trainable, plan_, communicator,
+      SyncOptions{.strategy = strategy_,
+                  .wire = spec.wire,
+                  .norm_slot = StepStatus::kNormSlot,
+                  .overflow_slot = scale_ ? std::optional(StepStatus::kOverflowSlot) : std::nullopt,
+                  .shares_only = common_},
+      clock);
+  ParameterLayout layout{.groups = rate_groups(network, plan_, rate_of),
+                         .tensors = tensor_ranges(trainable, plan_),
+                         .count = plan_.tail_begin};
+  std::function<at::Tensor()> zeros;
+  if (common_) {
+    layout.share = {communicator.rank(), communicator.size()};
+    zeros = [this] {
+      const std::span<float> memory = common_memory();
+      return torch::from_blob(memory.data(), {static_cast<std::int64_t>(memory.size())});
+    };
+  }
+  optimizer_.emplace(optimizer_options(spec), layout, device, false, zeros);
   sharing_.emplace(strategy_, spec.average_every, communicator, plan_.tail_begin,
                    plan_.total - plan_.tail_begin);
+}
+
+/// Whether ranks can divide the update among themselves: all of them are about to do the same one,
+/// and it needs no more than a float and its gradient.
+bool Learner::may_divide(const record::RunSpec& spec) const {
+  const bool same_step = strategy_ == Strategy::kOverlap || strategy_ == Strategy::kBlocking;
+  return communicator_.size() > 1 && same_step && !scale_ && !make_rule(*spec.optimizer).by_tensor;
+}
+
+/// As long as the parameters; empty where ranks have no memory in common.
+std::span<float> Learner::common_memory() {
+  return communicator_.allocate_common(plan_.tail_begin);
 }
 
 void Learner::use_buckets(Bytes size) {

@@ -73,8 +73,9 @@ class Learner {
   /// Blocks until all ranks' status is here, not until the update is done. Again in the same step
   /// it does nothing.
   void read_results();
-  /// Whether share_parameters() does anything.
-  bool shares_parameters() const { return sharing_->needed(); }
+  /// Whether share_parameters() must be called before the parameters are used again. It comes after
+  /// read_results(), which is then called after the update.
+  bool shares_parameters() const { return sharing_->needed() || common_; }
   /// Whether all ranks have the same parameters now and the status is summed over all of them.
   bool share_parameters(bool last_of_epoch);
   StepStatus status() { return StepStatus(sync_->tail()); }
@@ -102,6 +103,8 @@ class Learner {
   std::string prefixed(const std::string& name) const;
   torch::Tensor gradients() const;
   bool measures_noise() const;
+  bool may_divide(const record::RunSpec& spec) const;
+  std::span<float> common_memory();
 
   torch::nn::Module& network_;
   std::string name_;
@@ -110,6 +113,9 @@ class Learner {
   std::int64_t full_batch_;
   comm::BucketPlan plan_;
   std::vector<std::int64_t> sizes_;  ///< of the parameters
+  /// Parameters and optimizer state lie in memory that all ranks have in common, and each rank
+  /// updates its shares of them.
+  bool common_ = false;
   std::optional<FlatParameters> parameters_;
   std::optional<GradientSync> sync_;
   std::optional<Optimizer> optimizer_;
