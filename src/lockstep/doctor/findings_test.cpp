@@ -64,10 +64,12 @@ TEST(Doctor, ReportsWhatABetterChoiceOfOpenblasKernelsGains) {
 TEST(Doctor, DoesNotCallNoiseAMisdetection) {
   HostFacts facts = healthy();
   ProbeAnswer tuned = facts.probe.value();
-  tuned.blas_gflops *= 1.1;
-  facts.tuned_probe = tuned;
   facts.core_type = "SkylakeX";
-  EXPECT_TRUE(complaints(facts).empty());
+  for (const double gain : {1.1, 1.6}) {  // 42 -> 69 GFLOP/s on two cores that compilers kept busy
+    tuned.blas_gflops = gain * facts.probe->blas_gflops;
+    facts.tuned_probe = tuned;
+    EXPECT_TRUE(complaints(facts).empty());
+  }
 }
 
 TEST(Doctor, WarnsOfAReferenceBlasAndOfASlowOne) {
