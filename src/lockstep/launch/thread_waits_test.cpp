@@ -7,6 +7,12 @@
 namespace lockstep::launch {
 namespace {
 
+TEST(ThreadWaits, CountsWhatRunsAsTheKernelStatesIt) {
+  EXPECT_EQ(running_processes("cpu0 1 2\nprocesses 99\nprocs_running 12\nprocs_blocked 3\n"), 12);
+  EXPECT_EQ(running_processes("cpu0 1 2\n"), 0);
+  EXPECT_EQ(running_processes("\nprocs_running "), 0);
+}
+
 TEST(ThreadWaits, AreOfNoConcernToAWorkerOfOneThread) {
   CorePlan plan;
   plan.threads_per_worker = 1;
