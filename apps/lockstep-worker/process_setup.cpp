@@ -72,7 +72,9 @@ void set_up_process(int threads) {
   ::mallopt(M_MMAP_THRESHOLD, std::numeric_limits<int>::max());
   ::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   ::mallopt(M_TOP_PAD, 64 << 20);
-  at::set_num_threads(threads);
+  // LibTorch already took the number from OMP_NUM_THREADS as a rule. Setting it makes a second
+  // pool, one thread per core of the host, which spin while the first step waits for their cores.
+  if (at::get_num_threads() != threads) at::set_num_threads(threads);
   limit_blas_threads(threads);
   at::set_num_interop_threads(1);
   struct sigaction action {};
