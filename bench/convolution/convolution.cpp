@@ -71,7 +71,7 @@ void compare(const Layer& layer, int batch, int repeats, double* ours_total, dou
     return torch::conv2d(x, w, {}, layer.stride, 1);
   };
   const auto ours = [&](const Tensor& x, const Tensor& w) {
-    return lockstep::nets::conv3x3(x, w, layer.stride);
+    return lockstep::nets::winograd_conv3x3(x, w, layer.stride);
   };
   std::vector<double> a, b, c, ratios;
   for (int i = -1; i < repeats; ++i) {

@@ -2,7 +2,7 @@
 
 #include "lockstep/nets/kernels/vector.h"
 
-namespace lockstep::nets::kernels {
+namespace lockstep::nets::kernels::LOCKSTEP_LANES {
 namespace {
 
 // Sums over rows are taken in float over a run of rows that fits the L1 cache, and from there in
@@ -15,7 +15,7 @@ std::int64_t part_begin(const NormShape& shape, std::int64_t part) {
 }
 
 /// Adds `terms(channel, row, first, second)`, over all rows, to two sums per channel: total[0][c]
-/// and total[1][c], where `terms` adds its two terms for eight channels to `first` and `second`.
+/// and total[1][c], where `terms` adds its two terms for kLanes channels to `first` and `second`.
 template <class Terms>
 void sum_rows(const NormShape& shape, double* first_total, double* second_total, double* workspace,
               int threads, Terms terms) {
@@ -54,7 +54,7 @@ void sum_rows(const NormShape& shape, double* first_total, double* second_total,
   }
 }
 
-/// Calls visit(channel, element) for every eight channels of every row.
+/// Calls visit(channel, element) for every kLanes channels of every row.
 template <class Visit>
 void for_each_element(const NormShape& shape, int threads, Visit visit) {
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
@@ -67,8 +67,6 @@ void for_each_element(const NormShape& shape, int threads, Visit visit) {
 [[gnu::always_inline]] inline Floats unless_zero(Floats output, Floats value) {
   return output <= 0 ? Floats{} : value;
 }
-
-}  // namespace
 
 std::size_t norm_workspace(const NormShape& shape) {
   return static_cast<std::size_t>((kParts + 1) * 2 * shape.channels);
@@ -122,9 +120,9 @@ void scale_shift(const NormShape& shape, const float* input, const float* scale,
   }
 }
 
-void norm_grad_sums(const NormShape& shape, const float* grad, const float* output,
-                    const float* input, const float* mean, float* masked, double* sum_grad,
-                    double* sum_product, double* workspace, int threads) {
+void grad_sums(const NormShape& shape, const float* grad, const float* output, const float* input,
+               const float* mean, float* masked, double* sum_grad, double* sum_product,
+               double* workspace, int threads) {
   const auto sum = [&](auto gradient) {
     sum_rows(shape, sum_grad, sum_product, workspace, threads,
              [=](std::int64_t c, std::int64_t element, Floats& first, Floats& second) {
@@ -148,9 +146,9 @@ void norm_grad_sums(const NormShape& shape, const float* grad, const float* outp
   }
 }
 
-void norm_grad_input(const NormShape& shape, const float* grad, const float* output,
-                     const float* input, const float* by_grad, const float* by_input,
-                     const float* constant, float* grad_input, int threads) {
+void grad_input(const NormShape& shape, const float* grad, const float* output, const float* input,
+                const float* by_grad, const float* by_input, const float* constant,
+                float* grad_input, int threads) {
   const auto write = [=](std::int64_t c, std::int64_t element, Floats g) {
     store(
         grad_input + element,
@@ -167,4 +165,10 @@ void norm_grad_input(const NormShape& shape, const float* grad, const float* out
   }
 }
 
-}  // namespace lockstep::nets::kernels
+}  // namespace
+
+extern const NormKernels kNormKernels;
+constexpr NormKernels kNormKernels{norm_workspace, channel_moments, scale_shift, grad_sums,
+                                   grad_input};
+
+}  // namespace lockstep::nets::kernels::LOCKSTEP_LANES

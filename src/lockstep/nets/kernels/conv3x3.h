@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lockstep/nets/kernels/cpu.h"
+
 /// 3x3 convolution of stride 1 or 2 and padding 1 by Winograd's minimal filtering, in float. Images
 /// are channels last (images x height x width x channels); weights are out x in x 3 x 3, as
 /// LibTorch keeps them. Nothing here uses LibTorch or allocates memory. Only for CPUs that
@@ -22,26 +24,24 @@ inline constexpr std::int64_t kChannelBlock = 16;
 
 /// What a call works with besides its arguments.
 struct Workspace {
-  float* floats =
-      nullptr;      ///< At least as many as *_workspace() of the call returns; 64-byte aligned.
-  int threads = 1;  ///< The results do not depend on it, to the last bit.
+  float* floats = nullptr;  ///< At least as many as the pass needs; 64-byte aligned.
+  int threads = 1;          ///< The results do not depend on it, to the last bit.
 };
 
-/// Floats of workspace for one call of forward(), input_grad() and weight_grad() each.
-std::size_t forward_workspace(const Conv3x3& conv);
-std::size_t input_grad_workspace(const Conv3x3& conv);
-std::size_t weight_grad_workspace(const Conv3x3& conv);
+/// One pass over a layer, of two operands. Writes every element of the result.
+struct ConvPass {
+  std::size_t (*workspace)(const Conv3x3& conv, int threads);  ///< Floats for one run().
+  void (*run)(const Conv3x3& conv, const float* first, const float* second, float* result,
+              const Workspace& workspace);
+};
 
-/// output = conv(input, weights). Writes every element of `output`.
-void forward(const Conv3x3& conv, const float* input, const float* weights, float* output,
-             const Workspace& workspace);
+struct ConvKernels {
+  ConvPass forward;      ///< input, weights -> output
+  ConvPass input_grad;   ///< gradient by the output, weights -> gradient by the input
+  ConvPass weight_grad;  ///< input, gradient by the output -> gradient by the weights
+};
 
-/// Gradient by the input, given that by the output. Writes every element of `grad_input`.
-void input_grad(const Conv3x3& conv, const float* grad_output, const float* weights,
-                float* grad_input, const Workspace& workspace);
-
-/// Gradient by the weights, given that by the output. Writes every element of `grad_weights`.
-void weight_grad(const Conv3x3& conv, const float* input, const float* grad_output,
-                 float* grad_weights, const Workspace& workspace);
+/// Those for vectors of `lanes` floats, 8 or 16. The results are the same, to the last bit.
+const ConvKernels& conv_kernels(int lanes = cpu_lanes());
 
 }  // namespace lockstep::nets::kernels

@@ -87,23 +87,21 @@ class Conv3x3Shapes : public ::testing::TestWithParam<Conv3x3> {
       GTEST_SKIP() << "this CPU lacks what the kernels need, and they are not used";
   }
 
-  std::vector<float> run_forward(int threads) const {
-    std::vector<float> output(grad.size());
-    const Buffer buffer(forward_workspace(conv));
-    forward(conv, input.data(), weights.data(), output.data(), {buffer.data.get(), threads});
-    return output;
-  }
-  std::vector<float> run_input_grad(int threads) const {
-    std::vector<float> result(input.size());
-    const Buffer buffer(input_grad_workspace(conv));
-    input_grad(conv, grad.data(), weights.data(), result.data(), {buffer.data.get(), threads});
+  std::vector<float> run(const ConvPass& pass, const std::vector<float>& first,
+                         const std::vector<float>& second, std::size_t size, int threads) const {
+    std::vector<float> result(size);
+    const Buffer buffer(pass.workspace(conv, threads));
+    pass.run(conv, first.data(), second.data(), result.data(), {buffer.data.get(), threads});
     return result;
   }
-  std::vector<float> run_weight_grad(int threads) const {
-    std::vector<float> result(weights.size());
-    const Buffer buffer(weight_grad_workspace(conv));
-    weight_grad(conv, input.data(), grad.data(), result.data(), {buffer.data.get(), threads});
-    return result;
+  std::vector<float> run_forward(int threads, int lanes = cpu_lanes()) const {
+    return run(conv_kernels(lanes).forward, input, weights, grad.size(), threads);
+  }
+  std::vector<float> run_input_grad(int threads, int lanes = cpu_lanes()) const {
+    return run(conv_kernels(lanes).input_grad, grad, weights, input.size(), threads);
+  }
+  std::vector<float> run_weight_grad(int threads, int lanes = cpu_lanes()) const {
+    return run(conv_kernels(lanes).weight_grad, input, grad, weights.size(), threads);
   }
 };
 
@@ -129,6 +127,13 @@ TEST_P(Conv3x3Shapes, WeightGradMatchesDirectSumInDouble) {
     reference[tap] += double{input[in]} * double{grad[out]};
   });
   EXPECT_LT(relative_error(run_weight_grad(1), reference), kTolerance);
+}
+
+TEST_P(Conv3x3Shapes, VectorsOfSixteenFloatsGiveTheSameBitsAsThoseOfEight) {
+  if (cpu_lanes() < 16) GTEST_SKIP() << "this CPU has no AVX-512";
+  EXPECT_EQ(run_forward(1, 16), run_forward(1, 8));
+  EXPECT_EQ(run_input_grad(1, 16), run_input_grad(1, 8));
+  EXPECT_EQ(run_weight_grad(1, 16), run_weight_grad(1, 8));
 }
 
 std::string name_of(const ::testing::TestParamInfo<Conv3x3>& info) {

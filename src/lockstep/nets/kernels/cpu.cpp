@@ -13,12 +13,14 @@ bool cpu_supported() {
 #endif
 }
 
-bool cpu_has_avx512() {
+int cpu_lanes() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
-#else
-  return false;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    return 16;
+  }
 #endif
+  return 8;
 }
 
 }  // namespace lockstep::nets::kernels

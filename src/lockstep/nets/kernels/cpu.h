@@ -2,11 +2,11 @@
 
 namespace lockstep::nets::kernels {
 
-/// Whether this CPU has the instructions the kernels of this folder are compiled for: AVX2 and FMA
+/// Whether this CPU has the instructions that the kernels of this folder need: AVX2 and FMA
 /// on x86-64; on ARM64 what every CPU has.
 bool cpu_supported();
 
-/// Whether it has AVX-512 besides, which other libraries may use.
-bool cpu_has_avx512();
+/// Floats in the widest vectors that the kernels use on this CPU: 16 with AVX-512, else 8.
+int cpu_lanes();
 
 }  // namespace lockstep::nets::kernels

@@ -4,7 +4,7 @@
 
 #include "lockstep/nets/kernels/vector.h"
 
-namespace lockstep::nets::kernels {
+namespace lockstep::nets::kernels::LOCKSTEP_LANES {
 
 /// The minimal filtering algorithm F(4x4, 3x3) (Winograd 1980; Lavin & Gray 2016) in one dimension:
 ///
@@ -39,9 +39,10 @@ struct Stride1 {
   static constexpr auto gb0 = float(gb), gb1 = float(gb * b), gb2 = float(gb * b2);
 
   /// Bᵗ source.
-  [[gnu::always_inline]] static void source_to_points(const Floats (&d)[6], Floats (&v)[6]) {
-    const Floats even_a = d[4] - b2 * d[2], odd_a = d[3] - b2 * d[1];
-    const Floats even_b = d[4] - a2 * d[2], odd_b = d[3] - a2 * d[1];
+  template <class Vector>
+  [[gnu::always_inline]] static void source_to_points(const Vector (&d)[6], Vector (&v)[6]) {
+    const Vector even_a = d[4] - b2 * d[2], odd_a = d[3] - b2 * d[1];
+    const Vector even_b = d[4] - a2 * d[2], odd_b = d[3] - a2 * d[1];
     v[0] = a2 * b2 * d[0] + (d[4] - (a2 + b2) * d[2]);
     v[1] = even_a + a * odd_a;
     v[2] = even_a - a * odd_a;
@@ -51,9 +52,10 @@ struct Stride1 {
   }
 
   /// Aᵗ products.
-  [[gnu::always_inline]] static void points_to_result(const Floats (&m)[6], Floats (&y)[4]) {
-    const Floats even_a = m[1] + m[2], odd_a = m[1] - m[2];
-    const Floats even_b = m[3] + m[4], odd_b = m[3] - m[4];
+  template <class Vector>
+  [[gnu::always_inline]] static void points_to_result(const Vector (&m)[6], Vector (&y)[4]) {
+    const Vector even_a = m[1] + m[2], odd_a = m[1] - m[2];
+    const Vector even_b = m[3] + m[4], odd_b = m[3] - m[4];
     y[0] = m[0] + (even_a + even_b);
     y[1] = a * odd_a + b * odd_b;
     y[2] = a2 * even_a + b2 * even_b;
@@ -61,9 +63,10 @@ struct Stride1 {
   }
 
   /// A result'.
-  [[gnu::always_inline]] static void result_to_points(const Floats (&y)[4], Floats (&m)[6]) {
-    const Floats even_a = y[0] + a2 * y[2], odd_a = a * y[1] + a3 * y[3];
-    const Floats even_b = y[0] + b2 * y[2], odd_b = b * y[1] + b3 * y[3];
+  template <class Vector>
+  [[gnu::always_inline]] static void result_to_points(const Vector (&y)[4], Vector (&m)[6]) {
+    const Vector even_a = y[0] + a2 * y[2], odd_a = a * y[1] + a3 * y[3];
+    const Vector even_b = y[0] + b2 * y[2], odd_b = b * y[1] + b3 * y[3];
     m[0] = y[0];
     m[1] = even_a + odd_a;
     m[2] = even_a - odd_a;
@@ -73,8 +76,9 @@ struct Stride1 {
   }
 
   /// G filter.
-  [[gnu::always_inline]] static void filter_to_points(const Floats (&g)[3], Floats (&u)[6]) {
-    const Floats even_a = ga0 * g[0] + ga2 * g[2], even_b = gb0 * g[0] + gb2 * g[2];
+  template <class Vector>
+  [[gnu::always_inline]] static void filter_to_points(const Vector (&g)[3], Vector (&u)[6]) {
+    const Vector even_a = ga0 * g[0] + ga2 * g[2], even_b = gb0 * g[0] + gb2 * g[2];
     u[0] = float(g0) * g[0];
     u[1] = even_a + ga1 * g[1];
     u[2] = even_a - ga1 * g[1];
@@ -84,12 +88,13 @@ struct Stride1 {
   }
 
   /// Gᵗ products.
-  [[gnu::always_inline]] static void points_to_filter(const Floats (&u)[6], Floats (&g)[3]) {
-    const Floats even_a = u[1] + u[2], even_b = u[3] + u[4];
+  template <class Vector>
+  [[gnu::always_inline]] static void points_to_filter(const Vector (&u)[6], Vector (&g)[3]) {
+    const Vector even_a = u[1] + u[2], even_b = u[3] + u[4];
     g[0] = float(g0) * u[0] + ga0 * even_a + gb0 * even_b;
     g[1] = ga1 * (u[1] - u[2]) + gb1 * (u[3] - u[4]);
     g[2] = ga2 * even_a + gb2 * even_b + u[5];
   }
 };
 
-}  // namespace lockstep::nets::kernels
+}  // namespace lockstep::nets::kernels::LOCKSTEP_LANES

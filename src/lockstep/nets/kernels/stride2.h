@@ -2,7 +2,7 @@
 
 #include "lockstep/nets/kernels/vector.h"
 
-namespace lockstep::nets::kernels {
+namespace lockstep::nets::kernels::LOCKSTEP_LANES {
 
 /// A 3-tap filter of stride 2 takes its taps 0 and 2 from pixels of one parity and tap 1 from those
 /// of the other. So 4 results are F(4, 2) over 5 pixels, which has 5 points, plus 4 plain products:
@@ -28,10 +28,11 @@ struct Stride2 {
   static constexpr double gm = 1.0 / (2.0 * a2 * (-double{a} - c));
   static constexpr double gc = 1.0 / (c * (double{c2} - a2));
 
-  [[gnu::always_inline]] static void five_to_points(const Floats& d0, const Floats& d1,
-                                                    const Floats& d2, const Floats& d3,
-                                                    const Floats& d4, Floats* v) {
-    const Floats e0 = d1 - c * d0, e1 = d2 - c * d1, e2 = d3 - c * d2, e3 = d4 - c * d3;
+  template <class Vector>
+  [[gnu::always_inline]] static void five_to_points(const Vector& d0, const Vector& d1,
+                                                    const Vector& d2, const Vector& d3,
+                                                    const Vector& d4, Vector* v) {
+    const Vector e0 = d1 - c * d0, e1 = d2 - c * d1, e2 = d3 - c * d2, e3 = d4 - c * d3;
     v[0] = e2 - a2 * e0;
     v[1] = e2 + a * e1;
     v[2] = e2 - a * e1;
@@ -39,26 +40,30 @@ struct Stride2 {
     v[4] = e3 - a2 * e1;
   }
 
-  [[gnu::always_inline]] static void points_to_four(const Floats* m, Floats* y) {
-    const Floats even = m[1] + m[2], odd = m[1] - m[2];
+  template <class Vector>
+  [[gnu::always_inline]] static void points_to_four(const Vector* m, Vector* y) {
+    const Vector even = m[1] + m[2], odd = m[1] - m[2];
     y[0] = m[0] + (even + m[3]);
     y[1] = a * odd + c * m[3];
     y[2] = a2 * even + c2 * m[3];
     y[3] = m[4] + a3 * odd + c3 * m[3];
   }
 
-  [[gnu::always_inline]] static void source_to_points(const Floats (&d)[9], Floats (&v)[9]) {
+  template <class Vector>
+  [[gnu::always_inline]] static void source_to_points(const Vector (&d)[9], Vector (&v)[9]) {
     five_to_points(d[0], d[2], d[4], d[6], d[8], v);
     for (int i = 0; i < 4; ++i) v[5 + i] = d[2 * i + 1];
   }
 
-  [[gnu::always_inline]] static void points_to_result(const Floats (&m)[9], Floats (&y)[4]) {
+  template <class Vector>
+  [[gnu::always_inline]] static void points_to_result(const Vector (&m)[9], Vector (&y)[4]) {
     points_to_four(m, y);
     for (int i = 0; i < 4; ++i) y[i] += m[5 + i];
   }
 
-  [[gnu::always_inline]] static void result_to_points(const Floats (&y)[4], Floats (&m)[9]) {
-    const Floats even = y[0] + a2 * y[2], odd = a * y[1] + a3 * y[3];
+  template <class Vector>
+  [[gnu::always_inline]] static void result_to_points(const Vector (&y)[4], Vector (&m)[9]) {
+    const Vector even = y[0] + a2 * y[2], odd = a * y[1] + a3 * y[3];
     m[0] = y[0];
     m[1] = even + odd;
     m[2] = even - odd;
@@ -67,7 +72,8 @@ struct Stride2 {
     for (int i = 0; i < 4; ++i) m[5 + i] = y[i];
   }
 
-  [[gnu::always_inline]] static void filter_to_points(const Floats (&g)[3], Floats (&u)[6]) {
+  template <class Vector>
+  [[gnu::always_inline]] static void filter_to_points(const Vector (&g)[3], Vector (&u)[6]) {
     u[0] = float(g0) * g[0];
     u[1] = float(gp) * g[0] + float(gp * a) * g[2];
     u[2] = float(gm) * g[0] - float(gm * a) * g[2];
@@ -76,7 +82,8 @@ struct Stride2 {
     u[5] = g[1];
   }
 
-  [[gnu::always_inline]] static void points_to_filter(const Floats (&u)[6], Floats (&g)[3]) {
+  template <class Vector>
+  [[gnu::always_inline]] static void points_to_filter(const Vector (&u)[6], Vector (&g)[3]) {
     g[0] = float(g0) * u[0] + float(gp) * u[1] + (float(gm) * u[2] + float(gc) * u[3]);
     g[1] = u[5];
     g[2] = u[4] + float(gp * a) * u[1] + (float(gc * c) * u[3] - float(gm * a) * u[2]);
@@ -96,13 +103,15 @@ struct Stride2Gradient {
 
   static constexpr int filter_point(int point) { return Stride2::filter_point(point); }
 
-  [[gnu::always_inline]] static void source_to_points(const Floats (&d)[5], Floats (&v)[9]) {
+  template <class Vector>
+  [[gnu::always_inline]] static void source_to_points(const Vector (&d)[5], Vector (&v)[9]) {
     Stride2::five_to_points(d[0], d[1], d[2], d[3], d[4], v);
     for (int i = 0; i < 4; ++i) v[5 + i] = d[i];
   }
 
-  [[gnu::always_inline]] static void points_to_result(const Floats (&m)[9], Floats (&y)[8]) {
-    Floats odd[4];
+  template <class Vector>
+  [[gnu::always_inline]] static void points_to_result(const Vector (&m)[9], Vector (&y)[8]) {
+    Vector odd[4];
     Stride2::points_to_four(m, odd);
     for (int i = 0; i < 4; ++i) {
       y[2 * i] = m[5 + i];
@@ -110,9 +119,10 @@ struct Stride2Gradient {
     }
   }
 
-  [[gnu::always_inline]] static void filter_to_points(const Floats (&g)[3], Floats (&u)[6]) {
+  template <class Vector>
+  [[gnu::always_inline]] static void filter_to_points(const Vector (&g)[3], Vector (&u)[6]) {
     Stride2::filter_to_points(g, u);
   }
 };
 
-}  // namespace lockstep::nets::kernels
+}  // namespace lockstep::nets::kernels::LOCKSTEP_LANES

@@ -6,7 +6,7 @@
 #include "lockstep/nets/kernels/transform_square.h"
 
 /// How images are cut into tiles, and where transformed tiles lie in the workspace.
-namespace lockstep::nets::kernels {
+namespace lockstep::nets::kernels::LOCKSTEP_LANES {
 
 inline std::int64_t smaller(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
@@ -71,4 +71,4 @@ inline void tile_to_points(Transform transform, const float* const (&pixel)[Edge
   }
 }
 
-}  // namespace lockstep::nets::kernels
+}  // namespace lockstep::nets::kernels::LOCKSTEP_LANES

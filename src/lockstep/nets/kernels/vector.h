@@ -1,35 +1,55 @@
 #pragma once
 
-/// Eight floats in the compiler's own vector type: one register of AVX2, two of ARM64. Include this
-/// only from the files of this folder that are compiled for AVX2 and FMA: the inline functions
-/// would otherwise exist in two versions under one name.
+/// Vectors of floats in the compiler's own types. The files of this folder that include this are
+/// compiled once for each width of vectors, into a namespace of its own: `lanes8` for AVX2 and FMA
+/// (and ARM64, two registers each), `lanes16` for AVX-512. Others must not include it: its inline
+/// functions would exist in two versions under one name.
+#if defined(LOCKSTEP_KERNELS_AVX512)
+#define LOCKSTEP_LANES lanes16
+#else
+#define LOCKSTEP_LANES lanes8
+#endif
 
 namespace lockstep::nets::kernels {
-
-using Floats = float __attribute__((vector_size(32)));
+namespace lanes8 {
 inline constexpr int kLanes = 8;
+}
+namespace lanes16 {
+inline constexpr int kLanes = 16;
+}
+}  // namespace lockstep::nets::kernels
 
-/// Floats at any address.
-using LooseFloats = float __attribute__((vector_size(32), aligned(4), may_alias));
+namespace lockstep::nets::kernels::LOCKSTEP_LANES {
 
-[[gnu::always_inline]] inline Floats load(const float* from) {
-  return *reinterpret_cast<const LooseFloats*>(from);
+using Floats = float __attribute__((vector_size(kLanes * sizeof(float))));
+
+/// For weights, whose nine taps would not fill wider vectors.
+inline constexpr int kEight = 8;
+using Eight = float __attribute__((vector_size(kEight * sizeof(float))));
+
+/// From any address.
+template <class Vector = Floats>
+[[gnu::always_inline]] inline Vector load(const float* from) {
+  Vector value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
 }
 
-[[gnu::always_inline]] inline void store(float* to, Floats value) {
-  *reinterpret_cast<LooseFloats*>(to) = value;
+template <class Vector>
+[[gnu::always_inline]] inline void store(float* to, Vector value) {
+  __builtin_memcpy(to, &value, sizeof value);
 }
 
 /// Row i, column j to row j, column i of an 8 x 8 square.
-[[gnu::always_inline]] inline void transpose(Floats (&rows)[kLanes]) {
-  Floats pairs[kLanes], quads[kLanes];
-  for (int i = 0; i < kLanes; i += 2) {
+[[gnu::always_inline]] inline void transpose(Eight (&rows)[kEight]) {
+  Eight pairs[kEight], quads[kEight];
+  for (int i = 0; i < kEight; i += 2) {
     pairs[i] = __builtin_shufflevector(rows[i], rows[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
     pairs[i + 1] = __builtin_shufflevector(rows[i], rows[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
   }
-  for (int i = 0; i < kLanes; i += 4) {
+  for (int i = 0; i < kEight; i += 4) {
     for (int j = 0; j < 2; ++j) {
-      const Floats a = pairs[i + j], b = pairs[i + j + 2];
+      const Eight a = pairs[i + j], b = pairs[i + j + 2];
       quads[i + 2 * j] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
       quads[i + 2 * j + 1] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
     }
@@ -40,4 +60,4 @@ using LooseFloats = float __attribute__((vector_size(32), aligned(4), may_alias)
   }
 }
 
-}  // namespace lockstep::nets::kernels
+}  // namespace lockstep::nets::kernels::LOCKSTEP_LANES

@@ -1,10 +1,12 @@
+#include <omp.h>
+
 #include "lockstep/nets/kernels/conv3x3.h"
 #include "lockstep/nets/kernels/stride1.h"
 #include "lockstep/nets/kernels/stride2.h"
 #include "lockstep/nets/kernels/tiles.h"
 #include "lockstep/nets/kernels/weights.h"
 
-namespace lockstep::nets::kernels {
+namespace lockstep::nets::kernels::LOCKSTEP_LANES {
 namespace {
 
 /// The gradient by the weights, cut into blocks of tiles, and for each block into squares of input
@@ -17,37 +19,51 @@ struct WeightGrad {
 
   Grid grid;
   Images input, output;
+  std::int64_t threads;
   std::int64_t block;  ///< Tiles in a block.
-  bool once;           ///< One block has all tiles: no sums have to be kept between blocks.
+  std::int64_t squares_down, squares_across;
+  bool once;  ///< One block has all tiles, and each thread squares of its own: no sums are kept.
 
-  explicit WeightGrad(const Conv3x3& conv)
+  WeightGrad(const Conv3x3& conv, int thread_count)
       : grid{conv.images, (conv.out_height() + Scheme::kResult - 1) / Scheme::kResult,
              (conv.out_width() + Scheme::kResult - 1) / Scheme::kResult},
         input{conv.height, conv.width, conv.in},
-        output{conv.out_height(), conv.out_width(), conv.out} {
-    constexpr std::int64_t kBlock = 128;
-    block = smaller(kBlock, grid.tiles());
-    once = block == grid.tiles();
-  }
+        output{conv.out_height(), conv.out_width(), conv.out},
+        threads(thread_count),
+        block(smaller(128, grid.tiles())),
+        squares_down((conv.in + kSquare - 1) / kSquare),
+        squares_across((conv.out + kSquare - 1) / kSquare),
+        once(block == grid.tiles() && squares() >= threads) {}
 
-  std::int64_t zero_floats() const {
-    return input.channels > output.channels ? input.channels : output.channels;
-  }
-  std::int64_t input_floats() const { return kPoints * Points::stride(block, input.channels); }
-  std::int64_t grad_floats() const { return kPoints * Points::stride(block, output.channels); }
   std::int64_t floats() const {
     const std::int64_t sums =
-        once ? Points::stride(kSquare, kSquare) : Points::stride(input.channels, output.channels);
-    return zero_floats() + input_floats() + grad_floats() + kFilters * sums;
+        once ? threads * own_sums() : kFilters * Points::stride(input.channels, output.channels);
+    return zero_floats() + input_floats() + grad_floats() + sums;
   }
 
   void run(const float* images, const float* grad_output, float* grad_weights,
-           const Workspace& workspace) const {
-#pragma omp parallel num_threads(workspace.threads) if (workspace.threads > 1)
-    share(images, grad_output, grad_weights, workspace.floats);
+           float* floats) const {
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    share(images, grad_output, grad_weights, floats);
   }
 
  private:
+  std::int64_t squares() const {
+    return squares_down * squares_across;
+  }
+  std::int64_t zero_floats() const {
+    return input.channels > output.channels ? input.channels : output.channels;
+  }
+  std::int64_t input_floats() const {
+    return kPoints * Points::stride(block, input.channels);
+  }
+  std::int64_t grad_floats() const {
+    return kPoints * Points::stride(block, output.channels);
+  }
+  static std::int64_t own_sums() {
+    return kFilters * Points::stride(kSquare, kSquare);
+  }
+
   /// Channels of one square, and where its sums are kept.
   struct Square {
     std::int64_t c, k;          ///< First input and output channel.
@@ -55,7 +71,8 @@ struct WeightGrad {
     std::int64_t row, panel;    ///< Of the sums.
   };
 
-  Square square(std::int64_t c, std::int64_t k) const {
+  Square square(std::int64_t index) const {
+    const std::int64_t c = index / squares_across * kSquare, k = index % squares_across * kSquare;
     return {c,
             k,
             smaller(kSquare, input.channels - c) / kPanel,
@@ -64,30 +81,47 @@ struct WeightGrad {
             once ? 0 : k / kPanel};
   }
 
-  /// Every thread runs this; the `omp for` loops in the functions it calls share the work, and
-  /// threads wait for each other at the ends of these loops.
+  /// Every thread runs this. They wait for each other at the ends of the `omp for` loops.
   void share(const float* images, const float* grad_output, float* grad_weights,
              float* floats) const {
     float* zeros = floats;
     const Points inputs{zeros + zero_floats(), block, input.channels};
     const Points grads{inputs.data + input_floats(), block, output.channels};
-    const Points sums{grads.data + grad_floats(), once ? kSquare : input.channels,
-                      once ? kSquare : output.channels};
+    float* const kept = grads.data + grad_floats();
 #pragma omp single
     for (std::int64_t c = 0; c < zero_floats(); ++c) zeros[c] = 0;
 
+    if (once) {
+      const Points sums{kept + omp_get_thread_num() * own_sums(), kSquare, kSquare};
+      transform_tiles(images, grad_output, 0, block, zeros, inputs, grads);
+#pragma omp for schedule(static)
+      for (std::int64_t index = 0; index < squares(); ++index) {
+        const Square at = square(index);
+        for (int filter = 0; filter < kFilters; ++filter) {
+          multiply_square(at, filter, inputs, grads, block, true, sums);
+        }
+        finish_square(at, sums, grad_weights);
+      }
+      return;
+    }
+    const Points sums{kept, input.channels, output.channels};
     for (std::int64_t tile = 0; tile < grid.tiles(); tile += block) {
       const std::int64_t rows = smaller(block, grid.tiles() - tile);
       transform_tiles(images, grad_output, tile, rows, zeros, inputs, grads);
-      for (std::int64_t c = 0; c < input.channels; c += kSquare) {
-        for (std::int64_t k = 0; k < output.channels; k += kSquare) {
-          multiply_square(square(c, k), inputs, grads, rows, tile == 0, sums);
-          if (tile + rows == grid.tiles()) finish_square(square(c, k), sums, grad_weights);
+#pragma omp for collapse(2) schedule(static)
+      for (std::int64_t index = 0; index < squares(); ++index) {
+        for (int filter = 0; filter < kFilters; ++filter) {
+          multiply_square(square(index), filter, inputs, grads, rows, tile == 0, sums);
         }
       }
     }
+#pragma omp for schedule(static)
+    for (std::int64_t index = 0; index < squares(); ++index) {
+      finish_square(square(index), sums, grad_weights);
+    }
   }
 
+  /// Shared by the threads, which then wait for each other.
   void transform_tiles(const float* images, const float* grad_output, std::int64_t tile,
                        std::int64_t rows, const float* zeros, const Points& inputs,
                        const Points& grads) const {
@@ -108,23 +142,20 @@ struct WeightGrad {
     }
   }
 
-  /// Points that share a filter add to one sum, so a thread takes filters, not points.
-  void multiply_square(const Square& at, const Points& inputs, const Points& grads,
+  /// Points that share a filter add to one sum.
+  void multiply_square(const Square& at, int filter, const Points& inputs, const Points& grads,
                        std::int64_t rows, bool fresh, const Points& sums) const {
-#pragma omp for collapse(2) schedule(static)
-    for (int filter = 0; filter < kFilters; ++filter) {
+    bool add = !fresh;
+    for (int point = 0; point < kPoints; ++point) {
+      if (filter_of(point) != filter) continue;
       for (std::int64_t i = 0; i < at.down; ++i) {
-        bool add = !fresh;
-        for (int point = 0; point < kPoints; ++point) {
-          if (filter_of(point) != filter) continue;
-          for (std::int64_t j = 0; j < at.across; ++j) {
-            multiply_transposed(
-                rows, inputs.panel(point, at.c / kPanel + i), grads.panel(point, at.k / kPanel + j),
-                sums.panel(filter, at.panel + j) + (at.row + i * kPanel) * kPanel, add);
-          }
-          add = true;
+        for (std::int64_t j = 0; j < at.across; ++j) {
+          multiply_transposed(
+              rows, inputs.panel(point, at.c / kPanel + i), grads.panel(point, at.k / kPanel + j),
+              sums.panel(filter, at.panel + j) + (at.row + i * kPanel) * kPanel, add);
         }
       }
+      add = true;
     }
   }
 
@@ -135,9 +166,8 @@ struct WeightGrad {
 
   /// The finished sums to gradients of weights.
   void finish_square(const Square& at, const Points& sums, float* grad_weights) const {
-#pragma omp for collapse(2) schedule(static)
     for (std::int64_t j = 0; j < at.across; ++j) {
-      for (std::int64_t i = 0; i < at.down * kPanel; i += kLanes) {
+      for (std::int64_t i = 0; i < at.down * kPanel; i += kEight) {
         points_to_weights<Scheme>(sums, at.panel + j, at.row + i, grad_weights, input.channels,
                                   at.k + j * kPanel, at.c + i);
       }
@@ -145,20 +175,26 @@ struct WeightGrad {
   }
 };
 
+/// Calls use(gradient) with the one that computes `conv`.
+template <class Use>
+auto with_weight_grad(const Conv3x3& conv, int threads, Use use) {
+  return conv.stride == 1 ? use(WeightGrad<Stride1>(conv, threads))
+                          : use(WeightGrad<Stride2>(conv, threads));
+}
+
 }  // namespace
 
-std::size_t weight_grad_workspace(const Conv3x3& conv) {
-  return static_cast<std::size_t>(conv.stride == 1 ? WeightGrad<Stride1>(conv).floats()
-                                                   : WeightGrad<Stride2>(conv).floats());
-}
+extern const ConvPass kWeightGrad;
+constexpr ConvPass kWeightGrad{
+    [](const Conv3x3& conv, int threads) {
+      return with_weight_grad(conv, threads,
+                              [](const auto& gradient) { return std::size_t(gradient.floats()); });
+    },
+    [](const Conv3x3& conv, const float* input, const float* grad_output, float* grad_weights,
+       const Workspace& workspace) {
+      with_weight_grad(conv, workspace.threads, [&](const auto& gradient) {
+        gradient.run(input, grad_output, grad_weights, workspace.floats);
+      });
+    }};
 
-void weight_grad(const Conv3x3& conv, const float* input, const float* grad_output,
-                 float* grad_weights, const Workspace& workspace) {
-  if (conv.stride == 1) {
-    WeightGrad<Stride1>(conv).run(input, grad_output, grad_weights, workspace);
-  } else {
-    WeightGrad<Stride2>(conv).run(input, grad_output, grad_weights, workspace);
-  }
-}
-
-}  // namespace lockstep::nets::kernels
+}  // namespace lockstep::nets::kernels::LOCKSTEP_LANES

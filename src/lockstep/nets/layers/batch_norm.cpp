@@ -45,9 +45,9 @@ torch::Tensor normalise(const torch::Tensor& input, const float* mean,
     shift[c] = biases[c] - mean[c] * scale[c];
   }
   auto output = torch::empty_like(input);
-  kernels::scale_shift(norm, input.data_ptr<float>(), scale.data(), shift.data(),
-                       {.residual = floats_or_null(residual), .relu = relu},
-                       output.data_ptr<float>(), threads());
+  kernels::norm_kernels(norm).scale_shift(norm, input.data_ptr<float>(), scale.data(), shift.data(),
+                                          {.residual = floats_or_null(residual), .relu = relu},
+                                          output.data_ptr<float>(), threads());
   return output;
 }
 
@@ -67,9 +67,10 @@ struct BatchNorm : torch::autograd::Function<BatchNorm> {
     auto &mean = moments->mean, &variance = moments->variance;
     mean = torch::empty({norm.channels}, weight.options());
     variance = torch::empty_like(mean);
-    std::vector<double> workspace(kernels::norm_workspace(norm));
-    kernels::channel_moments(norm, input.data_ptr<float>(), mean.data_ptr<float>(),
-                             variance.data_ptr<float>(), workspace.data(), threads());
+    std::vector<double> workspace(kernels::norm_kernels(norm).workspace(norm));
+    kernels::norm_kernels(norm).channel_moments(norm, input.data_ptr<float>(),
+                                                mean.data_ptr<float>(), variance.data_ptr<float>(),
+                                                workspace.data(), threads());
     moments->rows = norm.rows;
     if (exchange != nullptr) {
       moments->rows = combine_moments(*exchange, norm.rows, floats(mean), floats(variance));
@@ -102,11 +103,11 @@ struct BatchNorm : torch::autograd::Function<BatchNorm> {
     }
     float* masked =
         grad_residual.defined() && output.defined() ? grad_residual.data_ptr<float>() : nullptr;
-    std::vector<double> workspace(kernels::norm_workspace(norm)), sums(channels),
+    std::vector<double> workspace(kernels::norm_kernels(norm).workspace(norm)), sums(channels),
         products(channels);
-    kernels::norm_grad_sums(norm, grad.data_ptr<float>(), floats_or_null(output),
-                            input.data_ptr<float>(), mean.data_ptr<float>(), masked, sums.data(),
-                            products.data(), workspace.data(), threads());
+    kernels::norm_kernels(norm).grad_sums(
+        norm, grad.data_ptr<float>(), floats_or_null(output), input.data_ptr<float>(),
+        mean.data_ptr<float>(), masked, sums.data(), products.data(), workspace.data(), threads());
 
     auto grad_weight = torch::empty_like(weight), grad_bias = torch::empty_like(weight);
     auto grad_input = torch::empty_like(input);
@@ -131,9 +132,9 @@ struct BatchNorm : torch::autograd::Function<BatchNorm> {
           static_cast<float>(-scale * sums[c] / count - slope * mean.data_ptr<float>()[c]);
     }
     const float* rest = masked ? nullptr : floats_or_null(output);
-    kernels::norm_grad_input(norm, masked ? masked : grad.data_ptr<float>(), rest,
-                             input.data_ptr<float>(), by_grad.data(), by_input.data(),
-                             constant.data(), grad_input.data_ptr<float>(), threads());
+    kernels::norm_kernels(norm).grad_input(
+        norm, masked ? masked : grad.data_ptr<float>(), rest, input.data_ptr<float>(),
+        by_grad.data(), by_input.data(), constant.data(), grad_input.data_ptr<float>(), threads());
     const torch::Tensor none;
     return {grad_input, grad_weight, grad_bias, grad_residual, none, none, none, none};
   }

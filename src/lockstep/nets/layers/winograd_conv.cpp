@@ -14,8 +14,11 @@ using torch::autograd::variable_list;
 
 constexpr auto kLayout = torch::MemoryFormat::ChannelsLast;
 
-kernels::Workspace workspace(std::size_t floats) {
-  return {thread_workspace().floats(floats), at::in_parallel_region() ? 1 : at::get_num_threads()};
+void run_pass(const kernels::ConvPass& pass, const kernels::Conv3x3& conv,
+              const torch::Tensor& first, const torch::Tensor& second, torch::Tensor& result) {
+  const int threads = at::in_parallel_region() ? 1 : at::get_num_threads();
+  pass.run(conv, first.data_ptr<float>(), second.data_ptr<float>(), result.data_ptr<float>(),
+           {thread_workspace().floats(pass.workspace(conv, threads)), threads});
 }
 
 kernels::Conv3x3 conv_shape(const torch::Tensor& input, const torch::Tensor& weight, int stride) {
@@ -30,8 +33,7 @@ struct WinogradConv : torch::autograd::Function<WinogradConv> {
     const auto conv = conv_shape(input, weight, static_cast<int>(stride));
     auto output = torch::empty({conv.images, conv.out, conv.out_height(), conv.out_width()},
                                input.options().memory_format(kLayout));
-    kernels::forward(conv, input.data_ptr<float>(), weight.data_ptr<float>(),
-                     output.data_ptr<float>(), workspace(kernels::forward_workspace(conv)));
+    run_pass(kernels::conv_kernels().forward, conv, input, weight, output);
     context->save_for_backward({input, weight});
     context->saved_data["stride"] = stride;
     return output;
@@ -46,15 +48,11 @@ struct WinogradConv : torch::autograd::Function<WinogradConv> {
     torch::Tensor grad_input, grad_weight;
     if (context->needs_input_grad(1)) {
       grad_weight = torch::empty_like(weight);
-      kernels::weight_grad(conv, input.data_ptr<float>(), grad.data_ptr<float>(),
-                           grad_weight.data_ptr<float>(),
-                           workspace(kernels::weight_grad_workspace(conv)));
+      run_pass(kernels::conv_kernels().weight_grad, conv, input, grad, grad_weight);
     }
     if (context->needs_input_grad(0)) {
       grad_input = torch::empty_like(input);
-      kernels::input_grad(conv, grad.data_ptr<float>(), weight.data_ptr<float>(),
-                          grad_input.data_ptr<float>(),
-                          workspace(kernels::input_grad_workspace(conv)));
+      run_pass(kernels::conv_kernels().input_grad, conv, grad, weight, grad_input);
     }
     return {grad_input, grad_weight, torch::Tensor()};
   }
@@ -67,17 +65,16 @@ bool plain_images(const torch::Tensor& tensor) {
 
 }  // namespace
 
-// Measured with bench_convolution on Zen 3 against oneDNN 2.6, both with AVX2, forward + backward:
-//  - 64 to 512 channels, b = 32: 2.7-3.3 times as fast with stride 1, 1.5-1.8 times with stride 2;
-//    16 and 32 channels: 1.2-1.9 times.
-//  - Tiles that are mostly beyond the image are wasted: 5x5 images, whose tiles are 39 % full,
-//  still
-//    gain 1.2 times, 2x2 images (25 %) do not.
-//  - Transforming the weights has to pay: with 4 tiles in all it does not (0.4-1.2), with 8 it
-//  does.
-// Where oneDNN has AVX-512 its direct convolution takes half the time, so that only what gains more
-// than twice is worth it: an estimate from the figures above, not a measurement. On ARM64 the same
-// rules hold, unmeasured.
+// Measured with bench_convolution, forward + backward, against oneDNN 2.6: both with AVX2 on Zen 3,
+// both with AVX-512 on Zen 4. The kernels' vectors are as wide as oneDNN's, so that the width of
+// those of a CPU is no part of the rule:
+//  - 64 to 512 channels, b = 32: 2.7-3.3 (Zen 3) and 2.3-2.7 (Zen 4) times as fast with stride 1,
+//    1.5-1.8 and 1.3-1.5 times with stride 2; 16 and 32 channels: 1.2-1.9 and 1.0-2.4 times.
+//  - Tiles that are mostly beyond the image are wasted: 5x5 images, whose tiles are 39 % full, gain
+//    1.2 and 1.1 times, 2x2 images (25 %) do not.
+//  - Transforming the weights has to pay: with 4 tiles in all it does not (0.4-1.2 on Zen 3, up to
+//    1.3 on Zen 4), with 8 it does.
+// On ARM64 and on CPUs of other makers the same rules hold, unmeasured.
 bool winograd_pays(const torch::Tensor& input, const torch::Tensor& weight, int stride) {
   if (!plain_images(input) || !plain_images(weight) || !kernels::cpu_supported()) return false;
   const auto conv = conv_shape(input, weight, stride);
@@ -86,20 +83,22 @@ bool winograd_pays(const torch::Tensor& input, const torch::Tensor& weight, int 
                         conv.in % block == 0 && conv.out % block == 0 && input.numel() > 0 &&
                         weight.numel() > 0 && (stride == 1 || stride == 2);
   if (!possible) return false;
-  constexpr std::int64_t kTile = 4, kFewTiles = 8, kWide = 64;
+  constexpr std::int64_t kTile = 4, kFewTiles = 8;
   const auto tiles =
       (conv.out_height() + kTile - 1) / kTile * ((conv.out_width() + kTile - 1) / kTile);
   const auto full = static_cast<double>(conv.out_height() * conv.out_width()) /
                     static_cast<double>(tiles * kTile * kTile);
   if (conv.images * tiles < kFewTiles) return false;
-  if (kernels::cpu_has_avx512()) {
-    return stride == 1 && conv.in >= kWide && conv.out >= kWide && full > 0.75;
-  }
   return full > (stride == 1 ? 0.35 : 0.6);
 }
 
+torch::Tensor winograd_conv3x3(const torch::Tensor& input, const torch::Tensor& weight,
+                               int stride) {
+  return WinogradConv::apply(input, weight, stride);
+}
+
 torch::Tensor conv3x3(const torch::Tensor& input, const torch::Tensor& weight, int stride) {
-  if (winograd_pays(input, weight, stride)) return WinogradConv::apply(input, weight, stride);
+  if (winograd_pays(input, weight, stride)) return winograd_conv3x3(input, weight, stride);
   return torch::conv2d(input, weight, {}, stride, /*padding=*/1);
 }
 
