@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "lockstep/import/scan/text_scan.h"
 
@@ -17,6 +18,12 @@ constexpr std::size_t kMostMeanings = 8;
 /// From the unit of a figure to that of the file: the same, percent or per mille, milliseconds,
 /// microseconds, minutes, hours; a rate as the time of one.
 constexpr std::array<double, 6> kUnits{1, 100, 1e3, 1e6, 1.0 / 60, 1.0 / 3600};
+
+/// The units in which the figure may be printed: a learning rate of 0.02 is no 2 of any other line.
+std::span<const double> units_of(std::string_view words) {
+  const bool plain = words.ends_with("loss") || words.ends_with("learning rate");
+  return std::span(kUnits).first(plain ? 1 : words.ends_with("accuracy") ? 2 : kUnits.size());
+}
 
 std::string note_on(const ImportedRun& run, const std::string& name) {
   const auto found = run.notes.find(name);
@@ -167,7 +174,7 @@ std::vector<ExplainedLine> explain_by_value(std::string_view text,
   for (std::size_t i = 0; i < runs.size(); ++i) {
     for (ReportedFigure& figure : reported_figures(runs[i])) {
       if (!figure.derivation.empty() || meanings.size() >= kMostExplained) continue;
-      for (const double unit : kUnits) {
+      for (const double unit : units_of(figure.words)) {
         const std::string also = unit == 1 ? "" : fmt::format(" = {:.6g}", figure.value);
         meanings.push_back({figure.value * unit, i, figure.words + also});
       }

@@ -13,7 +13,7 @@ struct ConfigCount {
   Fact<std::int64_t> ImportedRun::*fact;
 };
 
-constexpr std::array<ConfigCount, 30> kConfigCounts{{
+constexpr std::array<ConfigCount, 34> kConfigCounts{{
     {"world_size", &ImportedRun::workers},
     {"num_workers_total", &ImportedRun::workers},
     {"num_gpus", &ImportedRun::workers},
@@ -31,11 +31,15 @@ constexpr std::array<ConfigCount, 30> kConfigCounts{{
     {"per_device_train_batch_size", &ImportedRun::batch_per_worker},
     {"local_batch_size", &ImportedRun::batch_per_worker},
     {"batch_per_gpu", &ImportedRun::batch_per_worker},
+    {"batch_per_device", &ImportedRun::batch_per_worker},
+    {"per_device_batch", &ImportedRun::batch_per_worker},
+    {"per_gpu_batch_size", &ImportedRun::batch_per_worker},
     {"global_batch_size", &ImportedRun::global_batch},
     {"effective_batch_size", &ImportedRun::global_batch},
     {"total_batch_size", &ImportedRun::global_batch},
     {"gradient_accumulation_steps", &ImportedRun::accumulate},
     {"accumulate_grad_batches", &ImportedRun::accumulate},
+    {"grad_accum", &ImportedRun::accumulate},
     {"epochs", &ImportedRun::epochs_planned},
     {"num_epochs", &ImportedRun::epochs_planned},
     {"n_epochs", &ImportedRun::epochs_planned},

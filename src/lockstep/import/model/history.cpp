@@ -19,6 +19,29 @@ History::Role History::role_of(std::string_view name) {
   return name.starts_with("_") ? Role::kAxis : Role::kFigure;
 }
 
+bool History::sizes_a_run(std::string_view name) {
+  return name == "world_size" || name == "num_gpus" || name == "batch_size" ||
+         name == "global_batch_size";
+}
+
+bool History::is_of_another_run(const std::vector<JsonLineField>& fields) const {
+  if (sizes_.empty()) return false;
+  bool goes_on = false;  // a batch may grow within a run, and the last one of an epoch is smaller
+  for (const JsonLineField& field : fields) {
+    const auto number = field.outer.empty() ? field.number() : std::nullopt;
+    const Role role = role_of(field.name);
+    goes_on = goes_on || (number && role == Role::kEpoch && epoch_ && *number > *epoch_) ||
+              (number && role == Role::kStep && *number > static_cast<double>(step_)) ||
+              (number && role == Role::kRowNumber);
+  }
+  return std::any_of(fields.begin(), fields.end(), [&](const JsonLineField& field) {
+    if (field.is_text || !field.outer.empty() || !sizes_a_run(field.name)) return false;
+    if (goes_on && field.name.ends_with("batch_size")) return false;
+    const auto known = sizes_.find(field.name);
+    return known != sizes_.end() && known->second != field.raw;
+  });
+}
+
 void History::row(const std::vector<JsonLineField>& fields) {
   if (known_.size() >= kMostNames) {
     known_.clear();
@@ -126,9 +149,10 @@ History::Known& History::known(const JsonLineField& field, std::size_t place) {
                 .first;
     timed_ = timed_ || field.is("", "data_time");
     // "batch" and "epochs" may count along; these are facts of the whole run.
-    if (field.name == "world_size" || field.name == "num_gpus" || field.name == "batch_size" ||
-        field.name == "global_batch_size")
+    if (sizes_a_run(field.name)) {
       offer_config(field.name, field.raw, run_);
+      if (field.outer.empty()) sizes_.emplace(field.name, field.raw);
+    }
   }
   places_[place] = &found->second;
   return found->second;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ namespace lockstep::import {
 class History {
  public:
   void row(const std::vector<JsonLineField>& fields);
+  /// Whether a worker count or batch size of the row differs from that of the rows before: it is of
+  /// another run.
+  bool is_of_another_run(const std::vector<JsonLineField>& fields) const;
   std::int64_t rows() const { return rows_; }
   /// For facts found elsewhere.
   ImportedRun& run() { return run_; }
@@ -28,6 +32,7 @@ class History {
   /// before the number that the tool gives to each row ("_step").
   enum class Role { kRowNumber, kStep, kEpoch, kRuntime, kTimestamp, kAxis, kFigure };
   static Role role_of(std::string_view name);
+  static bool sizes_a_run(std::string_view name);
 
   struct Known {
     std::string outer;
@@ -52,6 +57,7 @@ class History {
   std::map<std::string, Known> known_;  ///< by path
   std::vector<Known*> places_;          ///< what stood at each place of the last rows
   std::vector<Known*> row_;             ///< the fields of this row; texts have none
+  std::map<std::string, std::string, std::less<>> sizes_;  ///< what rows state about the run
   std::map<std::int64_t, double> ends_;
   std::optional<double> runtime_;
   std::optional<double> epoch_;

@@ -56,8 +56,8 @@ constexpr std::array<std::string_view, 18> kWorkerUnits{
     "g",     "gpu", "gpus", "rank",    "ranks",     "worker", "workers", "proc", "procs",
     "nproc", "np",  "w",    "process", "processes", "device", "devices", "way",  "tpus"};
 // "workers_8" may as well count the processes that load data.
-constexpr std::array<std::string_view, 10> kWorkerNames{"gpu",   "gpus", "np",    "n",     "ngpu",
-                                                        "ngpus", "w",    "ranks", "nproc", "ws"};
+constexpr std::array<std::string_view, 11> kWorkerNames{
+    "gpu", "gpus", "gpux", "np", "n", "ngpu", "ngpus", "w", "ranks", "nproc", "ws"};
 constexpr std::array<std::string_view, 3> kNodeWords{"node", "nodes", "nnodes"};
 constexpr std::array<std::string_view, 6> kBatchNames{"b",   "bs",        "batch",
                                                       "bsz", "batchsize", "mbs"};
@@ -126,6 +126,9 @@ class NameFacts {
   void look(std::size_t i) {
     if (number(i) > 0) {
       after_number(i);
+    } else if (word(i) == "single" && (word(i + 1) == "gpu" || word(i + 1) == "process")) {
+      workers_ = workers_.value_or(1);
+      told(i, i + 1);
     } else if (number(i + 1) > 0) {
       before_number(i);
     }
@@ -172,6 +175,9 @@ class NameFacts {
     const std::int64_t count = number(i + 1);
     // "2nodes_8gpus": the word belongs to the number before it.
     if (i > 0 && number(i - 1) > 0 && !tokens_[i].after_separator) return;
+    // "single_gpu_20ep": the number has a unit of its own.
+    if (tokens_[i + 1].after_separator && !word(i + 2).empty() && !tokens_[i + 2].after_separator)
+      return;
     if (const auto device = device_at(i)) {
       device_ = *device;
     } else if (among(name, kNodeWords)) {

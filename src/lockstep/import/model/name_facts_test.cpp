@@ -67,5 +67,14 @@ TEST(NameFacts, RunsThatAFileNamesAreComparedByTheirOwnNames) {
   EXPECT_EQ(*file.runs[2].model, "tanh");
 }
 
+TEST(NameFacts, NumberWithAUnitOfItsOwnCountsNoWorkers) {
+  const std::string log = "Epoch 1, loss 0.5\n";
+  const ImportedRun epochs = import_text(log, "exp_single_gpu_20ep.log").runs.at(0);
+  EXPECT_EQ(*epochs.workers, 1);
+  EXPECT_FALSE(import_text(log, "exp_gpu_20ep.log").runs.at(0).workers);
+  EXPECT_EQ(*import_text(log, "exp_gpu_4_20ep.log").runs.at(0).workers, 4);
+  EXPECT_EQ(*import_text(log, "resnet50_gpux8_b208.log").runs.at(0).workers, 8);
+}
+
 }  // namespace
 }  // namespace lockstep::import

@@ -111,6 +111,9 @@ void worker_facts(std::string_view text, std::vector<StatedFact>& facts) {
   auto devices = count_after(text, {"number of gpus", "number of devices", "num_gpus", "num gpus",
                                     "--num-gpus", "n_gpus", "ngpus", "--gpus"});
   if (!devices) devices = devices_in_use(text);
+  // "GPUs: 2 | throughput: 601.2 samples/sec"; alone it may be what the machine has.
+  if (!devices && trim(text).starts_with("gpus") && contains_any<"throughput", "/s">(text))
+    devices = count_after(text, {"gpus"});
   if (devices) facts.push_back({FactKey::kDevices, *devices, {}});
   if (const auto count = count_after(text, {"nodes", "num_nodes", "nnodes", "num nodes"}))
     facts.push_back({FactKey::kNodes, *count, {}});

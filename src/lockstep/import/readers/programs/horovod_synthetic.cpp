@@ -44,6 +44,7 @@ class SyntheticParser final : public LogParser {
       const auto count = integer_after(text, "Total img/sec on ");
       const std::size_t colon = text.find("): ");
       const auto rate = colon == std::string_view::npos ? std::nullopt : number_after(text, "): ");
+      if (rate && run_.reported_throughput && *run_.reported_throughput != *rate) end_run();
       if (count && *count > 0) run_.workers.offer(*count);
       if (rate && *rate > 0) run_.reported_throughput = *rate;
       const std::size_t kind = text.find_last_of('(');
@@ -54,6 +55,7 @@ class SyntheticParser final : public LogParser {
       return true;
     }
     if (contains(text, "Iter #") && contains(text, "img/sec per ")) {
+      if (run_.reported_throughput) end_run();  // the total was the last line of its run
       const auto step = integer_after(text, "Iter #");
       const auto rate = number_after(text, ": ");
       if (rate && *rate > 0) run_.throughput_per_worker.add(step.value_or(0), *rate);

@@ -1,10 +1,12 @@
 #include "lockstep/import/readers/readers.h"
 
-#include <cmath>
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "lockstep/import/readers/programs/trainer_history.h"
+#include "lockstep/import/scan/rank_prefix.h"
 #include "lockstep/import/scan/text_scan.h"
 
 namespace lockstep::import {
@@ -70,6 +72,7 @@ class TrainerStdoutParser final : public LogParser {
     }
     if (in_metrics_ && metric_line(text)) return true;
     end_metrics();
+    if (process_line(text)) return true;
     if (contains(text, "***** Running training *****")) {
       if (history_.entries() > 0) end_run();
       return true;
@@ -124,6 +127,31 @@ class TrainerStdoutParser final : public LogParser {
     }
   }
 
+  /// "Process rank: 1, device: cuda:1, n_gpu: 1, distributed training: True": each process of the
+  /// example scripts prints it.
+  bool process_line(std::string_view text) {
+    const auto rank = integer_after(text, "Process rank: ");
+    const auto devices = integer_after(text, "n_gpu: ");
+    if (!rank || !devices || *rank < -1 || *rank > kHighestRank || !contains(text, "distributed"))
+      return false;
+    if (history_.entries() > 0) end_run();
+    one_process_ = contains(text, "istributed training: False") && *devices == 1;
+    several_devices_ = several_devices_ || *devices > 1;
+    ranks_.insert(static_cast<int>(std::max<std::int64_t>(*rank, 0)));
+    return true;
+  }
+
+  /// Each process has one device, and all have said so.
+  void offer_processes(ImportedRun& run) {
+    const int ranks = count_of_ranks(ranks_);
+    if (!several_devices_ && ranks > 0 && (ranks > 1 || one_process_)) {
+      run.workers.offer(ranks, Provenance::kDerived);
+      run.notes["workers"] = "processes that named their rank";
+    }
+    ranks_.clear();
+    several_devices_ = one_process_ = false;
+  }
+
   bool size_line(std::string_view text) {
     const auto count = [&](std::string_view mark) -> std::optional<std::int64_t> {
       const auto value = integer_after(text, mark);
@@ -154,6 +182,7 @@ class TrainerStdoutParser final : public LogParser {
   void end_run() {
     if (history_.entries() > 0) {
       ImportedRun run = history_.finish();
+      offer_processes(run);
       if (run.global_batch && run.batch_per_worker && run.global_batch.from == Provenance::kLog) {
         const std::int64_t accumulate = run.accumulate.value.value_or(1);
         const std::int64_t workers = *run.global_batch / *run.batch_per_worker / accumulate;
@@ -170,8 +199,13 @@ class TrainerStdoutParser final : public LogParser {
     eval_summary_ = false;
   }
 
+  static constexpr std::int64_t kHighestRank = 1 << 20;
+
   TrainerHistory history_;
   JsonObject fields_;
+  std::set<int> ranks_;
+  bool several_devices_ = false;
+  bool one_process_ = false;
   bool in_metrics_ = false;
   bool train_summary_ = false;  ///< a dict has the figures of the whole run
   bool eval_summary_ = false;

@@ -1,10 +1,15 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "lockstep/import/model/config_facts.h"
 #include "lockstep/import/model/metric_names.h"
 #include "lockstep/import/readers/readers.h"
+#include "lockstep/import/readers/tables/table_runs.h"
 #include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/text_scan.h"
 
@@ -12,6 +17,17 @@ namespace lockstep::import {
 namespace {
 
 constexpr std::size_t kLargestResult = 16 * 1024 * 1024;
+constexpr std::size_t kMostResults = 100'000;
+constexpr std::size_t kMostColumns = 256;
+
+/// "step_time_ms", "mean_step_time_sec"; not "optimizer_step_ms".
+bool is_step_time(std::string_view key) {
+  for (const std::string_view mean : {"mean_", "avg_", "average_", "median_"}) {
+    if (key.starts_with(mean)) key.remove_prefix(mean.size());
+  }
+  return key == "step_sec" || key == "step_s" || key == "step_ms" || key.starts_with("step_time") ||
+         key.starts_with("iter_time") || key.starts_with("iteration_time");
+}
 
 void offer_figure(const std::string& key, double value, ImportedRun& run) {
   if (!std::isfinite(value)) return;
@@ -28,7 +44,7 @@ void offer_figure(const std::string& key, double value, ImportedRun& run) {
   switch (name.metric) {
     case Metric::kStepTime:
       // "optimizer_step_ms" and the like are parts of a step.
-      if (value > 0 && key.starts_with("step_time")) run.step_time.add(0, value * name.scale);
+      if (value > 0 && is_step_time(key)) run.step_time.add(0, value * name.scale);
       return;
     case Metric::kEpochTime:
       if (value > 0) run.epoch_s = value * name.scale;
@@ -46,18 +62,120 @@ void offer_figure(const std::string& key, double value, ImportedRun& run) {
   if (set_quality(name.metric, value, end)) run.at_end = end;
 }
 
-/// The result of one run that a benchmark script wrote as one JSON object. Nested objects only name
-/// the device: their numbers are settings, not results.
+/// With accumulated gradients a step may be one of the small ones or all of them: examples/s do not
+/// follow from its time.
+void doubt_steps(ImportedRun& run) {
+  if (run.step_time.empty() || !run.accumulate || *run.accumulate < 2 || run.global_batch) return;
+  run.other["step_time_s"].add(0, run.step_time.last());
+  run.step_time = Series();
+  run.warnings.push_back(fmt::format(
+      "a step may be one of {0} accumulated ones or all {0}: its time is kept as \"step_time_s\" "
+      "and not compared",
+      *run.accumulate));
+}
+
+/// The objects of "[{...}, {...}]", or those of a text with one per line. None where anything else
+/// stands between them.
+std::vector<nlohmann::json> objects_of(std::string_view text) {
+  std::vector<nlohmann::json> objects;
+  text = trim(text);
+  if (text.starts_with('[')) {
+    nlohmann::json array = nlohmann::json::parse(text, nullptr, false);
+    if (!array.is_array()) return {};
+    for (nlohmann::json& each : array) objects.push_back(std::move(each));
+  }
+  while (text.starts_with('{') && objects.size() < kMostResults) {
+    const std::size_t stop = text.find('\n');
+    objects.push_back(nlohmann::json::parse(text.substr(0, stop), nullptr, false));
+    text = stop == std::string_view::npos ? std::string_view() : trim(text.substr(stop));
+    if (!text.empty() && !objects.back().is_object()) return {};
+  }
+  const bool all = std::all_of(objects.begin(), objects.end(),
+                               [](const nlohmann::json& each) { return each.is_object(); });
+  return all ? objects : std::vector<nlohmann::json>();
+}
+
+void add_columns(const nlohmann::json& object, TextTable& table) {
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object()) add_columns(value, table);
+    if (!value.is_number() && !value.is_string()) continue;
+    if (std::find(table.columns.begin(), table.columns.end(), key) == table.columns.end())
+      table.columns.push_back(key);
+  }
+}
+
+void fill_cells(const nlohmann::json& object, const TextTable& table, TextTable::Row& row) {
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object()) fill_cells(value, table, row);
+    if (!value.is_number() && !value.is_string()) continue;
+    const auto at = std::find(table.columns.begin(), table.columns.end(), key);
+    row.cells[static_cast<std::size_t>(at - table.columns.begin())] =
+        value.is_string() ? value.get<std::string>() : value.dump();
+  }
+}
+
+/// Results of several runs are a table whose lines are the objects. Rows that count steps or have
+/// times of their own are the course of a run, and so are epochs unless `epochs`.
+TextTable table_of(const std::vector<nlohmann::json>& objects, bool epochs) {
+  TextTable table;
+  for (const nlohmann::json& object : objects) add_columns(object, table);
+  for (const std::string& name : table.columns) {
+    const Metric metric = metric_of(name).metric;
+    if (name.starts_with('_') || metric == Metric::kStep) return {};
+    if (metric == Metric::kEpoch && !epochs) return {};
+  }
+  if (table.columns.size() > kMostColumns) return {};
+  for (const nlohmann::json& object : objects) {
+    TextTable::Row row{table.rows.size() + 1, std::vector<std::string>(table.columns.size())};
+    fill_cells(object, table, row);
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::vector<ImportedRun> runs_of_objects(std::string_view text) {
+  const std::vector<nlohmann::json> objects = objects_of(text);
+  if (objects.empty()) return {};
+  return runs_of_table(table_of(objects, trim(text).starts_with('[')));
+}
+
+/// Those of {"date": ..., "results": [{...}, {...}]}.
+std::vector<ImportedRun> runs_within(const nlohmann::json& result) {
+  std::vector<ImportedRun> runs;
+  for (const auto& [key, value] : result.items()) {
+    if (!value.is_array() || value.size() < 2) continue;
+    std::vector<ImportedRun> found = runs_of_objects(value.dump());
+    if (!runs.empty() && !found.empty()) return {};  // of which list?
+    if (!found.empty()) runs = std::move(found);
+  }
+  return runs;
+}
+
+void add_all(std::vector<ImportedRun> runs, ImportSink& sink) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (i > 0) runs[i].label = "#" + std::to_string(i + 1);
+    sink.add(std::move(runs[i]));
+  }
+}
+
+/// The results that a benchmark script wrote as JSON. In one object for one run, nested objects
+/// only name the device: their numbers are settings, not results.
 class ResultJsonReader final : public Reader {
  public:
   std::string_view name() const override { return "result-json"; }
   std::string_view description() const override {
-    return "the result of one run as one JSON object (world_size, batch_size_per_rank, "
-           "step_time_ms, loss)";
+    return "results as JSON: one object for one run (world_size, batch_size_per_rank, "
+           "step_time_ms), several in an array or line by line";
   }
   Match recognise(const Sample& sample) const override {
     const std::string_view text = trim(sample.text);
-    if (!sample.complete || !text.starts_with('{') || !text.ends_with('}')) return Match::kNo;
+    if (!sample.complete || text.size() < 2) return Match::kNo;
+    const bool array = text.starts_with('[') && text.ends_with(']');
+    const bool lines = text.starts_with('{') && text.find("}\n") != std::string_view::npos;
+    if (array || lines) {
+      if (runs_of_objects(text).size() > (array ? 0u : 1u)) return Match::kLikely;
+    }
+    if (!text.starts_with('{') || !text.ends_with('}')) return Match::kNo;
     const bool runs =
         contains_any<"\"world_size\"", "\"batch_size", "\"num_gpus\"", "\"global_batch_size\"">(
             text);
@@ -67,8 +185,13 @@ class ResultJsonReader final : public Reader {
     return runs && figures && nlohmann::json::accept(text) ? Match::kLikely : Match::kNo;
   }
   void read(Input& input, ImportSink& sink) const override {
-    const nlohmann::json result = nlohmann::json::parse(input.peek(kLargestResult), nullptr, false);
+    const std::string text(input.peek(kLargestResult));
+    const nlohmann::json result = nlohmann::json::parse(text, nullptr, false);
     if (!result.is_object()) {
+      std::vector<ImportedRun> runs = runs_of_objects(text);
+      const bool any = !runs.empty();
+      add_all(std::move(runs), sink);
+      if (any) return;
       sink.warn(input.name() + " is not one whole JSON object");
       return;
     }
@@ -83,7 +206,12 @@ class ResultJsonReader final : public Reader {
           offer_config(inner, text.get_ref<const std::string&>(), run);
       }
     }
-    if (run.has_figures()) sink.add(std::move(run));
+    doubt_steps(run);
+    if (run.has_figures()) {
+      sink.add(std::move(run));
+    } else {
+      add_all(runs_within(result), sink);
+    }
   }
 };
 

@@ -153,7 +153,7 @@ std::optional<TableColumn> time_column(const Header& header) {
   column.scale = before.value_or(factor.value_or(1));
   column.unit_stated = before || !unit.empty() || header.has({"seconds", "sec", "secs"});
   const std::string all = header.base + " " + header.unit;
-  if (contains(all, "epoch")) {
+  if (contains(all, "epoch") || all.ends_with("/ep ")) {
     column.role = TableRole::kMetric;
     column.metric = {Metric::kEpochTime};
   } else if (contains_any<"step", "iter", "batch", "/it">(all)) {

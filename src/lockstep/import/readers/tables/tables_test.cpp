@@ -202,5 +202,104 @@ TEST(NamedFigures, RatesOfTokensAreMediansAndOtherRatesAreNotRows) {
   EXPECT_EQ(value_in_rows(run, "steps_per_s"), -1) << "a report would compare it";
 }
 
+TEST(Tables, LinesWithoutAnyFigureAreNoRuns) {
+  const ImportedFile file = import_fixture("tables_empty_rows.md");
+  ASSERT_EQ(file.runs.size(), 3u);
+  EXPECT_EQ(*file.runs[2].workers, 2);
+  EXPECT_EQ(*file.runs[2].batch_per_worker, 16);
+  EXPECT_DOUBLE_EQ(*file.runs[2].epoch_s, 27.5);
+  EXPECT_DOUBLE_EQ(*file.runs[2].reported_throughput, 296.5);
+}
+
+TEST(Results, OfSeveralRunsInAnArrayOfJsonAreNoHistoryOfOne) {
+  const ImportedFile file = import_fixture("results.json");
+  EXPECT_EQ(file.format, "result-json");
+  ASSERT_EQ(file.runs.size(), 3u);
+  EXPECT_EQ(*file.runs[1].workers, 2);
+  EXPECT_EQ(*file.runs[1].batch_per_worker, 64);
+  EXPECT_DOUBLE_EQ(*file.runs[1].epoch_s, 22.25);
+  EXPECT_DOUBLE_EQ(*file.runs[2].reported_throughput, 1941.75);
+  EXPECT_EQ(file.runs[2].notes.at("strategy"), "fsdp");
+}
+
+TEST(Results, OfSeveralRunsMayStandOnLinesOfJson) {
+  const ImportedFile file = import_fixture("results.jsonl");
+  EXPECT_EQ(file.format, "result-json");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(*file.runs[1].workers, 4);
+  EXPECT_EQ(*file.runs[1].batch_per_worker, 8);
+  EXPECT_DOUBLE_EQ(file.runs[1].step_time.last(), 0.13125);
+}
+
+TEST(Results, StepOfAccumulatedGradientsMayBeASmallOne) {
+  const ImportedRun run = import_text(
+                              "{\"world_size\": 2, \"per_device_batch\": 1, \"grad_accum\": 4,\n"
+                              "\"mean_step_time_sec\": 0.5, \"tokens_per_sec\": 8192.5}\n")
+                              .runs.at(0);
+  EXPECT_TRUE(run.step_time.empty());
+  EXPECT_TRUE(run.throughput.empty());
+  EXPECT_DOUBLE_EQ(run.other.at("step_time_s").last(), 0.5);
+  ASSERT_FALSE(run.warnings.empty());
+}
+
+TEST(Results, MayStandInAListOfOneObject) {
+  const ImportedFile file = import_text(
+      "{\"date\": \"2025-01-15\", \"hardware\": {\"gpu_model\": \"V100\"}, \"results\": [\n"
+      "{\"num_gpus\": 1, \"throughput\": 1150.5, \"time_per_iteration_ms\": 27.75},\n"
+      "{\"num_gpus\": 2, \"throughput\": 2250.25, \"time_per_iteration_ms\": 28.5}]}\n");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(*file.runs[1].workers, 2);
+  EXPECT_DOUBLE_EQ(*file.runs[1].reported_throughput, 2250.25);
+  EXPECT_DOUBLE_EQ(file.runs[1].step_time.last(), 0.0285);
+}
+
+TEST(Results, ThatAreEpochsInAnArrayAreOneRun) {
+  const ImportedFile file = import_text(
+      "[{\"epoch\": 1, \"loss\": 0.75, \"val_loss\": 0.875},\n"
+      " {\"epoch\": 2, \"loss\": 0.5, \"val_loss\": 0.625}]\n");
+  ASSERT_EQ(file.runs.size(), 1u);
+  ASSERT_EQ(file.runs[0].epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].val_loss, 0.625);
+}
+
+TEST(Results, OfOneRunNameTheirMeanStepTimeInManyWays) {
+  for (const char* name : {"step_time_s", "mean_step_time_sec", "avg_iter_time"}) {
+    const ImportedRun run = import_text("{\"world_size\": 2, \"per_device_batch\": 4, \"" +
+                                        std::string(name) + "\": 0.25, \"tokens_per_sec\": 12.5}\n")
+                                .runs.at(0);
+    EXPECT_DOUBLE_EQ(run.step_time.last(), 0.25) << name;
+    EXPECT_EQ(*run.batch_per_worker, 4) << name;
+  }
+}
+
+TEST(Histories, RowsWithAnotherWorkerCountAreOfAnotherRun) {
+  const ImportedFile file = import_text(
+      "{\"num_gpus\": 1, \"batch_size\": 32, \"epoch\": 1, \"loss\": 0.75}\n"
+      "{\"num_gpus\": 1, \"batch_size\": 32, \"epoch\": 2, \"loss\": 0.5}\n"
+      "{\"num_gpus\": 2, \"batch_size\": 32, \"epoch\": 1, \"loss\": 0.875}\n"
+      "{\"num_gpus\": 2, \"batch_size\": 64, \"epoch\": 1, \"loss\": 0.9375}\n");
+  EXPECT_EQ(file.format, "history-jsonl");
+  ASSERT_EQ(file.runs.size(), 3u);
+  EXPECT_EQ(*file.runs[1].workers, 2);
+  EXPECT_EQ(file.runs[0].epochs.size(), 2u);
+  const ImportedFile grows = import_text(
+      "{\"batch_size\": 32, \"epoch\": 1, \"loss\": 0.75}\n"
+      "{\"batch_size\": 64, \"epoch\": 2, \"loss\": 0.5}\n");
+  EXPECT_EQ(grows.runs.size(), 1u) << "a batch may change while the epochs go on";
+}
+
+TEST(Histories, CurveOfTensorBoardIsNamedByItsFile) {
+  const ImportedFile file = import_text(
+      "Wall time,Step,Value\n1700000000.25,1,0.875\n1700000031.5,2,0.625\n1700000062.75,3,0.5\n",
+      "run-vit_gpux4-tag-Loss_val.csv");
+  ASSERT_EQ(file.runs.size(), 1u);
+  const ImportedRun& run = file.runs[0];
+  EXPECT_EQ(*run.workers, 4);
+  ASSERT_TRUE(run.at_end);
+  EXPECT_DOUBLE_EQ(run.at_end->val_loss, 0.5);
+  EXPECT_FALSE(run.other.contains("Wall time")) << "times of day are no figures";
+  EXPECT_FALSE(run.other.contains("Value"));
+}
+
 }  // namespace
 }  // namespace lockstep::import

@@ -12,6 +12,7 @@ namespace lockstep::import {
 namespace {
 
 constexpr int kMostOtherLines = 200;
+constexpr std::size_t kMostRunsOfHistory = 1000;
 
 class HistoryReader final : public Reader {
  public:
@@ -55,10 +56,18 @@ class HistoryReader final : public Reader {
     History history;
     JsonLine json;
     Line line;
+    std::size_t runs = 0;
+    const auto end_run = [&] {
+      ImportedRun run = history.finish();
+      if (++runs > 1) run.label = "#" + std::to_string(runs);
+      sink.add(std::move(run));
+      history = History();
+    };
     std::uint64_t bad_line = 0;
     std::uint64_t bad_lines = 0;
     while (lines.next(line)) {
       if (json.parse(line.text)) {
+        if (runs < kMostRunsOfHistory && history.is_of_another_run(json.fields())) end_run();
         history.row(json.fields());
       } else {
         if (bad_lines++ == 0) bad_line = line.number;
@@ -69,7 +78,7 @@ class HistoryReader final : public Reader {
       sink.warn(input.name() + " line " + std::to_string(bad_line) + " is not a JSON object" +
                 (bad_lines > 1 ? " (" + std::to_string(bad_lines) + " such lines)" : ""));
     }
-    if (history.rows() > 0) sink.add(history.finish());
+    if (history.rows() > 0) end_run();
   }
 };
 

@@ -15,6 +15,17 @@ namespace {
 constexpr std::size_t kHeaderSample = 64 * 1024;
 constexpr std::size_t kMostRuns = 10'000;
 
+/// TensorBoard's download of one curve: "Wall time,Step,Value" in "run-NAME-tag-Loss_train.csv".
+/// The value is what the name of the file tells, the time is that of the clock on the wall.
+void name_curve(const std::string& file, std::vector<std::string>& header) {
+  if (header != std::vector<std::string>{"Wall time", "Step", "Value"}) return;
+  header[0].clear();
+  const std::size_t tag = file.rfind("tag-");
+  if (tag == std::string::npos) return;
+  const std::string name = file.substr(tag + 4, file.rfind(".csv") - tag - 4);
+  if (!name.empty()) header[2] = printable(name, 60);
+}
+
 /// The runs of one table: rows of other settings are of another run, and so are epochs that begin
 /// again.
 class RunsOfTable {
@@ -56,6 +67,9 @@ class RunsOfTable {
   MetricsTable empty_table() const {
     MetricsTable table(header_);
     for (const std::size_t i : settings_.keys) table.leave_out(i);
+    for (std::size_t i = 0; i < header_.size(); ++i) {
+      if (header_[i].empty()) table.leave_out(i);
+    }
     table.leave_out(settings_.rank);
     return table;
   }
@@ -125,8 +139,10 @@ class LightningReader final : public Reader {
     CsvRows rows(input, delimiter);
     std::vector<std::string_view> fields;
     if (!rows.next(fields)) return;
-    RunsOfTable runs({fields.begin(), fields.end()}, settings);
     const std::size_t columns = fields.size();
+    std::vector<std::string> names(fields.begin(), fields.end());
+    name_curve(input.name(), names);
+    RunsOfTable runs(std::move(names), settings);
     std::uint64_t short_line = 0;
     std::vector<double> values;
     while (settings.any() ? rows.next(fields, values) : rows.next_numbers(values)) {

@@ -41,6 +41,10 @@ class Block {
                   const LineFigure& figure);
   /// A figure of a line that counts steps, in a run without epochs.
   void add_step(std::int64_t step, const LineFigure& figure);
+  /// Whether the figure may be one of a whole run that prints neither epochs nor steps.
+  static bool sums_up(const LineFigure& figure);
+  /// Such a figure. Epochs or steps that follow show that it was of something before the training.
+  void add_summary(const LineFigure& figure);
   /// A figure at the end of a progress bar, which replaces the one that the bar showed before.
   void replace(std::int64_t epoch, const LineFigure& figure);
   /// The time of a finished progress bar over the training of an epoch.
@@ -56,9 +60,15 @@ class Block {
   std::string failure;
   std::uint64_t memory_line = 0;  ///< where memory ran out; figures after it are named
   bool figures_after_failure = false;
+  std::uint64_t memory_line_below = 0;  ///< memory ran out under a later heading
 
  private:
-  static constexpr std::size_t kCells = 6;  ///< the last is the time
+  static constexpr std::array<Metric, 5> kCellMetrics{Metric::kTrainLoss, Metric::kTrainAccuracy,
+                                                      Metric::kValLoss, Metric::kValAccuracy,
+                                                      Metric::kLearningRate};
+  static constexpr std::size_t kLearningRate = 4;
+  static constexpr std::size_t kTime = 5;
+  static constexpr std::size_t kCells = 6;
   struct Cell {
     double value = 0;
     int rank = 1000;
@@ -92,6 +102,13 @@ class Block {
   std::int64_t last_step_ = -1;
   std::uint64_t figures_ = 0;
   bool kept_ = false;
+  struct Summary {
+    LineFigure figure;
+    bool conflict = false;
+  };
+  void drop_summary();
+  void sum_up(ImportedRun& run) const;
+  std::map<LineFigure::Kind, Summary> summary_;
   std::optional<LineFigure> total_;
   std::optional<LineFigure> mean_;
   bool mean_conflict_ = false;

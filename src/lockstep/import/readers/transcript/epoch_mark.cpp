@@ -96,17 +96,26 @@ bool names_the_best(std::string_view before) {
          words.ends_with(" in") || words.ends_with("(");
 }
 
-/// "1 epoch = 330 batches": how long epochs are.
-bool is_length(std::string_view before, std::string_view after) {
-  before = trim(before);
+/// "1 epoch = 330 batches", "first epoch (20 steps)": how long epochs are.
+bool is_length(std::string_view after) {
   after = trim(after);
-  return before.ends_with('1') && (after.starts_with("batches") || after.starts_with("steps"));
+  for (const std::string_view unit : {"batches", "steps", "iterations", "samples", "examples"}) {
+    if (!after.starts_with(unit)) continue;
+    const std::size_t next = after.find_first_not_of(" :=", unit.size());
+    return next == std::string_view::npos || !is_digit(after[next]);  // "epoch 3 steps: 64"
+  }
+  return false;
 }
 
 /// Whether "epoch 3" behind "time taken for" is a numbered epoch: the figure follows it after a
 /// sign, or nothing does.
 bool is_numbered(std::string_view between, std::string_view after) {
   if (between.find_first_not_of(" #[") != std::string_view::npos) return false;
+  after = trim(after);
+  if (after.starts_with('/') || after.starts_with("of ")) {  // "for epoch 3/90: 25.2"
+    after = trim(after.substr(after[0] == '/' ? 1 : 3));
+    if (!take_number(after)) return false;
+  }
   while (after.starts_with(']')) after.remove_prefix(1);
   after = trim(after);
   if (after.empty() || after == ".") return true;
@@ -150,6 +159,23 @@ std::optional<EpochMark> bracketed_split(std::string_view text) {
 
 }  // namespace
 
+std::optional<EpochMark> find_bare_place(std::string_view text, std::int64_t epoch) {
+  std::string_view rest = trim(text);
+  if (rest.empty() || !is_digit(rest[0]) || !contains_any<"oss", "cc">(rest)) return std::nullopt;
+  const auto place = take_ratio(rest);
+  if (!place || place->of < 1 || place->done > place->of) return std::nullopt;
+  // "12/50000 images wrong, loss 0.4" counts something else.
+  if (!rest.starts_with(", ") && !rest.starts_with(" | ") && !rest.starts_with(": "))
+    return std::nullopt;
+  EpochMark mark;
+  mark.epoch = epoch;
+  mark.position = place->done;
+  mark.length = place->of;
+  mark.within = true;
+  mark.end = static_cast<std::size_t>(rest.data() - text.data());
+  return mark;
+}
+
 std::optional<EpochMark> find_epoch_mark(std::string_view text) {
   for (std::size_t at = position_of("poch", text); at != std::string_view::npos;
        at = text.find("poch", at + 1)) {
@@ -170,7 +196,7 @@ std::optional<EpochMark> find_epoch_mark(std::string_view text) {
     std::string_view rest = text.substr(i);
     const bool digit = !rest.empty() && is_digit(rest[0]);
     const auto number = digit ? take_number(rest) : std::nullopt;
-    if (!number || *number > 1e6 || is_length(text.substr(0, begin), rest)) continue;
+    if (!number || *number > 1e6 || is_length(rest)) continue;
     const bool numbered = is_numbered(text.substr(word_end, i - word_end), rest);
     if (named && !numbered) continue;
     EpochMark mark;

@@ -25,4 +25,7 @@ struct EpochMark {
 /// "Epoch: [3][50]", "Epoch 1, iteration 10/999".
 std::optional<EpochMark> find_epoch_mark(std::string_view text);
 
+/// "6/32, train_loss: 0.4471" below the line that names `epoch`: a place in it.
+std::optional<EpochMark> find_bare_place(std::string_view text, std::int64_t epoch);
+
 }  // namespace lockstep::import

@@ -13,7 +13,6 @@ namespace lockstep::import {
 namespace {
 
 constexpr std::size_t kLongestTold = 4096;
-constexpr std::size_t kMostBlocks = 4096;
 
 }  // namespace
 
@@ -24,112 +23,13 @@ void Segments::tell(const Line& line, const std::string& words) {
 }
 
 void Segments::tell_figures(const Line& line) {
+  if (!figures_.empty()) headings_below_ = 0;
   if (explain_ == nullptr || !explain_->explains()) return;
   std::string words;
   for (const LineFigure& figure : figures_)
     words += (words.empty() ? "" : ", ") + figure_words(figure);
   if (!words.empty() && cursor_ >= 0) words = "epoch " + std::to_string(cursor_) + ": " + words;
   tell(line, words);
-}
-
-void Segments::end_block() {
-  if (!block_.empty() && done_.size() < kMostBlocks) {
-    block_.facts.clear();
-    for (const Entry& entry : scene_) block_.facts.push_back(entry.fact);
-    block_.group = group_;
-    done_.push_back(std::move(block_));
-  }
-  block_ = Block();
-  for (Entry& entry : scene_) entry.here = false;
-  cursor_ = -1;
-  last_step_ = -1;
-  went_back_ = false;
-  held_bar_.reset();
-}
-
-void Segments::put(const StatedFact& fact) {
-  const auto same = std::find_if(scene_.begin(), scene_.end(),
-                                 [&](const Entry& entry) { return entry.fact.key == fact.key; });
-  if (same == scene_.end()) {
-    scene_.push_back({fact, true});
-  } else {
-    // With model parallelism some tools call the data-parallel degree their world: the larger is
-    // the number of processes.
-    const bool smaller =
-        fact.key == FactKey::kWorldSize && same->here && fact.number < same->fact.number;
-    if (!smaller) same->fact = fact;
-    same->here = true;
-  }
-}
-
-void Segments::open(const StatedFact* fact) {
-  end_block();
-  ++group_;
-  if (fact == nullptr) return;
-  const auto same = std::find_if(scene_.begin(), scene_.end(),
-                                 [&](const Entry& entry) { return entry.fact.key == fact->key; });
-  scene_.erase(same, scene_.end());
-  scene_.push_back({*fact, true});
-}
-
-void Segments::settle_pending(bool restart) {
-  if (pending_.empty()) return;
-  std::vector<StatedFact> facts;
-  facts.swap(pending_);
-  if (restart) open(&facts.front());
-  for (const StatedFact& fact : facts) {
-    const bool known = std::any_of(scene_.begin(), scene_.end(), [&](const Entry& entry) {
-      return entry.fact.key == fact.key && entry.here;
-    });
-    // A heading after the last figures is that of a run that printed none.
-    if (!restart && (known || fact.key == FactKey::kHeading || fact.key == FactKey::kStart))
-      continue;
-    put(fact);
-  }
-}
-
-void Segments::state(const std::vector<StatedFact>& facts, bool has_figures) {
-  for (const StatedFact& fact : facts) {
-    if (block_.empty()) {
-      put(fact);
-      continue;
-    }
-    const auto same = std::find_if(scene_.begin(), scene_.end(),
-                                   [&](const Entry& entry) { return entry.fact.key == fact.key; });
-    const bool known = same != scene_.end();
-    const bool differs = known && !same->fact.same_value(fact);
-    // Text of headings and settings may be printed again in other words at any time; numbers not.
-    const bool scene = fact.key >= FactKey::kWorldSize && fact.key <= FactKey::kGlobalBatch;
-    if (fact.key == FactKey::kLoaderWorkers) {  // printed with what the run took, after it
-      put(fact);
-      continue;
-    }
-    if (has_figures && (!known || !same->here || !differs)) {
-      put(fact);
-    } else if (differs && scene && same->here && pending_.empty()) {
-      open(&fact);
-    } else if (!has_figures) {
-      pending_.push_back(fact);
-      if (differs && scene && same->here) settle_pending(true);
-    }
-  }
-}
-
-bool Segments::restarts(std::int64_t epoch) const {
-  return block_.has_epochs() && (epoch < cursor_ || epoch == block_.first_epoch()) &&
-         epoch <= block_.first_epoch();
-}
-
-bool Segments::memory_ran_out(const Line& line) {
-  const std::string_view text = line.text;
-  if (!tells_of_exhausted_memory(text)) return false;
-  if (!block_.out_of_memory) {
-    block_.failure = printable(trim(text), 160);
-    block_.memory_line = line.number;
-  }
-  block_.out_of_memory = true;
-  tell(line, "out of memory");
-  return true;
 }
 
 /// "Training Time: 5.4 | Running Time: 25.5": the first is a part of the second.
@@ -173,6 +73,7 @@ void Segments::marked_line(const Line& line, const EpochMark& mark) {
     for (Entry& entry : scene_) entry.here = false;
   }
   cursor_ = mark.epoch;
+  headings_below_ = 0;
   block_.begin_epoch(mark.epoch);
   above_ = Split::kNone;
   header_only_ = figures_.empty();
@@ -237,6 +138,21 @@ bool Segments::list_line(const Line& line) {
   return true;
 }
 
+/// "Throughput: 5120.4 images/sec", "Training finished in 12.5 minutes" below "Using 4 GPUs": the
+/// figures of a run that prints neither epochs nor steps.
+bool Segments::summary_line() {
+  const bool placed = std::any_of(scene_.begin(), scene_.end(), [](const Entry& entry) {
+    return entry.fact.key >= FactKey::kWorldSize && entry.fact.key <= FactKey::kGlobalBatch;
+  });
+  std::erase_if(figures_, [](const LineFigure& figure) { return !Block::sums_up(figure); });
+  if (!placed || figures_.empty()) return false;
+  settle_pending(std::any_of(pending_.begin(), pending_.end(), [](const StatedFact& fact) {
+    return fact.key <= FactKey::kGlobalBatch;
+  }));
+  for (const LineFigure& figure : figures_) block_.add_summary(figure);
+  return true;
+}
+
 void Segments::plain_line(const Line& line) {
   figures_.clear();
   if (cursor_ >= 0 || last_step_ >= 0 || !scene_.empty())
@@ -259,6 +175,10 @@ void Segments::plain_line(const Line& line) {
       cursor_ = here;
       block_.begin_epoch(here);
     }
+  }
+  if (cursor_ < 0 && last_step_ < 0 && summary_line()) {
+    tell_figures(line);
+    return;
   }
   for (const LineFigure& figure : figures_) {
     const bool summary = figure.kind == LineFigure::Kind::kTotalTime ||
@@ -318,7 +238,8 @@ void Segments::line(const Line& line) {
       return;
     }
   }
-  const auto mark = find_epoch_mark(text);
+  auto mark = find_epoch_mark(text);
+  if (!mark && cursor_ >= 0) mark = find_bare_place(text, cursor_);
   if (mark && mark->within) {
     marked_line(line, *mark);
     whole_file_.time_of(text);
@@ -333,6 +254,7 @@ void Segments::line(const Line& line) {
     found_.push_back({FactKey::kHeading, 0, printable(trim(text), 120)});
   }
   after_separator_ = is_separator(text);
+  look_for_heading(text);
   bool has_figures = mark.has_value();
   if (!found_.empty() && !has_figures && may_have_figures(text)) {
     figures_.clear();
@@ -362,13 +284,6 @@ void Segments::line(const Line& line) {
   }
   whole_file_.line(text, -1);
   if (may_have_figures(text) || contains_any<"EST", "est", "VAL", "alid">(text)) plain_line(line);
-}
-
-void Segments::context(std::string_view text) {
-  if (text.size() > kLongestTold || find_epoch_mark(text)) return;
-  found_.clear();
-  find_facts(text, found_);
-  if (!found_.empty()) state(found_, false);
 }
 
 std::vector<Block> Segments::finish() {

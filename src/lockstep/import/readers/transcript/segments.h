@@ -42,6 +42,7 @@ class Segments {
  private:
   void marked_line(const Line& line, const EpochMark& mark);
   void plain_line(const Line& line);
+  bool summary_line();
   bool progress_bar(const Line& line, const TqdmBar& bar);
   void step_line(const Line& line, std::int64_t step, std::size_t end);
   bool list_line(const Line& line);
@@ -54,6 +55,7 @@ class Segments {
   void settle_pending(bool restart);
   bool memory_ran_out(const Line& line);
   void note_parts();
+  void look_for_heading(std::string_view text);
   void tell(const Line& line, const std::string& words);
   void tell_figures(const Line& line);
 
@@ -78,6 +80,9 @@ class Segments {
   bool went_back_ = false;    ///< the epoch's number fell; a conflict then begins a new block
   bool header_only_ = false;  ///< the last mark had no figures: a progress bar after it is its own
   bool after_separator_ = false;
+  enum class Ruled { kNone, kRule, kText };
+  Ruled ruled_ = Ruled::kNone;  ///< whether the last line was a rule, or the text below one
+  int headings_below_ = 0;      ///< between rules, since the last figure
   bool training_is_part_ = false;
   bool repeats_ = false;
   std::string last_header_;  ///< the last line that named an epoch and had no figures

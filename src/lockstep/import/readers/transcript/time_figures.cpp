@@ -159,6 +159,12 @@ std::optional<LineFigure> mean_epoch_time(std::string_view whole) {
   std::string_view rest = std::string_view(text).substr(colon + 1);
   const auto value = take_number(rest);
   rest = trim(rest);
+  for (const std::string_view sign : {"±", "+/-", "+-"}) {  // "19.53 ± 0.63 s"
+    if (!rest.starts_with(sign)) continue;
+    rest = trim(rest.substr(sign.size()));
+    if (!take_number(rest)) return std::nullopt;
+    rest = trim(rest);
+  }
   const std::string_view unit = rest.substr(0, rest.find_first_of(" ,;("));
   if (!value || !(*value > 0) || seconds_in(unit) == 0) return std::nullopt;
   // "training" may be a part of the epoch; a script that prints both names shows it elsewhere.

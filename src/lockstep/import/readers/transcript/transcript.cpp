@@ -111,6 +111,29 @@ void number_runs(std::vector<ImportedRun>& runs) {
   for (std::size_t i = 1; i < runs.size(); ++i) runs[i].label = fmt::format("#{}", i + 1);
 }
 
+/// Lines of a script that prints what it ran on and, at its end, one rate or time of the whole.
+class SummaryLines {
+ public:
+  void line(std::string_view line, MetricCache& metrics) {
+    facts_.clear();
+    find_facts(line, facts_);
+    placed_ = placed_ || std::any_of(facts_.begin(), facts_.end(), [](const StatedFact& fact) {
+                return fact.key >= FactKey::kWorldSize && fact.key <= FactKey::kGlobalBatch;
+              });
+    if (!placed_ || figures_ || !contains_any<"/s", "ime", "inished", "omplete">(line)) return;
+    found_.clear();
+    line_figures(line, line, {false, false, Split::kNone}, metrics, found_);
+    figures_ = std::any_of(found_.begin(), found_.end(), Block::sums_up);
+  }
+  bool complete() const { return figures_; }
+
+ private:
+  std::vector<StatedFact> facts_;
+  std::vector<LineFigure> found_;
+  bool placed_ = false;
+  bool figures_ = false;
+};
+
 class TranscriptReader final : public Reader {
  public:
   std::string_view name() const override { return "transcript"; }
@@ -130,6 +153,7 @@ Match TranscriptReader::recognise(const Sample& sample) const {
   int steps = 0;
   int lists = 0;
   int means = 0;
+  SummaryLines summary;
   int below = kLinesOfEpoch;  ///< how many lines stand below the last mark
   MetricCache metrics;
   for (int lines = 0; !text.empty() && lines < 20000; ++lines) {
@@ -145,6 +169,7 @@ Match TranscriptReader::recognise(const Sample& sample) const {
           figures += metrics.of(figure.name).metric != Metric::kOther ? 1 : 0;
         });
     }
+    summary.line(line, metrics);
     if (!contains_any<"poch", "rain | ">(line)) continue;
     if (line.ends_with(']') && find_value_list(line, metrics)) ++lists;
     if (line.find('<') != std::string_view::npos && find_tqdm_bar(line)) ++figures;
@@ -156,7 +181,7 @@ Match TranscriptReader::recognise(const Sample& sample) const {
     for_each_figure(line.substr(mark->end), [&](const Figure&) { ++figures; });
   }
   if ((marks > 0 && figures > 0) || steps > 2 || lists > 0) return Match::kLikely;
-  if (marks > 0 || means > 0) return Match::kPossible;
+  if (marks > 0 || means > 0 || summary.complete()) return Match::kPossible;
   const bool failed = contains_any<"out of memory", "OutOfMemoryError", "OOM when allocating",
                                    "t allocate memory", "std::bad_alloc">(sample.text);
   return failed ? Match::kPossible : Match::kNo;

@@ -298,5 +298,66 @@ TEST(Transcript, RulesAroundPartsOfARunOpenNone) {
   EXPECT_EQ(file.runs[0].epochs.size(), 2u);
 }
 
+TEST(Transcript, OutOfMemoryUnderALaterHeadingIsNoFailureOfTheRun) {
+  const std::string run = "Epoch 1 | loss: 0.75\nEpoch 2 | loss: 0.5\n";
+  const std::string failure = "CUDA out of memory. Tried to allocate 512.00 MiB\n";
+  const auto rule = std::string(20, '=') + "\n";
+  const ImportedRun later =
+      import_text(run + rule + "Memory of longer sequences\n" + rule + failure).runs.at(0);
+  EXPECT_FALSE(later.out_of_memory);
+  ASSERT_EQ(later.warnings.size(), 1u);
+  EXPECT_NE(later.warnings[0].find("line 6"), std::string::npos);
+  for (const char* heading : {"", "Testing the model", "train.py FAILED", "Epoch 3"}) {
+    const std::string below = *heading == '\0' ? "" : rule + heading + "\n" + rule;
+    EXPECT_TRUE(import_text(run + below + failure).runs.at(0).out_of_memory) << heading;
+  }
+}
+
+TEST(Transcript, PlacesBelowTheHeaderOfAnEpochAreWithinIt) {
+  const ImportedFile file = import_fixture("transcript_places.log");
+  ASSERT_EQ(file.runs.size(), 1u);
+  const ImportedRun& run = file.runs[0];
+  EXPECT_EQ(*run.workers, 3);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_loss, 0.7);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_loss, 0.53);
+  EXPECT_TRUE(run.warnings.empty());
+}
+
+TEST(Transcript, TimeOfAnEpochMayNameHowManyThereAre) {
+  const ImportedRun run = import_text(
+                              "Epoch [1/2], Step [10/20], Loss: 1.5\n"
+                              "Total time for epoch 1/2 = 41.25 seconds\n"
+                              "The average of the epoch train time so far is 41.25\n"
+                              "Epoch [2/2], Step [10/20], Loss: 1.25\n"
+                              "Total time for epoch 2 of 2: 40.5 seconds\n")
+                              .runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_s, 41.25);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_s, 40.5);
+  EXPECT_FALSE(run.total_s);
+}
+
+TEST(Transcript, NumberOfStepsBehindAnEpochIsNoEpoch) {
+  const ImportedFile file = import_text(
+      "Epoch 1: loss 0.75\nProfiling complete for first epoch (20 steps)\nEpoch 2: loss 0.5\n");
+  ASSERT_EQ(file.runs.size(), 1u);
+  EXPECT_EQ(file.runs[0].epochs.size(), 2u);
+  EXPECT_EQ(import_text("Epoch 3 steps: 64 loss: 0.5\n").runs.at(0).epochs.at(0).epoch, 3);
+}
+
+TEST(Explain, LearningRatesAndLossesStandAsTheyAre) {
+  ImportOptions options;
+  options.explain = true;
+  const ImportedFile file =
+      import_text("epoch,lr,loss,val_accuracy,seconds\n1,0.02,1.5,0.75,12.5\n", "log.csv", options);
+  ASSERT_EQ(file.explained.size(), 1u);
+  const ImportedFile other =
+      import_text(" conv2d (Conv2D)  (None, 2D)\nEpoch 1/2\n78/78 - 9s - loss: 1.5 - lr: 0.0200\n",
+                  "log.txt", options);
+  EXPECT_EQ(other.format, "keras");
+  for (const ExplainedLine& line : other.explained) EXPECT_NE(line.number, 1u) << line.words;
+}
+
 }  // namespace
 }  // namespace lockstep::import
