@@ -135,6 +135,8 @@ void print_outcomes(const GlobalOptions& global, const ImportRequest& request,
     return;
   }
   for (const FileOutcome& outcome : outcomes) fmt::print("{}", import::summary_text(outcome));
+  if (const std::string hint = import::comparison_hint(outcomes); !hint.empty())
+    fmt::print("{}\n", hint);
   if (request.dry_run) {
     fmt::print("nothing stored (--dry-run)\n");
   } else {

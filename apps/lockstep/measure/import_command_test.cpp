@@ -141,6 +141,18 @@ TEST_F(ImportCommand, OptimizersOfTwoFilesAreKeptApart) {
             files[1]["runs"][0]["facts"]["model"]["value"]);
 }
 
+TEST_F(ImportCommand, FilesThatAreNotComparedAreNamedWithWhatComparesThem) {
+  const std::string one = file("baseline_1gpu.log", keras(40));
+  const std::string two = file("ddp_2gpus.log", keras(22));
+  const Outcome apart = run({"import", one, two});
+  EXPECT_NE(apart.out.find("(baseline, ddp) and no worker counts are compared"), std::string::npos)
+      << apart.out;
+  EXPECT_EQ(run({"report"}).out.find("speedup"), std::string::npos);
+  const Outcome joined = run({"import", "--replace", "--set", "model=net", one, two});
+  EXPECT_EQ(joined.out.find("are compared"), std::string::npos) << joined.out;
+  EXPECT_NE(run({"report", "--scaling", "strong"}).out.find("1.818"), std::string::npos);
+}
+
 TEST_F(ImportCommand, ReplacedWithWhatTheUserSets) {
   const std::string log = file("exp.log", keras(22));
   EXPECT_EQ(run({"import", log}).code, 0);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "lockstep/base/statistics.h"
 #include "lockstep/base/units.h"
@@ -183,6 +184,29 @@ std::string summary_text(const FileOutcome& outcome) {
     text += fmt::format("  note: {}{}\n", what, times(count));
   for (const std::string& what : file.warnings) text += fmt::format("  warning: {}\n", what);
   return text;
+}
+
+std::string comparison_hint(const std::vector<FileOutcome>& outcomes) {
+  std::map<std::string, std::set<std::int64_t>> counts;
+  std::set<std::int64_t> all;
+  for (const FileOutcome& outcome : outcomes) {
+    for (const ImportedRun& run : outcome.file.runs) {
+      if (!run.workers || !run.has_figures() || !run.is_training()) continue;
+      if (!run.model || run.model.from != Provenance::kName) return "";
+      counts[*run.model].insert(*run.workers);
+      if (counts[*run.model].size() > 1) return "";
+      all.insert(*run.workers);
+    }
+  }
+  if (counts.size() < 2 || all.size() < 2) return "";
+  std::vector<std::string> names;
+  for (const auto& [name, workers] : counts) {
+    if (names.size() < kShownFigures) names.push_back(name);
+  }
+  return fmt::format(
+      "note: the logs do not name their network, so that each file counts as a network of its own "
+      "({}{}) and no worker counts are compared; if it is one network: --replace --set model=NAME",
+      fmt::join(names, ", "), counts.size() > names.size() ? ", ..." : "");
 }
 
 std::string explained_text(const import::ImportedFile& file) {

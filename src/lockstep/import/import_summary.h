@@ -20,6 +20,10 @@ struct FileOutcome {
 /// What was found, for people: one line per file, one or two per run, what is missing once.
 std::string summary_text(const FileOutcome& outcome);
 
+/// What to do where files state different worker counts but each names a network after itself, so
+/// that nothing is compared; empty otherwise.
+std::string comparison_hint(const std::vector<FileOutcome>& outcomes);
+
 /// The file as it was understood, one row per line that something was taken from: its number, its
 /// part of the file, what it means, and the line itself.
 std::string explained_text(const import::ImportedFile& file);

@@ -90,7 +90,7 @@ void settle_rates(ImportedRun& run) {
 
 /// Where only one of step time and rate is there, the batch gives the other.
 void settle_steps(ImportedRun& run) {
-  if (!run.global_batch) return;
+  if (!run.global_batch || run.steps_may_be_small) return;
   const auto batch = static_cast<double>(*run.global_batch);
   if (run.step_time.empty() && run.throughput.count() > 0) {
     for (const Series::Point& point : run.throughput.sample()) {
@@ -107,7 +107,7 @@ void settle_steps(ImportedRun& run) {
 
 void settle_epochs(ImportedRun& run) {
   std::int64_t examples = run.examples.value.value_or(0);
-  if (examples == 0 && run.steps_per_epoch && run.global_batch &&
+  if (examples == 0 && run.steps_per_epoch && run.global_batch && !run.steps_may_be_small &&
       *run.global_batch < 1'000'000'000 && *run.steps_per_epoch < 1'000'000'000) {
     examples = *run.steps_per_epoch * *run.global_batch;
     run.notes["examples"] = "steps per epoch x global batch";

@@ -89,6 +89,9 @@ struct ImportedRun {
   /// batch of one of them.
   bool may_split_model = false;
   Fact<std::int64_t> accumulate;
+  /// With accumulated gradients a script may call each of the small steps a step: examples/s do not
+  /// follow from its times and counts of steps.
+  bool steps_may_be_small = false;
   Fact<std::int64_t> examples;  ///< of the training set
   Fact<std::int64_t> epochs_planned;
   Fact<std::int64_t> steps_per_epoch;

@@ -35,10 +35,14 @@ std::int64_t stated_workers(const std::vector<StatedFact>& facts) {
 void offer_stated(const std::vector<StatedFact>& facts, ImportedRun& run) {
   const std::int64_t each = stated_number(facts, FactKey::kBatchPerWorker);
   const std::int64_t whole = stated_number(facts, FactKey::kGlobalBatch);
+  const std::int64_t accumulated = stated_number(facts, FactKey::kAccumulate);
+  if (accumulated > 0) run.accumulate.offer(accumulated);
+  run.steps_may_be_small = accumulated > 1;
+  const std::int64_t share = each * std::max<std::int64_t>(accumulated, 1);
   if (const auto workers = stated_workers(facts); workers > 0) {
     run.workers.offer(workers);
-  } else if (each > 0 && whole >= each && whole % each == 0) {
-    run.workers.offer(whole / each, Provenance::kDerived);
+  } else if (share > 0 && whole >= share && whole % share == 0) {
+    run.workers.offer(whole / share, Provenance::kDerived);
   } else if (const auto tasks = stated_number(facts, FactKey::kTasks); tasks > 0) {
     run.workers.offer(tasks, Provenance::kDerived);
   }

@@ -92,7 +92,8 @@ std::optional<std::int64_t> count_after(std::string_view text,
   for (const std::string_view mark : marks) {
     for (std::size_t at = text.find(mark); at != std::string_view::npos;
          at = text.find(mark, at + 1)) {
-      if (!word_begins(text, at) || (at > 0 && text[at - 1] == '_')) continue;
+      const bool joined = at > 0 && text[at - 1] == '_' && !mark.starts_with("accum");
+      if (!word_begins(text, at) || joined) continue;
       if (const auto count = count_at(text.substr(at + mark.size()))) return count;
     }
   }
@@ -108,8 +109,9 @@ void worker_facts(std::string_view text, std::vector<StatedFact>& facts) {
              "num_processes", "hvd.size()", "number of replicas", "num_replicas_in_sync"});
   if (const auto replicas = tensorflow_replicas(text)) world = replicas;
   if (world) facts.push_back({FactKey::kWorldSize, *world, {}});
-  auto devices = count_after(text, {"number of gpus", "number of devices", "num_gpus", "num gpus",
-                                    "--num-gpus", "n_gpus", "ngpus", "--gpus"});
+  auto devices =
+      count_after(text, {"number of gpus", "number of devices", "num_gpus", "num gpus",
+                         "--num-gpus", "n_gpus", "ngpus", "--gpus", "data parallel gpus"});
   if (!devices) devices = devices_in_use(text);
   // "GPUs: 2 | throughput: 601.2 samples/sec"; alone it may be what the machine has.
   if (!devices && trim(text).starts_with("gpus") && contains_any<"throughput", "/s">(text))
@@ -125,6 +127,14 @@ void worker_facts(std::string_view text, std::vector<StatedFact>& facts) {
 }
 
 void batch_facts(std::string_view text, std::vector<StatedFact>& facts) {
+  if (contains_any<"accum">(text)) {
+    const auto accumulate =
+        count_after(text, {"accumulation steps", "accumulation_steps", "accumulation-steps",
+                           "gradient accumulation", "accum steps", "accum_steps", "grad_accum",
+                           "accumulate_grad_batches"});
+    if (accumulate && *accumulate < 1'000'000)
+      facts.push_back({FactKey::kAccumulate, *accumulate, {}});
+  }
   for (std::size_t at = text.find("batch"); at != std::string_view::npos;
        at = text.find("batch", at + 1)) {
     if (!word_begins(text, at) && text[at - 1] != '_') continue;
@@ -149,6 +159,9 @@ void batch_facts(std::string_view text, std::vector<StatedFact>& facts) {
     if (!sized && !each && !whole) continue;
     if (contains_any<"val", "test", "eval", "micro", "mini", "max", "seconds">(before)) continue;
     if (rest.starts_with(" is set")) rest.remove_prefix(7);
+    // "Total batch size (32 x 2 x 1) = 64".
+    if (const std::size_t close = rest.find(") ="); whole && rest.starts_with(" (") && close < 60)
+      rest.remove_prefix(close + 1);
     const auto count = count_at(rest);
     if (!count) continue;
     each = each || before.ends_with("local ") || before.ends_with("local_") ||

@@ -183,10 +183,11 @@ void heading_facts(std::string_view line, std::string_view text, std::vector<Sta
 
 void find_facts(std::string_view line, std::vector<StatedFact>& facts) {
   if (line.size() > kLongestFact) return;
-  if (!contains_any<"atch", "GPU", "gpu", "ORLD", "orld", "odes", "NTASKS", "rocess", "ptimizer",
-                    "rain", "Product", "unning", "amespace", "nitialized", "arch", "odel", "ataset",
-                    "type", "epochs", "orkers", "###", "===", "---", "***", "|   0", "n CPU",
-                    "n cpu", "a CPU", "a cpu", "evice", "Steps", "steps", " per epoch">(line))
+  if (!contains_any<"atch", "ccum", "GPU", "gpu", "ORLD", "orld", "odes", "NTASKS", "rocess",
+                    "ptimizer", "rain", "Product", "unning", "amespace", "nitialized", "arch",
+                    "odel", "ataset", "type", "epochs", "orkers", "###", "===", "---", "***",
+                    "|   0", "n CPU", "n cpu", "a CPU", "a cpu", "evice", "Steps", "steps",
+                    " per epoch">(line))
     return;
   const std::string text = lower(line);
   if (trim(text).starts_with("finished")) return;  // it repeats what was stated before
@@ -213,6 +214,8 @@ std::string fact_words(const StatedFact& fact) {
       return fmt::format("{} devices per node", fact.number);
     case FactKey::kTasks:
       return fmt::format("{} tasks", fact.number);
+    case FactKey::kAccumulate:
+      return fmt::format("{} accumulated steps", fact.number);
     case FactKey::kBatch:
       return fmt::format("batch {}", fact.number);
     case FactKey::kBatchPerWorker:

@@ -16,6 +16,7 @@ enum class FactKey {
   kNodes,           ///< "Nodes: 2"
   kDevicesPerNode,  ///< "GPUs/node: 2"
   kTasks,           ///< "SLURM_NTASKS = 2": launchers or workers
+  kAccumulate,      ///< "Gradient Accumulation steps = 4"
   kBatch,           ///< "batch size 128", without saying of whom
   kBatchPerWorker,  ///< "Batch size per GPU: 32"
   kGlobalBatch,     ///< "Effective Batch Size: 512"

@@ -159,5 +159,33 @@ TEST(RunFacts, FileOfZerosHasNoText) {
   }
 }
 
+TEST(Facts, AccumulatedStepsAreNoWorkers) {
+  const std::string epoch = "Epoch 1, loss 0.5, time 2 s\n";
+  const ImportedRun stated = import_text(
+                                 "Batch size per GPU: 32\nGradient accumulation steps: 4\n"
+                                 "Effective batch size: 512\n" +
+                                 epoch)
+                                 .runs.at(0);
+  EXPECT_EQ(*stated.workers, 4);
+  EXPECT_EQ(*stated.accumulate, 4);
+  const ImportedRun banner = import_text(
+                                 "   Num examples = 8,356 | Num Epochs = 5 | Total steps = 655\n"
+                                 " Batch size per device = 32 | Gradient accumulation steps = 2\n"
+                                 " Data Parallel GPUs = 1 | Total batch size (32 x 2 x 1) = 64\n" +
+                                 epoch)
+                                 .runs.at(0);
+  EXPECT_EQ(*banner.workers, 1);
+  EXPECT_EQ(*banner.batch_per_worker, 32);
+  EXPECT_EQ(*banner.global_batch, 64);
+  const ImportedRun settings =
+      import_text(
+          "world_size=2 batch_size_per_gpu=8 gradient_accumulation_steps=4\n"
+          "Step 1/9 loss=2.5 0.5s/it\nStep 2/9 loss=2.4 0.5s/it\nStep 3/9 loss=2.3 0.5s/it\n")
+          .runs.at(0);
+  EXPECT_EQ(*settings.global_batch, 64);
+  EXPECT_DOUBLE_EQ(settings.step_time.last(), 0.5);
+  EXPECT_TRUE(settings.throughput.empty()) << "a step of 16 examples or of 64?";
+}
+
 }  // namespace
 }  // namespace lockstep::import

@@ -83,6 +83,22 @@ TEST(ScriptSummary, GivesTheFiguresOfRunsWithoutEpochsAndSteps) {
   EXPECT_DOUBLE_EQ(lines.runs[1].throughput.last(), 601.25);
 }
 
+TEST(ScriptSummary, HeadingBetweenRulesMayCountTheWorkers) {
+  const std::string rule = std::string(30, '=') + "\n";
+  const auto section = [&](const char* heading, const char* rate) {
+    return rule + heading + "\n" + rule +
+           "Dataset: news (train size: 120000)\nMean epoch time: " + rate +
+           "9.5 ± 0.5 s\nThroughput: 6" + rate + "43 samples/sec\nSpeedup: 1.00x\n";
+  };
+  const ImportedFile file = import_text("REPORT\n" + section("Configuration: news_1 GPU", "1") +
+                                        section("Configuration: news_4 GPUs", "4"));
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(*file.runs[0].workers, 1);
+  EXPECT_DOUBLE_EQ(*file.runs[0].epoch_s, 19.5);
+  EXPECT_EQ(*file.runs[1].workers, 4);
+  EXPECT_DOUBLE_EQ(file.runs[1].throughput.last(), 6443);
+}
+
 TEST(ScriptSummary, TakesNothingThatMayBeOfSomethingElse) {
   const std::string where = "World size: 4\n";
   const ImportedRun twice = import_text(where +

@@ -67,7 +67,8 @@ TEST(TodaysFormats, NanogptAndItsKin) {
           "iter 10: loss 3.25, time 51.00ms, mfu 6.64%\niter 20: loss 2.25, time 53.00ms, mfu "
           "6.60%\n")
           .runs.at(0);
-  EXPECT_DOUBLE_EQ(timed.step_time.median(), 0.053);
+  EXPECT_EQ(timed.step_time.count(), 2u) << "the first step contains compiling and evaluating";
+  EXPECT_DOUBLE_EQ(timed.step_time.maximum(), 0.053);
   const ImportedRun iterated =
       import_text(
           "[eval] iter 0: train 9.8578 val 9.8535 lr 7.50e-07\n"

@@ -82,7 +82,9 @@ class NanogptParser final : public LogParser {
       while (begin > 0 && (is_digit(text[begin - 1]) || text[begin - 1] == '.')) --begin;
       time = parse_number(text.substr(begin, unit - begin));
     }
-    if (time && *time > 0) run_.step_time.add(*step, *time * 1e-3);
+    // No utilisation is computed for the first five steps, which contain compiling and evaluating.
+    const bool starts = contains(text, "mfu -100.00%");
+    if (time && *time > 0 && !starts) run_.step_time.add(*step, *time * 1e-3);
     return true;
   }
 

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -60,18 +58,6 @@ void offer_figure(const std::string& key, double value, ImportedRun& run) {
   }
   record::EpochResult end = run.at_end.value_or(record::EpochResult{});
   if (set_quality(name.metric, value, end)) run.at_end = end;
-}
-
-/// With accumulated gradients a step may be one of the small ones or all of them: examples/s do not
-/// follow from its time.
-void doubt_steps(ImportedRun& run) {
-  if (run.step_time.empty() || !run.accumulate || *run.accumulate < 2 || run.global_batch) return;
-  run.other["step_time_s"].add(0, run.step_time.last());
-  run.step_time = Series();
-  run.warnings.push_back(fmt::format(
-      "a step may be one of {0} accumulated ones or all {0}: its time is kept as \"step_time_s\" "
-      "and not compared",
-      *run.accumulate));
 }
 
 /// The objects of "[{...}, {...}]", or those of a text with one per line. None where anything else
@@ -206,7 +192,7 @@ class ResultJsonReader final : public Reader {
           offer_config(inner, text.get_ref<const std::string&>(), run);
       }
     }
-    doubt_steps(run);
+    run.steps_may_be_small = run.accumulate && *run.accumulate > 1;
     if (run.has_figures()) {
       sink.add(std::move(run));
     } else {

@@ -75,6 +75,19 @@ bool has_one_meaning(const TableColumn& a, const TableColumn& b) {
          (a.role != TableRole::kReported || a.name == b.name);
 }
 
+/// "throughput | images/s" with the same numbers: one figure under two names.
+void leave_out_copies(const TextTable& table, TableColumns& columns) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    for (std::size_t k = i + 1; k < columns.size(); ++k) {
+      const bool copy =
+          has_one_meaning(columns[i], columns[k]) &&
+          std::all_of(table.rows.begin(), table.rows.end(),
+                      [&](const TextTable::Row& row) { return row.cells[i] == row.cells[k]; });
+      if (copy) columns[k].role = TableRole::kIgnored;
+    }
+  }
+}
+
 /// Of two columns with one meaning ("ResNet18 epoch time", "ResNet50 epoch time") neither is taken.
 /// False where that leaves the configuration itself in doubt.
 bool leave_out_doubles(TableColumns& columns) {
@@ -222,6 +235,7 @@ std::vector<ImportedRun> runs_of_table(const TextTable& whole) {
   const TextTable table = without_empty_rows(without_projections(whole));
   if (table.rows.empty()) return {};
   TableColumns columns = columns_of_table(table);
+  leave_out_copies(table, columns);
   const GpusOfNodes gpus = settle_nodes(table, columns);
   if (std::vector<ImportedRun> runs = runs_of_variants(table, columns); !runs.empty()) return runs;
   if (!leave_out_doubles(columns) || std::none_of(columns.begin(), columns.end(), is_figure))

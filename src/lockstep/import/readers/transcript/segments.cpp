@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lockstep/import/readers/tables/table_cells.h"
 #include "lockstep/import/readers/transcript/line_kinds.h"
 #include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/figure_scan.h"
@@ -250,8 +251,12 @@ void Segments::line(const Line& line) {
   find_facts(text, found_);
   if (after_separator_ && found_.empty() && !mark && text.size() < 100 && !is_separator(text) &&
       text.find_first_of("=|") == std::string_view::npos && contains(text, " ") &&
-      is_letter(trim(text)[0]) && contains_any<"unning", "raining", "xperiment", "uestion">(text)) {
+      is_letter(trim(text)[0]) &&
+      contains_any<"unning", "raining", "xperiment", "uestion", "onfig">(text)) {
     found_.push_back({FactKey::kHeading, 0, printable(trim(text), 120)});
+    const bool owned = contains_any<"vailable", "etected", "ound", "isible">(text);
+    if (const auto gpus = owned ? std::nullopt : gpus_named_in(text))  // "Configuration: 4 GPUs"
+      found_.push_back({FactKey::kDevices, *gpus, {}});
   }
   after_separator_ = is_separator(text);
   look_for_heading(text);
