@@ -269,7 +269,8 @@ void add_import_command(CLI::App& app, const GlobalOptions& global) {
       ->type_name("NAME=VALUE")
       ->take_all()
       ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);  // what follows the value are the files
   command.add_option("--study", request->study, "Store the runs in this study")->type_name("NAME");
   command
       .add_option("--pattern", request->pattern,
