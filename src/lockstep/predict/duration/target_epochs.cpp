@@ -18,6 +18,9 @@ namespace {
 
 using record::Measurement;
 
+/// A critical batch that is known less well than to this factor is called open.
+constexpr double kVague = 1.5;
+
 double global_batch(const Measurement& row) {
   if (row.global_batch) return static_cast<double>(*row.global_batch);
   if (row.batch_per_worker && row.workers) {
@@ -124,9 +127,13 @@ StepsModel steps_model(TargetEpochs& epochs) {
   const bool one_batch = batches.size() < 2;
   if (!one_batch && epochs_grow_with_batch(epochs.measured)) {
     const StepsModel model = fit_steps(epochs.measured, epochs.examples);
-    epochs.notes.push_back(fmt::format("steps to the target: {:.3g} (1 + {:.3g} / B), from {}",
-                                       model.least_steps, model.noise_batch,
-                                       counted(std::ssize(epochs.measured), "measured run")));
+    const double factor = model.noise_factor();
+    epochs.notes.push_back(fmt::format(
+        "steps to the target: {:.3g} (1 + {:.3g} / B), from {}{}", model.least_steps,
+        model.noise_batch, counted(std::ssize(epochs.measured), "measured run"),
+        factor > kVague ? fmt::format(", which leave the {:.3g} open by a factor of {:.2g}",
+                                      model.noise_batch, factor)
+                        : ""));
     return model;
   }
   const std::string why =

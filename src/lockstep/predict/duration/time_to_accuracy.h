@@ -14,8 +14,15 @@ struct StepsModel {
   double least_steps = 0;
   double noise_batch = 0;
   double spread = 0.1;  ///< relative misfit, as a standard deviation
+  /// What the fit leaves open: variances of S_min and of S_min B_noise, and their covariance. Makes
+  /// the interval wider the further a batch is from those measured.
+  double least_variance = 0;
+  double noise_variance = 0;
+  double covariance = 0;
 
   Estimate steps(double global_batch) const;
+  /// The noise batch is known to this factor, 9 times out of 10; 1 where nothing was fitted.
+  double noise_factor() const;
 };
 
 /// Epochs that one global batch needed to reach the target.

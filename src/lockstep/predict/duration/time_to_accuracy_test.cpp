@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "lockstep/base/error.h"
 #include "lockstep/base/rng.h"
 #include "lockstep/predict/duration/target_epochs.h"
@@ -52,6 +54,22 @@ TEST(TimeToAccuracy, AFitThatTheRunsCannotCarryBecomesASentence) {
   ASSERT_EQ(epochs.notes.size(), 1u);
   EXPECT_NE(epochs.notes[0].find("no critical batch can be determined"), std::string::npos);
   EXPECT_EQ(epochs.notes[0].find("1 + "), std::string::npos) << epochs.notes[0];
+}
+
+TEST(TimeToAccuracy, TheIntervalGrowsWithTheDistanceFromTheMeasuredBatches) {
+  // Fashion-MNIST to an accuracy of 0.89: 3 epochs at 64, 5 at 256, 16 at 4096.
+  const StepsModel near = fit_steps({{64, 3}, {256, 5}}, 60'000);
+  const auto epochs = [](const StepsModel& model, double batch) {
+    return mapped(model.steps(batch), [&](double steps) { return steps * batch / 60'000; });
+  };
+  const auto width = [&](double batch) {
+    return std::log(epochs(near, batch).high / epochs(near, batch).low);
+  };
+  EXPECT_GT(width(1024), 1.3 * width(256));
+  EXPECT_GT(width(4096), width(1024));
+  EXPECT_GT(near.noise_factor(), 2);
+  const StepsModel wide = fit_steps({{64, 3}, {4096, 16}}, 60'000);
+  EXPECT_LT(wide.noise_factor(), near.noise_factor());
 }
 
 TEST(TimeToAccuracy, MoreWorkersPayUntilTheNoiseScale) {
