@@ -202,6 +202,8 @@ TEST(Quantities, DurationsPricesAndTargets) {
   }
   EXPECT_NEAR(parse_link("30us,4GB/s").latency_s, 30e-6, 1e-12);
   EXPECT_NEAR(parse_link("1ms,25Gbit/s").bytes_per_s, 3.125e9, 1);
+  EXPECT_NEAR(parse_link("1us,25Gbps").bytes_per_s, 3.125e9, 1);
+  EXPECT_NEAR(parse_link("1us,100 Mb/s").bytes_per_s, 12.5e6, 1e-3);
   for (const char* bad : {"", "30us", "30us,", "30,4", "us,GB/s", "-1us,4GB/s", "1us,4GB/s,2"}) {
     EXPECT_THROW(parse_link(bad), Error) << bad;
   }

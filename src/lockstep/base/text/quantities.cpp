@@ -99,9 +99,10 @@ LinkText parse_link(const std::string& text, const std::string& option, double u
   static const std::map<std::string, double> latencies{
       {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
   static const std::map<std::string, double> bandwidths{
-      {"MB/s", 1e6},       {"GB/s", 1e9},        {"TB/s", 1e12},
-      {"Mbit/s", 1e6 / 8}, {"Mbit", 1e6 / 8},    {"Gbit", 1e9 / 8},
-      {"Gbit/s", 1e9 / 8}, {"Tbit/s", 1e12 / 8}, {"Tbit", 1e12 / 8}};
+      {"MB/s", 1e6},      {"GB/s", 1e9},      {"TB/s", 1e12},    {"Mbit/s", 1e6 / 8},
+      {"Mbit", 1e6 / 8},  {"Mb/s", 1e6 / 8},  {"Mbps", 1e6 / 8}, {"Gbit/s", 1e9 / 8},
+      {"Gbit", 1e9 / 8},  {"Gb/s", 1e9 / 8},  {"Gbps", 1e9 / 8}, {"Tbit/s", 1e12 / 8},
+      {"Tbit", 1e12 / 8}, {"Tb/s", 1e12 / 8}, {"Tbps", 1e12 / 8}};
   LinkText link{usual_latency_s, -1};
   const auto read = [&](const std::string& part) {
     const Number number = leading_number(part);
@@ -111,6 +112,7 @@ LinkText parse_link(const std::string& text, const std::string& option, double u
     if (latency != latencies.end()) link.latency_s = number.value * latency->second;
     if (bandwidth != bandwidths.end()) link.bytes_per_s = number.value * bandwidth->second;
   };
+  const bool latency_needed = usual_latency_s < 0;
   const std::size_t comma = text.find(',');
   read(text.substr(0, comma));
   if (comma != std::string::npos) read(text.substr(comma + 1));
@@ -120,8 +122,11 @@ LinkText parse_link(const std::string& text, const std::string& option, double u
   }
   if (link.latency_s < 0 || link.bytes_per_s < 0) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("{} '{}' is not a latency and a bandwidth", option, text),
-                "write it as 30us,4GB/s or 200Gbit,2us");
+                latency_needed
+                    ? fmt::format("{} '{}' is not a latency and a bandwidth", option, text)
+                    : fmt::format("{} '{}' is not a bandwidth", option, text),
+                latency_needed ? "write it as 30us,4GB/s or 200Gbit,2us"
+                               : "write it as 200Gbit or 25GB/s, with a latency as 200Gbit,2us");
   }
   return link;
 }

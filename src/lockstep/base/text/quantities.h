@@ -11,8 +11,8 @@ namespace lockstep {
 double parse_duration(const std::string& text, const std::string& option);
 
 /// "30us,4GB/s" or "200Gbit,2us": seconds of latency and bytes/s of bandwidth, in either order.
-/// Latency in ns, us, ms or s, bandwidth in MB/s, GB/s, TB/s, Mbit, Gbit or Tbit (with or without
-/// /s). Throws kUsage naming `option` otherwise.
+/// Latency in ns, us, ms or s, bandwidth in MB/s, GB/s, TB/s or Mbit, Gbit, Tbit (also Gbit/s,
+/// Gb/s, Gbps). Throws kUsage naming `option` otherwise.
 struct LinkText {
   double latency_s = 0;
   double bytes_per_s = 0;
