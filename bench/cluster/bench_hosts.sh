@@ -21,3 +21,9 @@ collectives() {
     --max "$4" --seconds 1 "${launcher[@]}" --hostfile "$3" 2> "collectives-$2.err" ||
     fail "collectives over $2: $(tail -n 3 "collectives-$2.err")"
 }
+
+# What the cores do alone and together, also kept in bench.db: contention of the ranks on one machine follows from it.
+calibrate_device() {
+  on_host 1 "$lockstep" --store bench.db bench device --seconds 0.5 > device.txt 2> device.err ||
+    fail "calibration of the device: $(tail -n 3 device.err)"
+}

@@ -2,9 +2,10 @@
 
 usage: figures.py step RECORD | busbw BACKEND RATE TABLE | last_run RUNS | predict RECIPE PREDICTION MEASURED_STEP
                 | pairs GLOO_TABLE HIERARCHICAL_TABLE | simulated NAME SIMULATION MEASURED_STEP
-                | racks CALIBRATION_INSIDE CALIBRATION_ACROSS
+                | racks CALIBRATION_INSIDE CALIBRATION_ACROSS BYTES
 """
 import json
+import math
 import statistics
 import sys
 
@@ -58,21 +59,26 @@ def simulated(name, simulation, measured):
           f"measured {measured * 1e3:.1f} ms ({(value / measured - 1) * 100:+.1f} %)")
 
 
-def fitted(table):
-    """Latency and bandwidth of two hosts, t = 2 alpha + S / beta, by least squares of relative errors."""
+def fitted(table, message):
+    """Latency and bandwidth of two hosts, t = 2 alpha + S / beta, by least squares of relative errors. Sizes near the
+    message count most, as in lockstep::predict::fit_link."""
     aa = ab = bb = a1 = b1 = 0
-    for row in rows_of(table):
+    rows = rows_of(table)
+    near = min(message, max(row["bytes"] for row in rows))
+    for row in rows:
+        weight = max(0.003, 2 ** -math.log2(row["bytes"] / near) ** 2)
         seconds = row["time_us"] * 1e-6
         a, b = 2 / seconds, row["bytes"] / seconds
-        aa, ab, bb, a1, b1 = aa + a * a, ab + a * b, bb + b * b, a1 + a, b1 + b
+        aa, ab, bb = aa + weight * a * a, ab + weight * a * b, bb + weight * b * b
+        a1, b1 = a1 + weight * a, b1 + weight * b
     determinant = aa * bb - ab * ab
     alpha = max((a1 * bb - b1 * ab) / determinant, 0)
     return {"alpha_s": alpha, "bytes_per_s": 1 / ((b1 - alpha * ab) / bb)}
 
 
-def racks(inside_rack, between_racks):
+def racks(inside_rack, between_racks, message):
     """Two racks of two hosts as a platform of SimGrid, from calibrations of two hosts inside a rack and across."""
-    host, across = fitted(inside_rack), fitted(between_racks)
+    host, across = (fitted(table, float(message)) for table in (inside_rack, between_racks))
     print("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
           "<platform version=\"4.1\">\n<zone id=\"racks\" routing=\"Full\">")
     for i in range(4):

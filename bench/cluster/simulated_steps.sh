@@ -3,12 +3,15 @@
 # two hosts. First all hosts on one switch, then two racks of two hosts with a slow link between them, which no closed
 # form knows.
 #
-#   bench/cluster/simulated_steps.sh BUILD/bin [RATES...]   needs root and a quiet machine; default 1gbit 200mbit
+#   bench/cluster/simulated_steps.sh BUILD/bin [RATES...] [racks]   needs root and a quiet machine
+#                                                                   (default: 1gbit 200mbit racks)
+[ $# -gt 1 ] || set -- "$1" 1gbit 200mbit racks
 . "$(dirname "$0")/bench_hosts.sh" "$@"
 for i in 1 2 3 4; do echo "node$i slots=2"; done > hosts-8.txt
 printf 'node1 slots=1\nnode3 slots=1\n' > hosts-across.txt
 [ -x "$programs/lockstep-sim" ] || skip "there is no lockstep-sim (libsimgrid-dev)"
 uplink=${LOCKSTEP_BENCH_UPLINK:-100mbit}
+rack_rate=${LOCKSTEP_BENCH_RACK_RATE:-1gbit}
 steps_fashion=${LOCKSTEP_BENCH_STEPS:-60}
 steps_resnet=${LOCKSTEP_BENCH_STEPS:-12}
 echo "load average $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) cores"
@@ -24,8 +27,8 @@ train() {
     fail "training on $workers workers: $(tail -n 3 "steps-$workers.err")"
 }
 
-# compared NAME WORKERS BACKEND STEPS RECIPE... -- OPTIONS...: all hosts share the cores of this machine, which the
-# product cannot know: it is told how many times over they are used.
+# compared NAME WORKERS BACKEND STEPS RECIPE... -- OPTIONS...: all hosts share the cores of this machine, which
+# --machines 1 states.
 compared() {
   local name=$1 workers=$2 backend=$3 steps=$4 recipe=()
   shift 4
@@ -33,10 +36,8 @@ compared() {
   shift
   train 1 none 40 "${recipe[@]}"
   "$lockstep" --store bench.db --json runs > runs.json
-  local speed
-  speed=$("$python" -c "print(min(1, $(nproc) / $workers))")
   "$lockstep" --store bench.db --json simulate --run "$("$python" "$bench/figures.py" last_run runs.json)" \
-    --workers "$workers" --mixed "100%:$speed" "$@" > simulated.json || fail "simulation of $name"
+    --workers "$workers" --machines 1 "$@" > simulated.json || fail "simulation of $name"
   train "$workers" "$backend" "$steps" "${recipe[@]}"
   "$python" "$bench/figures.py" simulated "$name, ${recipe[0]}" simulated.json \
     "$("$python" "$bench/figures.py" step "steps-$workers.jsonl")"
@@ -58,26 +59,33 @@ into_racks() {
 
 fashion=(fashion --batch 4)
 resnet=(cifar-resnet18 --data synthetic --batch 1)
+gradients_fashion=615112
+gradients_resnet=44695848
+racks=no
 for rate in "${rates[@]}"; do
+  [ "$rate" != racks ] || { racks=yes; continue; }
   hosts_up 4 "$rate"
   export hosts_name hosts_folder
   rm -f bench.db*
+  calibrate_device
   collectives 2 gloo hosts-2.txt 17MB > two.json
   compared "one switch of $rate, ring" 4 gloo "$steps_fashion" "${fashion[@]}" -- --algorithm ring
   compared "one switch of $rate, ring" 4 gloo "$steps_resnet" "${resnet[@]}" -- --algorithm ring
   hosts_down
 done
 
-rate=${rates[0]}
+[ "$racks" = yes ] || exit 0
+rate=$rack_rate
 hosts_up 4 "$rate"
 into_racks
 export hosts_name hosts_folder
 rm -f bench.db*
+calibrate_device
 collectives 2 gloo hosts-across.txt 17MB > across.json
 collectives 2 gloo hosts-2.txt 17MB > two.json
-"$python" "$bench/figures.py" racks two.json across.json > racks.xml
 for recipe in fashion resnet; do
-  declare -n words=$recipe steps=steps_$recipe
+  declare -n words=$recipe steps=steps_$recipe gradients=gradients_$recipe
+  "$python" "$bench/figures.py" racks two.json across.json "$gradients" > racks.xml
   compared "two racks of $rate, $uplink between, ring" 4 gloo "$steps" "${words[@]}" -- \
     --algorithm ring --topology racks.xml
   compared "two racks of $rate, $uplink between, hierarchical" 8 hierarchical "$steps" "${words[@]}" -- \

@@ -33,6 +33,7 @@ for rate in "${rates[@]}"; do
   for repeat in $(seq "${LOCKSTEP_BENCH_REPEATS:-1}"); do
     echo "== link $rate, $repeat"
     rm -f bench.db*
+    calibrate_device
     collectives 2 gloo hosts-2.txt 17MB > two.json
     predicted_and_measured 60 fashion --batch 4
     predicted_and_measured 60 fashion --batch 128

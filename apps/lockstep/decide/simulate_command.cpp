@@ -85,6 +85,10 @@ void print_failures(const GlobalOptions& global, const SimulateOptions& options,
 }
 
 void run(const GlobalOptions& global, SimulateOptions& options) {
+  if (!options.sweep.empty() && !options.compare.empty()) {
+    throw Error(ErrorKind::kUsage, "--sweep and --compare cannot be combined",
+                "a list may be swept too: --sweep algorithm=ring,tree");
+  }
   if (!options.failures.mttf.empty() && (!options.compare.empty() || !options.sweep.empty())) {
     throw Error(ErrorKind::kUsage, "--mttf applies to one scenario",
                 "omit --compare and --sweep, or --mttf");

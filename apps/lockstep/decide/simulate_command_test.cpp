@@ -74,6 +74,7 @@ TEST_F(SimulateCommand, RefusesWhatCannotBeSimulated) {
                                                {step + "--workers 8 --per-host 16", 2},
                                                {step + "--link fast", 2},
                                                {step + "--compare bucket", 2},
+                                               {step + "--compare wire=fp16 --sweep nics=1,2", 2},
                                                {step + "--hosts-per-switch 8", 2},
                                                {step + "--topology racks.xml --link 1Gbit", 2},
                                                {step + "--workers 8 --mttf 100h --work 1d "

@@ -85,17 +85,60 @@ std::vector<simulate::LayerShare> layers_of(const record::RunSpec& spec) {
   return layers;
 }
 
-simulate::MeasuredLink calibrated_link(const store::Calibrations& known,
-                                       const record::RunStarted& run, std::int64_t nodes,
-                                       double message_bytes) {
-  const record::LinkCalibration* best =
-      predict::best_link(known.links, run.machine.host, run.spec.workers, nodes);
+const record::LinkCalibration* best_link(const store::Calibrations& known,
+                                         const record::RunStarted& run, std::int64_t nodes) {
+  return predict::best_link(known.links, run.machine.host, run.spec.workers, nodes);
+}
+
+simulate::MeasuredLink calibrated_link(const record::LinkCalibration* best, double message_bytes) {
   if (best == nullptr) return {};
   const predict::Link link = predict::link_for(*best, message_bytes);
   return {
       {link.alpha_s, link.bytes_per_s},
       link.spread,
       fmt::format("calibrated: {} on {} workers", record::name_of(best->backend), best->workers)};
+}
+
+double ratio_at_least_one(double above, double below) {
+  return std::max(1.0, above / below);
+}
+
+/// Workers of a run on CPUs share the cores of its host with those that are added. `link` is the
+/// calibration between hosts, or null.
+simulate::CoreSharing core_sharing(const store::StoredRun& run, const store::Calibrations& known,
+                                   const record::LinkCalibration* link) {
+  const record::RunSpec& spec = run.started.spec;
+  if (spec.device != "cpu" || run.started.machine.cores < 1) return {};
+  // Of one worker, processor time shows how many cores it needs.
+  predict::OneWorkerRun one{run.started, {}, {}};
+  if (spec.workers == 1) one.utilisation = run.utilisation;
+  const std::int64_t measured_on_one = (spec.workers + spec.nodes - 1) / spec.nodes;
+  const int calibrated_workers = link == nullptr ? 0 : link->workers;
+  const int calibrated_nodes = link == nullptr ? 0 : link->nodes;
+  return [=](const simulate::Sharers& sharers) {
+    const auto rate = [&](int threads) {
+      const record::DeviceCalibration* found = known.device(one.started.machine.host, threads);
+      return found == nullptr ? predict::CalibratedRate{}
+                              : predict::CalibratedRate{found->flops, found->bytes_per_s};
+    };
+    const predict::Sharing asked = predict::sharing_of(one, rate,
+                                                       {.workers = sharers.workers,
+                                                        .nodes = sharers.hosts,
+                                                        .machines = sharers.machines,
+                                                        .calibrated_workers = calibrated_workers,
+                                                        .calibrated_nodes = calibrated_nodes});
+    const predict::Sharing measured = predict::sharing_of(one, rate, {.workers = measured_on_one});
+    simulate::SharedCores shared;
+    shared.cores = one.started.machine.cores;
+    shared.spare_core = asked.spare_core;
+    shared.latency = asked.link.latency_factor;
+    if (sharers.on_one_machine() > measured_on_one) {
+      shared.compute = {ratio_at_least_one(asked.contention.value, measured.contention.value),
+                        ratio_at_least_one(asked.contention.low, measured.contention.low),
+                        ratio_at_least_one(asked.contention.high, measured.contention.high)};
+    }
+    return shared;
+  };
 }
 
 /// Forward and backward are those of one micro-step; the run recorded all of them together.
@@ -161,7 +204,8 @@ simulate::StepSource measured_step(store::Store& store, std::int64_t run) {
     source.shape = shape_of(mean, spec);
     source.jitter = jitter.finish();
   }
-  if (!(source.shape.compute_s() > source.shape.other_s)) {
+  const bool imported = !(source.shape.compute_s() > source.shape.other_s);
+  if (imported) {
     source.jitter = {};
     if (!add_imported_parts(store, run, source.shape)) {
       throw Error(ErrorKind::kData,
@@ -181,8 +225,11 @@ simulate::StepSource measured_step(store::Store& store, std::int64_t run) {
   const double message = source.shape.overlap && source.bucket_bytes > 0
                              ? std::min(source.bucket_bytes, source.gradient_bytes)
                              : source.gradient_bytes;
-  source.inside = calibrated_link(known, loaded.started, 1, message);
-  source.between = calibrated_link(known, loaded.started, 2, message);
+  const record::LinkCalibration* between = best_link(known, loaded.started, 2);
+  source.inside = calibrated_link(best_link(known, loaded.started, 1), message);
+  source.between = calibrated_link(between, message);
+  // Of an imported trace, neither device nor cores are certain.
+  if (!imported) source.sharing = core_sharing(loaded, known, between);
   return source;
 }
 

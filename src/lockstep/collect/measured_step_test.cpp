@@ -1,6 +1,7 @@
 #include "lockstep/collect/measured_step.h"
 
 #include "lockstep/base/error.h"
+#include "lockstep/store/calibrations.h"
 #include "lockstep/store/imports.h"
 #include "lockstep/store/run_writer.h"
 #include "lockstep/store/store_fixture.h"
@@ -15,6 +16,10 @@ class MeasuredStep : public store::StoreTest {
   /// Rank 0 computes 9 ms, rank 1 11 ms and keeps it waiting; two micro-steps each.
   void write_run(int ranks, std::int64_t steps) const {
     record::RunStarted started = store::started(ranks, 32);
+    started.machine.host = "node1";
+    started.machine.cores = 4;
+    started.spec.device = "cpu";
+    started.spec.threads_per_worker = 1;
     started.spec.accumulate = 2;
     started.spec.parameters = 1'000'000;
     started.spec.wire = record::Wire::kHalf;
@@ -55,6 +60,36 @@ TEST_F(MeasuredStep, LeavesCommunicationOut) {
   EXPECT_NEAR(source.jitter.largest() / source.jitter.smallest(), 11.0 / 9, 1e-6);
 }
 
+// Two of four cores were in use: four workers on one machine share memory bandwidth, eight also
+// the cores.
+TEST_F(MeasuredStep, KnowsWhatSharedCoresCost) {
+  write_run(2, 60);
+  record::DeviceCalibration device;
+  device.machine.host = "node1";
+  for (const auto& [threads, flops, bytes] :
+       {std::tuple(1, 10e9, 10e9), {2, 20e9, 16e9}, {4, 40e9, 20e9}}) {
+    device.threads = threads;
+    device.flops = flops;
+    device.bytes_per_s = bytes;
+    store::add_calibration(path(), device);
+  }
+  store::Store store(path());
+  const simulate::StepSource source = measured_step(store, 1);
+  ASSERT_TRUE(source.sharing);
+  const simulate::SharedCores own = source.sharing({.workers = 8, .hosts = 4, .machines = 4});
+  EXPECT_EQ(own.compute.value, 1) << "as measured";
+  EXPECT_TRUE(own.spare_core);
+  const simulate::SharedCores full = source.sharing({.workers = 4, .hosts = 1, .machines = 1});
+  EXPECT_EQ(full.cores, 4);
+  EXPECT_FALSE(full.spare_core);
+  EXPECT_EQ(full.compute.low, 1);
+  EXPECT_NEAR(full.compute.high, (4 * 10 / 20.0) / (2 * 10 / 16.0), 1e-9);
+  const simulate::SharedCores twice = source.sharing({.workers = 8, .hosts = 4, .machines = 1});
+  EXPECT_NEAR(twice.compute.low, 2, 1e-9);
+  EXPECT_NEAR(twice.compute.high, (8 * 10 / 20.0) / (2 * 10 / 16.0), 1e-9);
+  EXPECT_NEAR(twice.latency, 2, 1e-9) << "a message waits for its rank's turn";
+}
+
 // A trace of one of 128 ranks: the parts of a step are those of the run.
 TEST_F(MeasuredStep, TakesThePartsOfAnImportedTrace) {
   store::ImportedRecord run;
@@ -82,6 +117,7 @@ TEST_F(MeasuredStep, TakesThePartsOfAnImportedTrace) {
   EXPECT_NEAR(source.shape.backward_s, 0.2, 1e-12);
   EXPECT_NEAR(source.shape.other_s, 0.1, 1e-12);
   EXPECT_TRUE(source.jitter.none());
+  EXPECT_FALSE(source.sharing);
   EXPECT_NE(source.text.find("2 steps of 128 workers"), std::string::npos) << source.text;
 }
 

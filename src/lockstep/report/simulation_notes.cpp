@@ -50,7 +50,21 @@ std::string cluster_note(const simulate::Cluster& cluster, const SimulationSourc
   return text + ".";
 }
 
-std::string step_note(const simulate::Scenario& scenario, const SimulationSource& source) {
+/// Workers that share cores, at the largest count.
+std::string sharing_text(const SimulatedPoint& point) {
+  if (point.on_one_machine < 2 || point.shared.cores < 1) {
+    return "Each worker has a device of its own.";
+  }
+  const predict::Estimate& factor = point.shared.compute;
+  return fmt::format(
+      "{} workers share the {} of a machine: compute takes {:.2f} times as long as "
+      "measured ({:.2f} to {:.2f}){}.",
+      point.on_one_machine, counted(point.shared.cores, "core"), factor.value, factor.low,
+      factor.high, point.shared.spare_core ? "" : ", and no core is free to exchange meanwhile");
+}
+
+std::string step_note(const SimulatedScaling& scaling, const SimulationSource& source) {
+  const simulate::Scenario& scenario = scaling.scenario;
   const simulate::StepShape& shape = scenario.shape;
   std::string text = fmt::format(
       "step ({}): forward {}, backward {}, other {}, {} on the wire in {}{}", source.text,
@@ -62,7 +76,7 @@ std::string step_note(const simulate::Scenario& scenario, const SimulationSource
                         100 * shape.hidden)
           : std::string(", sent after backward"));
   if (shape.accumulate > 1) text += fmt::format(", {} micro-steps", shape.accumulate);
-  return text + ". Each worker has a device of its own.";
+  return text + ". " + sharing_text(scaling.points.back());
 }
 
 std::string jitter_note(const simulate::Jitter& jitter, std::int64_t most) {
@@ -114,8 +128,10 @@ std::string pays_note(const SimulatedScaling& scaling) {
   if (scaling.points.size() < 2) return "";
   if (scaling.pays) {
     return fmt::format(
-        "more workers pay off up to {}: {} would be {:.2f}x as fast for {:.3g}x the workers "
+        "more workers {} {}: {} would be {:.2f}x as fast for {:.3g}x the workers "
         "(a step up pays with half of the gain its workers could give).",
+        scaling.pays->workers > scaling.points.front().workers ? "pay off up to"
+                                                               : "do not pay off beyond",
         format_count(scaling.pays->workers), format_count(scaling.pays->next),
         scaling.pays->next_gain,
         static_cast<double>(scaling.pays->next) / static_cast<double>(scaling.pays->workers));
@@ -127,13 +143,16 @@ std::string pays_note(const SimulatedScaling& scaling) {
 void add_simulation_notes(Table& table, const SimulatedScaling& scaling,
                           const SimulationSource& source) {
   const simulate::Scenario& scenario = scaling.scenario;
-  table.notes.push_back(step_note(scenario, source));
+  table.notes.push_back(step_note(scaling, source));
   table.notes.push_back(cluster_note(scenario.cluster, source));
   table.notes.push_back(jitter_note(scenario.jitter, scaling.points.back().workers));
+  const bool overlaps = scenario.shape.overlap && scenario.shape.local_steps == 1;
   table.notes.push_back(fmt::format(
-      "simulated, not measured; intervals (90 %) cover the doubt about links ({:.0f} %), about "
-      "compute ({:.0f} %), and about how much overlap hides (all to nothing).",
-      100 * scenario.link_spread, 100 * scenario.compute_spread));
+      "simulated, not measured; intervals (90 %) cover the doubt about links ({:.0f} %){} compute "
+      "({:.0f} %){}.",
+      100 * scenario.link_spread, overlaps ? ", about" : " and about",
+      100 * scenario.compute_spread,
+      overlaps ? ", and about how much overlap hides (all to nothing)" : ""));
   if (const std::string busiest = busiest_note(scaling.points.back()); !busiest.empty()) {
     table.notes.push_back(busiest);
   }

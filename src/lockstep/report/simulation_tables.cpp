@@ -153,6 +153,7 @@ nlohmann::json simulation_json(const SimulatedScaling& scaling, const Simulation
                         {"transfer_s", point.parts.transfer_s},
                         {"communication_s", point.parts.communication_s},
                         {"efficiency", point.efficiency}};
+    if (point.shared.cores > 0) json["contention"] = estimate_json(point.shared.compute);
     if (point.examples_per_s) json["examples_per_s"] = estimate_json(*point.examples_per_s);
     if (!point.busiest_link.empty()) {
       json["busiest_link"] = point.busiest_link;

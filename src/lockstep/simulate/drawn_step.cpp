@@ -33,7 +33,7 @@ void stretch_until(std::vector<BucketSpan>& buckets, double end_s) {
 }  // namespace
 
 DrawnStep draw_step(const Scenario& scenario, const SimulatedPoint& point, std::size_t most_ranks) {
-  const StepShape& shape = scenario.shape;
+  const StepShape& shape = point.shape;
   const std::vector<double> factors = drawn_factors(scenario, point.workers);
   const auto last =
       static_cast<std::size_t>(std::max_element(factors.begin(), factors.end()) - factors.begin());

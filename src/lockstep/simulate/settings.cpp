@@ -21,7 +21,7 @@ constexpr double kHiddenShare = 0.5;
 /// Backward takes about twice as long as forward.
 constexpr double kBackwardShare = 2.0 / 3;
 
-constexpr std::array<SettingInfo, 26> kSettings{{
+constexpr std::array<SettingInfo, 27> kSettings{{
     {"compute", "", "Forward and backward of one worker: 120ms"},
     {"backward", "", "The part of --compute that is backward (default: two thirds)"},
     {"other", "", "Optimizer and the rest of a step: 5ms"},
@@ -30,7 +30,10 @@ constexpr std::array<SettingInfo, 26> kSettings{{
     {"gradients", "", "Size of all gradients in 32 bits: 100MB"},
     {"bucket", "", "Gradients summed at a time, in 32 bits (default: the run's, else 25MB)"},
     {"jitter", "", "Relative spread of a worker's compute time: 3%, or none (default: the run's)"},
-    {"per-host", "1", "Workers on each host"},
+    {"per-host", "1", "Workers on each host; those of a run on CPUs share its cores"},
+    {"machines", "",
+     "Machines behind the hosts, where several hosts are containers or virtual machines of one "
+     "(default: as many as hosts)"},
     {"inside", "", "Link of each worker inside its host (default: calibrated, else 300GB/s,2us)"},
     {"link", "",
      "Link of each host to the network (default: calibrated, else 200Gbit,2us; latency default "
@@ -95,16 +98,27 @@ double whole(const Settings& settings, std::string_view name, double fallback, d
   return value;
 }
 
+/// A step of 120 may be meant in seconds or milliseconds, gradients of 100 in bytes or megabytes.
+void require_unit(std::string_view name, const std::string& text, const char* units) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || *end != '\0' || value == 0) return;
+  throw Error(ErrorKind::kUsage, fmt::format("--{} '{}' has no unit", name, text),
+              fmt::format("write it as {}", fmt::format(fmt::runtime(units), text)));
+}
+
 double seconds(const Settings& settings, std::string_view name, double fallback) {
   const std::string text = value_of(settings, name);
   if (text.empty()) return fallback;
   if (text == "0" || text == "0s") return 0;
+  require_unit(name, text, "{0}ms or {0}s");
   return parse_duration(text, fmt::format("--{}", name));
 }
 
 double bytes(const Settings& settings, std::string_view name, double fallback) {
   const std::string text = value_of(settings, name);
   if (text.empty()) return fallback;
+  require_unit(name, text, "{0}MB, {0}GB or {0}B");
   return static_cast<double>(parse_bytes(text, fmt::format("--{}", name)).count);
 }
 
@@ -228,7 +242,26 @@ std::vector<OddWorkers> odd_workers(const Settings& settings) {
                    number(part.substr(colon + 1), "mixed", 1e-3, 1000, "25%:0.5")});
     begin = end + 1;
   }
+  double shares = 0;
+  for (const OddWorkers& one : odd) shares += one.share;
+  if (shares > 1 + 1e-9) {
+    refuse("mixed", mixed, "100 % of the workers or less",
+           "workers that no share names have the measured speed");
+  }
   return odd;
+}
+
+/// What the cores behind the hosts are shared by.
+void share_machines(Scenario& scenario, const Settings& settings, const StepSource& source) {
+  scenario.sharing = source.sharing;
+  scenario.machines = static_cast<std::int64_t>(whole(settings, "machines", 0, 1e6));
+  scenario.overlap_stated = !value_of(settings, "overlap").empty();
+  if (scenario.machines > 0 && !scenario.sharing) {
+    throw Error(ErrorKind::kUsage,
+                "--machines has no effect: only workers of a run on CPUs share the cores of a "
+                "machine",
+                "name such a run with --run, or state the slowdown: --mixed 100%:0.5");
+  }
 }
 
 double link_spread(const Settings& settings, const StepSource& source, const Cluster& cluster) {
@@ -259,9 +292,13 @@ Scenario make_scenario(const Settings& settings, const StepSource& source) {
   scenario.jitter = jitter.empty()     ? source.jitter
                     : jitter == "none" ? Jitter()
                                        : Jitter::stated(number(jitter, "jitter", 0, 2, "3%"));
+  // Jitter is that of the micro-steps that were measured; more of them even each other out.
+  scenario.jitter = scenario.jitter.averaged(
+      scenario.shape.accumulate / std::max(source.shape.accumulate, 1), scenario.cluster.seed);
   const std::string algorithm = value_of(settings, "algorithm");
   if (algorithm != "auto") scenario.algorithm = algorithm_from_name(algorithm);
   scenario.odd = odd_workers(settings);
+  share_machines(scenario, settings, source);
   scenario.link_spread = link_spread(settings, source, scenario.cluster);
   scenario.compute_spread = source.compute_spread;
   return scenario;

@@ -42,14 +42,25 @@ TEST(Settings, RefuseWhatMakesNoSense) {
   EXPECT_THROW(make_scenario({}, {}), Error);
   EXPECT_THROW(make_scenario({{"compute", "1s"}}, {}), Error);
   const std::pair<const char*, const char*> wrong[] = {
-      {"compute", "fast"},      {"gradients", "-1"}, {"link", "0Gbit,2us"},  {"link", "2us"},
-      {"topology", "ring"},     {"uplinks", "4"},    {"background", "120%"}, {"algorithm", "magic"},
-      {"wire", "int8"},         {"per-host", "0"},   {"per-host", "2.5"},    {"slow-rank", "0.5"},
-      {"mixed", "25%"},         {"jitter", "lots"},  {"backward", "1h"},     {"overlap", "maybe"},
-      {"hosts-per-switch", "x"}};
+      {"compute", "fast"},    {"gradients", "-1"},        {"link", "0Gbit,2us"},
+      {"link", "2us"},        {"topology", "ring"},       {"uplinks", "4"},
+      {"background", "120%"}, {"algorithm", "magic"},     {"wire", "int8"},
+      {"per-host", "0"},      {"per-host", "2.5"},        {"slow-rank", "0.5"},
+      {"mixed", "25%"},       {"jitter", "lots"},         {"backward", "1h"},
+      {"overlap", "maybe"},   {"hosts-per-switch", "x"},  {"compute", "120"},
+      {"gradients", "100"},   {"mixed", "50%:0.5+60%:2"}, {"machines", "1"}};
   for (const auto& [name, value] : wrong) {
     EXPECT_THROW(make_scenario(with(kStated, name, value), {}), Error) << name << " " << value;
   }
+}
+
+TEST(Settings, MoreMicroStepsEvenJitterOut) {
+  StepSource source;
+  source.shape.accumulate = 2;
+  const Settings settings = with(kStated, "jitter", "8%");
+  EXPECT_NEAR(make_scenario(settings, source).jitter.deviation(), 0.08, 1e-12);
+  EXPECT_NEAR(make_scenario(with(settings, "accumulate", "8"), source).jitter.deviation(), 0.04,
+              1e-12);
 }
 
 TEST(Settings, CountsAreListedOrDoubled) {

@@ -44,6 +44,24 @@ void check_counts(const Scenario& scenario, const std::vector<std::int64_t>& cou
               fmt::format("give --per-host {} at most, or larger --workers", counts.back()));
 }
 
+void stretch_compute(StepShape& shape, double factor) {
+  for (double* part : {&shape.forward_s, &shape.backward_s, &shape.other_s}) *part *= factor;
+}
+
+/// Workers share the cores of their machine: all compute takes longer, and where no core is free,
+/// backward hides nothing of the exchange unless the user knows better.
+void share_cores(Scenario& scenario, SimulatedPoint& point) {
+  if (!scenario.sharing) return;
+  const std::int64_t machines =
+      scenario.machines > 0 ? std::min(scenario.machines, point.hosts) : point.hosts;
+  const Sharers sharers{point.workers, point.hosts, machines};
+  point.on_one_machine = sharers.on_one_machine();
+  point.shared = scenario.sharing(sharers);
+  stretch_compute(scenario.shape, point.shared.compute.value);
+  scenario.cluster.link.latency_s *= point.shared.latency;
+  if (!point.shared.spare_core && !scenario.overlap_stated) scenario.shape.hidden = 0;
+}
+
 /// The all-reduces of a step on one cluster.
 struct Exchange {
   std::vector<double> seconds;  ///< of each bucket
@@ -124,12 +142,19 @@ predict::Estimate step_estimate(const Scenario& scenario, const SimulatedPoint& 
   StepShape hidden = shape;
   exposed.hidden = 0;
   hidden.hidden = 1;
+  const predict::Estimate& contention = point.shared.compute;
+  StepShape less = shape;
+  StepShape more = shape;
+  stretch_compute(less, contention.low / contention.value);
+  stretch_compute(more, contention.high / contention.value);
   const double value = point.parts.step_s;
-  return {value,
-          value - std::hypot(value - step(shape, 1 / link),
-                             value - step(slower(shape, 1 / compute), 1), value - step(hidden, 1)),
-          value + std::hypot(step(shape, link) - value, step(slower(shape, compute), 1) - value,
-                             step(exposed, 1) - value)};
+  const double below =
+      std::hypot(value - step(shape, 1 / link), value - step(slower(shape, 1 / compute), 1),
+                 value - step(hidden, 1));
+  const double above = std::hypot(
+      step(shape, link) - value, step(slower(shape, compute), 1) - value, step(exposed, 1) - value);
+  return {value, value - std::hypot(below, value - step(less, 1)),
+          value + std::hypot(above, step(more, 1) - value)};
 }
 
 }  // namespace
@@ -148,15 +173,18 @@ std::vector<WorkerClass> worker_classes(const Scenario& scenario, std::int64_t w
   return classes;
 }
 
-SimulatedPoint simulate_workers(const Scenario& scenario, std::int64_t workers,
+SimulatedPoint simulate_workers(const Scenario& asked, std::int64_t workers,
                                 const NetworkEngine& engine) {
-  check(scenario);
-  Cluster cluster = scenario.cluster;
-  cluster.workers = workers;
-  Exchange best;
+  check(asked);
+  Scenario scenario = asked;
+  scenario.cluster.workers = workers;
   SimulatedPoint point;
   point.workers = workers;
-  point.hosts = cluster.hosts();
+  point.hosts = scenario.cluster.hosts();
+  share_cores(scenario, point);
+  point.shape = scenario.shape;
+  const Cluster& cluster = scenario.cluster;
+  Exchange best;
   if (workers == 1) {
     best.seconds.assign(scenario.shape.buckets.size(), 0);
   } else if (scenario.algorithm) {

@@ -8,6 +8,7 @@
 
 #include "lockstep/predict/estimate.h"
 #include "lockstep/simulate/network/network_request.h"
+#include "lockstep/simulate/step_source.h"
 #include "lockstep/simulate/step_timeline.h"
 
 namespace lockstep::simulate {
@@ -26,8 +27,11 @@ struct Scenario {
   Cluster cluster;                     ///< its count of workers is set for each point
   std::optional<Algorithm> algorithm;  ///< none = the fastest of ring, tree and hierarchical
   std::vector<OddWorkers> odd{};
-  double link_spread = 0;     ///< relative standard deviation of the link's times
-  double compute_spread = 0;  ///< of the mean compute time
+  CoreSharing sharing{};        ///< empty where each worker has a device of its own
+  std::int64_t machines = 0;    ///< behind the hosts; 0 = as many as hosts
+  bool overlap_stated = false;  ///< overlap is as the user wants it, also without a spare core
+  double link_spread = 0;       ///< relative standard deviation of the link's times
+  double compute_spread = 0;    ///< of the mean compute time
 };
 
 /// Times all-reduces on a cluster in which links are shared: `lockstep-sim`.
@@ -41,6 +45,9 @@ struct SimulatedPoint {
   bool flows = false;  ///< the network was simulated; otherwise counted, which is exact there
   StepParts parts;
   std::vector<double> all_reduce_s{};  ///< of each bucket
+  StepShape shape{};  ///< of this step: compute takes longer where cores are shared
+  SharedCores shared{};
+  std::int64_t on_one_machine = 1;  ///< workers that share its cores
   predict::Estimate step_s;
   std::optional<predict::Estimate> examples_per_s{};  ///< where the batch is known
   /// Examples/s relative to as many workers that exchange nothing.

@@ -116,6 +116,31 @@ TEST(Simulation, OddWorkersAreClassesOfTheirOwn) {
   EXPECT_GT(simulate_workers(scenario, 8, no_engine).step_s.value, 0.24);
 }
 
+// Eight workers on four hosts of one machine with two cores, measured alone.
+TEST(Simulation, WorkersShareTheCoresOfTheirMachine) {
+  Scenario scenario = resnet_like();
+  scenario.cluster.per_host = 2;
+  scenario.machines = 1;
+  scenario.shape.hidden = 0.5;
+  scenario.sharing = [](const Sharers& sharers) {
+    const auto queue = static_cast<double>(sharers.on_one_machine()) / 2;
+    return SharedCores{{queue, queue, 1.25 * queue}, queue, sharers.on_one_machine() < 2, 2};
+  };
+  const SimulatedPoint point = simulate_workers(scenario, 8, no_engine);
+  EXPECT_EQ(point.on_one_machine, 8);
+  EXPECT_NEAR(point.parts.compute_s, 4 * 0.12, 1e-9);
+  EXPECT_NEAR(point.parts.transfer_s, point.parts.communication_s, 1e-9) << "no core hides it";
+  EXPECT_GT(point.step_s.high - point.step_s.value, 0.12);
+  Scenario own = scenario;
+  own.machines = 0;
+  const SimulatedPoint apart = simulate_workers(own, 8, no_engine);
+  EXPECT_EQ(apart.on_one_machine, 2);
+  EXPECT_NEAR(apart.parts.compute_s, 0.12, 1e-9);
+  EXPECT_LT(apart.parts.communication_s, point.parts.communication_s) << "messages wait for cores";
+  scenario.overlap_stated = true;
+  EXPECT_LT(simulate_workers(scenario, 8, no_engine).parts.transfer_s, point.parts.transfer_s);
+}
+
 TEST(Simulation, RefusesALinkWithoutBandwidth) {
   Scenario scenario = resnet_like();
   scenario.cluster.link.bytes_per_s = 0;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "lockstep/predict/estimate.h"
 #include "lockstep/simulate/jitter.h"
 #include "lockstep/simulate/network/cluster.h"
 #include "lockstep/simulate/step_shape.h"
@@ -17,6 +19,25 @@ struct MeasuredLink {
 
   bool known() const { return speed.bytes_per_s > 0; }
 };
+
+/// Workers on hosts, and the machines behind these: containers and virtual machines of one machine
+/// share its cores.
+struct Sharers {
+  std::int64_t workers = 1;
+  std::int64_t hosts = 1;
+  std::int64_t machines = 1;
+
+  std::int64_t on_one_machine() const { return (workers + machines - 1) / machines; }
+};
+
+/// What workers do to each other that share the cores of a machine, against the measured run.
+struct SharedCores {
+  predict::Estimate compute{1, 1, 1};  ///< factor on compute
+  double latency = 1;  ///< factor on a message's latency: the rank that passes it on needs a core
+  bool spare_core = true;  ///< that sums gradients while the others compute
+  int cores = 0;           ///< of a machine
+};
+using CoreSharing = std::function<SharedCores(const Sharers&)>;
 
 /// Relative doubt about the compute time of other runs of the same step: 3 % between runs, twice,
 /// and 8 % for what phases leave out, as `lockstep predict` has it.
@@ -35,6 +56,7 @@ struct StepSource {
   double train_examples = 0;  ///< of one epoch; 0 = not known
   MeasuredLink inside{};
   MeasuredLink between{};
+  CoreSharing sharing{};  ///< empty where each worker has a device of its own
 };
 
 }  // namespace lockstep::simulate

@@ -65,16 +65,17 @@ StepParts mean_step(const StepShape& shape, const std::vector<double>& all_reduc
   const double mean = mean_slowdown(classes);
   const bool alone = classes.size() == 1 && classes.front().workers == 1;
   const Jitter per_exchange = jitter.averaged(shape.local_steps, seed);
-  const int points = jitter.none() ? 1 : kPoints;
+  // Nobody to wait for: the mean step of one worker is that of its mean compute time.
+  const int points = jitter.none() || alone ? 1 : kPoints;
   StepParts sum;
   for (int i = 0; i < points; ++i) {
     const double u = (i + 0.5) / points;
-    const StepParts one =
-        step_parts(shape, all_reduce_s, slowest_factor(per_exchange, classes, u), mean);
+    const double slowest = alone ? mean : slowest_factor(per_exchange, classes, u);
+    const StepParts one = step_parts(shape, all_reduce_s, slowest, mean);
     sum.step_s += one.step_s / points;
     sum.input_s += one.input_s / points;
     sum.compute_s += one.compute_s / points;
-    sum.wait_s += alone ? 0 : one.wait_s / points;  // nobody to wait for: the sum is rounding
+    sum.wait_s += one.wait_s / points;
     sum.transfer_s += one.transfer_s / points;
     sum.communication_s += one.communication_s / points;
   }

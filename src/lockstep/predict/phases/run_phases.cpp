@@ -84,32 +84,43 @@ SharedLink shared_link(int cores, std::int64_t on_one_machine, std::int64_t on_o
 
 }  // namespace
 
+Sharing sharing_of(const OneWorkerRun& run, const RateOfThreads& rate,
+                   const RunPhasesQuestion& question) {
+  const std::int64_t machines = question.machines > 0 ? question.machines : question.nodes;
+  const std::int64_t on_one_host = rounded_up(question.workers, question.nodes);
+  const std::int64_t on_one_machine = rounded_up(question.workers, machines);
+  const int cores = run.started.machine.cores;
+  Sharing sharing;
+  sharing.host = shared_host(run, rate, on_one_machine);
+  sharing.spare_core =
+      run.started.spec.device != "cpu" || sharing.host.threads_each * on_one_machine < cores;
+  sharing.contention = contention(sharing.host);
+  if (question.contention > 0) {
+    sharing.contention = {question.contention, question.contention, question.contention};
+  }
+  sharing.link = shared_link(cores, on_one_machine, on_one_host, question);
+  return sharing;
+}
+
 RunPhasesPrediction predict_run_phases(const OneWorkerRun& run, const Link& link,
                                        const RateOfThreads& rate,
                                        const RunPhasesQuestion& question) {
   const record::RunSpec& spec = run.started.spec;
   const auto warm_up = analyze::warm_up_steps(static_cast<std::int64_t>(run.steps.size()));
   const StepPhases one = mean_phases(run.steps, static_cast<std::size_t>(warm_up));
+  const Sharing sharing = sharing_of(run, rate, question);
   RunPhasesPrediction answer;
   answer.steps = one.totals_s.size();
-  const std::int64_t machines = question.machines > 0 ? question.machines : question.nodes;
-  const std::int64_t on_one_host = rounded_up(question.workers, question.nodes);
-  const std::int64_t on_one_machine = rounded_up(question.workers, machines);
-  answer.host = shared_host(run, rate, on_one_machine);
+  answer.host = sharing.host;
   PhaseQuestion& asked = answer.asked;
   asked.workers = static_cast<int>(question.workers);
   asked.gradient_bytes = analyze::gradient_bytes(spec.parameters);
-  // Adding up gradients takes a core too: with all of them computing, nothing hides it.
-  const bool spare_core =
-      spec.device != "cpu" || answer.host.threads_each * on_one_machine < run.started.machine.cores;
-  // Other people's scripts use DistributedDataParallel, which overlaps too.
+  // Other people's scripts use DistributedDataParallel, which overlaps too. Adding up gradients
+  // takes a core as well: with all of them computing, nothing hides it.
   const bool overlaps = spec.strategy == record::Strategy::kOverlap || !spec.command.empty();
-  asked.overlap = overlaps && spare_core;
-  asked.contention = contention(answer.host);
-  if (question.contention > 0) {
-    asked.contention = {question.contention, question.contention, question.contention};
-  }
-  asked.shared_link = shared_link(run.started.machine.cores, on_one_machine, on_one_host, question);
+  asked.overlap = overlaps && sharing.spare_core;
+  asked.contention = sharing.contention;
+  asked.shared_link = sharing.link;
   asked.run_spread = run.run_spread;
   answer.step = predict_phases(one, link, asked);
   const double per_epoch = static_cast<double>(spec.data.train_examples) /

@@ -45,6 +45,18 @@ struct RunPhasesPrediction {
   Estimate epoch_s;
 };
 
+/// What workers that share machines and links do to each other, against one worker alone.
+struct Sharing {
+  SharedHost host;
+  Estimate contention{1, 1, 1};  ///< factor on compute
+  SharedLink link;
+  bool spare_core = true;  ///< that adds up gradients while the others compute
+};
+
+/// The steps of `run` are not used.
+Sharing sharing_of(const OneWorkerRun& run, const RateOfThreads& rate,
+                   const RunPhasesQuestion& question);
+
 /// Step and epoch time on N workers from the phases of one worker and a link. The warm-up that
 /// analyze::StepBreakdownBuilder leaves out is left out here too. Throws kData without steps.
 RunPhasesPrediction predict_run_phases(const OneWorkerRun& run, const Link& link,

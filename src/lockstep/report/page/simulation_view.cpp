@@ -90,7 +90,7 @@ class LaneWriter {
 
 Chart timeline_chart(const simulate::SimulatedScaling& scaling) {
   const simulate::SimulatedPoint& point = scaling.points.back();
-  const simulate::StepShape& shape = scaling.scenario.shape;
+  const simulate::StepShape& shape = point.shape;
   const simulate::DrawnStep step = simulate::draw_step(scaling.scenario, point, kDrawnRanks);
   SpanChart chart;
   chart.time = {"time since the start of the step", "ms", Scale::kLinear, true};

@@ -35,7 +35,7 @@ record::StepTimes step_times(const StepShape& shape, const DrawnStep& drawn,
 
 void write_step_trace(const std::string& path, const Scenario& scenario,
                       const SimulatedPoint& point) {
-  const StepShape& shape = scenario.shape;
+  const StepShape& shape = point.shape;
   const DrawnStep drawn = draw_step(scenario, point, kTracedRanks);
   std::vector<record::StepTimes> steps;
   std::vector<measure::BucketMark> marks;
