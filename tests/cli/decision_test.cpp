@@ -57,5 +57,17 @@ TEST_F(Decision, OfAStudyOfACommandIsTheSameInReportAdviseHtmlAndServe) {
   EXPECT_EQ(page.at("headline"), answer);
 }
 
+// A trace of PyTorch's profiler: its step of 1 ms is computation for 0.5 ms, exposed communication
+// for 0.2 ms and something else for the rest.
+TEST_F(Decision, AnImportedTraceIsSimulatedOnceItsGradientsAreStated) {
+  output({"import", KINETO_TRACE});
+  const auto unknown = run(command({"simulate", "--run", "1", "--workers", "8"}));
+  EXPECT_EQ(unknown.status.code, 4);
+  EXPECT_NE(unknown.errors.find("give --gradients"), std::string::npos) << unknown.errors;
+  const auto json = nlohmann::json::parse(
+      output({"--json", "simulate", "--run", "1", "--gradients", "40MB", "--workers", "8"}));
+  EXPECT_NEAR(json.at("points").at(0).at("compute_s").get<double>(), 0.8e-3, 1e-6);
+}
+
 }  // namespace
 }  // namespace lockstep

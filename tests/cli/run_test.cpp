@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "cli_test.h"
 #include "lockstep/store/store.h"
@@ -139,6 +140,23 @@ TEST_F(Run, EndsAWatchedScriptAfterTheStepsThatWereAskedFor) {
   EXPECT_EQ(stored.steps, 4);
   EXPECT_EQ(stored.started.spec.max_steps, 4);
   EXPECT_EQ(stored.started.spec.data.train_examples, 192) << "of an epoch, as the loader has it";
+}
+
+TEST_F(Run, IsSimulatedFromTheStepsOfAWatchedScript) {
+  if (!has_torch()) GTEST_SKIP() << "no PyTorch for /usr/bin/python3";
+  const auto watched = run(script(
+      {}, "cd " + folder_.string() + "\n" + torch_script("") + "exec /usr/bin/python3 train.py 0"));
+  ASSERT_EQ(watched.status.code, 0) << watched.errors;
+  const auto simulated = run(
+      command({"--json", "simulate", "--run", "1", "--workers", "1..4", "--link", "1Gbit,100us"}));
+  ASSERT_EQ(simulated.status.code, 0) << simulated.errors;
+  const auto json = nlohmann::json::parse(simulated.output);
+  EXPECT_EQ(json.at("gradient_bytes_on_wire"), 72) << "a layer of 8 x 2 and 2 biases";
+  ASSERT_EQ(json.at("points").size(), 3u);
+  const auto& four = json.at("points").back();
+  EXPECT_GT(four.at("compute_s").get<double>(), 0);
+  // Six messages of a ring, or two trees of two levels each way: the latency is all.
+  EXPECT_GT(four.at("communication_s").get<double>(), 3 * 100e-6);
 }
 
 TEST_F(Run, RefusesAPlaceholderWithoutAValue) {
