@@ -113,6 +113,14 @@ TEST(NetworkSimulation, KnowsTorusAndDragonfly) {
   }
 }
 
+// Hosts in a line: the other two dimensions have one host each.
+TEST(NetworkSimulation, KnowsATorusOfAPrimeNumberOfHosts) {
+  for (const std::int64_t n : {2, 3, 7}) {
+    const NetworkRequest request = request_of(n, 1, "torus");
+    EXPECT_GE(simulated_s(request), counted_s(request) * (1 - 1e-6)) << n;
+  }
+}
+
 class Platforms : public ::testing::Test {
  protected:
   NetworkRequest with_platform(const std::string& zone) {

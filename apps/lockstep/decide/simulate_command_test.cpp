@@ -71,6 +71,7 @@ TEST_F(SimulateCommand, RefusesWhatCannotBeSimulated) {
                                                {step + "--sweep link=9..1Gbit", 2},
                                                {step + "--mttf 100h", 2},
                                                {step + "--checkpoint 60s", 2},
+                                               {step + "--mttf 50000 --work 30d", 2},
                                                {step + "--workers 8 --per-host 16", 2},
                                                {step + "--link fast", 2},
                                                {step + "--compare bucket", 2},

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "lockstep/base/error.h"
-#include "lockstep/base/text/quantities.h"
+#include "lockstep/simulate/settings.h"
 
 namespace lockstep::simulate {
 namespace {
@@ -14,12 +14,12 @@ namespace {
 constexpr std::int64_t kMostMissing = 32;
 
 double duration_of(const std::string& text, const char* usual, const char* option) {
-  return parse_duration(text.empty() ? usual : text, option);
+  return parse_time(text.empty() ? usual : text, option);
 }
 
 double job_seconds(const SimulatedPoint& point, const StepSource& source,
                    const FailureSettings& settings) {
-  if (!settings.work.empty()) return parse_duration(settings.work, "--work");
+  if (!settings.work.empty()) return parse_time(settings.work, "--work");
   const double examples = settings.examples > 0 ? settings.examples : source.train_examples;
   if (!(settings.epochs > 0) || !(examples > 0) || !point.examples_per_s) {
     throw Error(ErrorKind::kUsage, "--mttf needs the length of the job",
@@ -49,11 +49,11 @@ FailingJob job_of(const SimulatedPoint& point, std::int64_t per_host, const Step
   job.work_s = job_seconds(point, source, settings);
   job.hosts = point.hosts;
   job.least_hosts = point.hosts;
-  job.host_mttf_s = parse_duration(settings.mttf, "--mttf") /
-                    static_cast<double>(std::min(per_host, point.workers));
+  job.host_mttf_s =
+      parse_time(settings.mttf, "--mttf") / static_cast<double>(std::min(per_host, point.workers));
   job.checkpoint_s = duration_of(settings.checkpoint, kUsualCheckpoint, "--checkpoint");
   job.restart_s = duration_of(settings.restart, kUsualRestart, "--restart");
-  if (!settings.repair.empty()) job.repair_s = parse_duration(settings.repair, "--repair");
+  if (!settings.repair.empty()) job.repair_s = parse_time(settings.repair, "--repair");
   return job;
 }
 
@@ -100,9 +100,8 @@ JobForecast forecast(const SimulatedScaling& scaling, const SimulatedPoint& poin
   result.price_per_host_hour =
       settings.price * static_cast<double>(std::min(per_host, point.workers));
   result.best_interval_s = best_interval_s(result.job, seed);
-  const double interval = settings.interval.empty()
-                              ? daly_interval_s(result.job)
-                              : parse_duration(settings.interval, "--interval");
+  const double interval = settings.interval.empty() ? daly_interval_s(result.job)
+                                                    : parse_time(settings.interval, "--interval");
   result.waits = simulate_job(result.job, interval, seed);
   if (settings.min_workers > 0 && settings.min_workers < point.workers) {
     FailingJob fewer = result.job;

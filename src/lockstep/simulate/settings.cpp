@@ -99,27 +99,27 @@ double whole(const Settings& settings, std::string_view name, double fallback, d
 }
 
 /// A step of 120 may be meant in seconds or milliseconds, gradients of 100 in bytes or megabytes.
-void require_unit(std::string_view name, const std::string& text, const char* units) {
+void require_unit(const std::string& text, const std::string& option, const std::string& units) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || *end != '\0' || value == 0) return;
-  throw Error(ErrorKind::kUsage, fmt::format("--{} '{}' has no unit", name, text),
-              fmt::format("write it as {}", fmt::format(fmt::runtime(units), text)));
+  throw Error(ErrorKind::kUsage, fmt::format("{} '{}' has no unit", option, text),
+              fmt::format("write it as {}", units));
 }
 
 double seconds(const Settings& settings, std::string_view name, double fallback) {
   const std::string text = value_of(settings, name);
   if (text.empty()) return fallback;
   if (text == "0" || text == "0s") return 0;
-  require_unit(name, text, "{0}ms or {0}s");
-  return parse_duration(text, fmt::format("--{}", name));
+  return parse_time(text, fmt::format("--{}", name));
 }
 
 double bytes(const Settings& settings, std::string_view name, double fallback) {
   const std::string text = value_of(settings, name);
   if (text.empty()) return fallback;
-  require_unit(name, text, "{0}MB, {0}GB or {0}B");
-  return static_cast<double>(parse_bytes(text, fmt::format("--{}", name)).count);
+  const std::string option = fmt::format("--{}", name);
+  require_unit(text, option, fmt::format("{0}MB, {0}kB or {0}B", text));
+  return static_cast<double>(parse_bytes(text, option).count);
 }
 
 StepShape shape_of(const Settings& settings, const StepSource& source) {
@@ -274,6 +274,11 @@ double link_spread(const Settings& settings, const StepSource& source, const Clu
 }
 
 }  // namespace
+
+double parse_time(const std::string& text, const std::string& option) {
+  require_unit(text, option, fmt::format("{0}ms, {0}s or {0}h", text));
+  return parse_duration(text, option);
+}
 
 std::span<const SettingInfo> known_settings() {
   return kSettings;

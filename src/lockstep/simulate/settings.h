@@ -23,6 +23,9 @@ std::span<const SettingInfo> known_settings();
 /// By name, as written.
 using Settings = std::map<std::string, std::string>;
 
+/// Seconds of a positive time with a unit. Throws kUsage naming `option` otherwise.
+double parse_time(const std::string& text, const std::string& option);
+
 /// The scenario that settings and a measured step describe. Throws kUsage naming the setting, kData
 /// where neither gives compute time or gradients.
 Scenario make_scenario(const Settings& settings, const StepSource& source);

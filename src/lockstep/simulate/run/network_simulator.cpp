@@ -38,10 +38,13 @@ struct Diagnostics {
   std::string message;
   std::string hint;
   std::string last;
+  std::string critical;  ///< SimGrid's reason; a backtrace follows it
 
   void read(std::string_view line) {
     if (line.starts_with("error: ")) message = line.substr(7);
     if (line.starts_with("hint: ")) hint = line.substr(6);
+    const std::size_t reason = line.find("CRITICAL] ");
+    if (reason != std::string_view::npos && critical.empty()) critical = line.substr(reason + 10);
     if (!line.empty()) last = line;
   }
 };
@@ -65,8 +68,10 @@ void check_outcome(const launch::StreamedOutcome& outcome, const Diagnostics& sa
   if (!said.message.empty()) {
     throw Error(kind_of_exit(outcome.status.code), said.message, said.hint);
   }
-  throw Error(ErrorKind::kData, fmt::format("lockstep-sim failed: {}", said.last),
-              "check the platform file; SimGrid's own message is above");
+  throw Error(
+      ErrorKind::kData,
+      fmt::format("lockstep-sim failed: {}", said.critical.empty() ? said.last : said.critical),
+      "check the platform file, or try another --topology");
 }
 
 std::string status_text(std::string_view line, const NetworkRequest& request, double seconds) {
