@@ -13,7 +13,7 @@ printf 'node1 slots=1\nnode3 slots=1\n' > hosts-across.txt
 uplink=${LOCKSTEP_BENCH_UPLINK:-100mbit}
 rack_rate=${LOCKSTEP_BENCH_RACK_RATE:-1gbit}
 steps_fashion=${LOCKSTEP_BENCH_STEPS:-60}
-steps_resnet=${LOCKSTEP_BENCH_STEPS:-12}
+steps_resnet=${LOCKSTEP_BENCH_STEPS:-10}
 echo "load average $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) cores"
 
 # train WORKERS BACKEND STEPS RECIPE...: blocking steps of few examples, so that the link decides

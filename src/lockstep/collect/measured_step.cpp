@@ -99,43 +99,38 @@ simulate::MeasuredLink calibrated_link(const record::LinkCalibration* best, doub
       fmt::format("calibrated: {} on {} workers", record::name_of(best->backend), best->workers)};
 }
 
-double ratio_at_least_one(double above, double below) {
-  return std::max(1.0, above / below);
+/// By how much more workers slow each other down than fewer did; both ends of the two belong
+/// together.
+predict::Estimate more_contention(const predict::Estimate& more, const predict::Estimate& fewer) {
+  const double value = std::max(1.0, more.value / fewer.value);
+  const double a = std::max(1.0, more.low / fewer.low);
+  const double b = std::max(1.0, more.high / fewer.high);
+  return {value, std::min({value, a, b}), std::max({value, a, b})};
 }
 
-/// Workers of a run on CPUs share the cores of its host with those that are added. `link` is the
-/// calibration between hosts, or null.
-simulate::CoreSharing core_sharing(const store::StoredRun& run, const store::Calibrations& known,
-                                   const record::LinkCalibration* link) {
+/// Workers of a run on CPUs share the cores of its host with those that are added.
+simulate::CoreSharing core_sharing(const store::StoredRun& run, const store::Calibrations& known) {
   const record::RunSpec& spec = run.started.spec;
   if (spec.device != "cpu" || run.started.machine.cores < 1) return {};
   // Of one worker, processor time shows how many cores it needs.
   predict::OneWorkerRun one{run.started, {}, {}};
   if (spec.workers == 1) one.utilisation = run.utilisation;
   const std::int64_t measured_on_one = (spec.workers + spec.nodes - 1) / spec.nodes;
-  const int calibrated_workers = link == nullptr ? 0 : link->workers;
-  const int calibrated_nodes = link == nullptr ? 0 : link->nodes;
   return [=](const simulate::Sharers& sharers) {
     const auto rate = [&](int threads) {
       const record::DeviceCalibration* found = known.device(one.started.machine.host, threads);
       return found == nullptr ? predict::CalibratedRate{}
                               : predict::CalibratedRate{found->flops, found->bytes_per_s};
     };
-    const predict::Sharing asked = predict::sharing_of(one, rate,
-                                                       {.workers = sharers.workers,
-                                                        .nodes = sharers.hosts,
-                                                        .machines = sharers.machines,
-                                                        .calibrated_workers = calibrated_workers,
-                                                        .calibrated_nodes = calibrated_nodes});
+    const predict::Sharing asked = predict::sharing_of(
+        one, rate,
+        {.workers = sharers.workers, .nodes = sharers.hosts, .machines = sharers.machines});
     const predict::Sharing measured = predict::sharing_of(one, rate, {.workers = measured_on_one});
     simulate::SharedCores shared;
     shared.cores = one.started.machine.cores;
     shared.spare_core = asked.spare_core;
-    shared.latency = asked.link.latency_factor;
     if (sharers.on_one_machine() > measured_on_one) {
-      shared.compute = {ratio_at_least_one(asked.contention.value, measured.contention.value),
-                        ratio_at_least_one(asked.contention.low, measured.contention.low),
-                        ratio_at_least_one(asked.contention.high, measured.contention.high)};
+      shared.compute = more_contention(asked.contention, measured.contention);
     }
     return shared;
   };
@@ -225,11 +220,10 @@ simulate::StepSource measured_step(store::Store& store, std::int64_t run) {
   const double message = source.shape.overlap && source.bucket_bytes > 0
                              ? std::min(source.bucket_bytes, source.gradient_bytes)
                              : source.gradient_bytes;
-  const record::LinkCalibration* between = best_link(known, loaded.started, 2);
   source.inside = calibrated_link(best_link(known, loaded.started, 1), message);
-  source.between = calibrated_link(between, message);
+  source.between = calibrated_link(best_link(known, loaded.started, 2), message);
   // Of an imported trace, neither device nor cores are certain.
-  if (!imported) source.sharing = core_sharing(loaded, known, between);
+  if (!imported) source.sharing = core_sharing(loaded, known);
   return source;
 }
 

@@ -58,7 +58,6 @@ void share_cores(Scenario& scenario, SimulatedPoint& point) {
   point.on_one_machine = sharers.on_one_machine();
   point.shared = scenario.sharing(sharers);
   stretch_compute(scenario.shape, point.shared.compute.value);
-  scenario.cluster.link.latency_s *= point.shared.latency;
   if (!point.shared.spare_core && !scenario.overlap_stated) scenario.shape.hidden = 0;
 }
 

@@ -33,9 +33,8 @@ struct Sharers {
 /// What workers do to each other that share the cores of a machine, against the measured run.
 struct SharedCores {
   predict::Estimate compute{1, 1, 1};  ///< factor on compute
-  double latency = 1;  ///< factor on a message's latency: the rank that passes it on needs a core
-  bool spare_core = true;  ///< that sums gradients while the others compute
-  int cores = 0;           ///< of a machine
+  bool spare_core = true;              ///< that sums gradients while the others compute
+  int cores = 0;                       ///< of a machine
 };
 using CoreSharing = std::function<SharedCores(const Sharers&)>;
 

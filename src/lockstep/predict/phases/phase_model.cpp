@@ -66,7 +66,7 @@ double Link::all_reduce_s(double bytes, double workers) const {
 }
 
 Link SharedLink::applied_to(const Link& link) const {
-  return {link.alpha_s * latency_factor, link.bytes_per_s / flows_factor, link.spread};
+  return {link.alpha_s, link.bytes_per_s / flows_factor, link.spread};
 }
 
 Link fit_link(const std::vector<CollectiveTime>& calibration, double message_bytes) {

@@ -25,10 +25,9 @@ struct Link {
   double all_reduce_s(double bytes, double workers) const;
 };
 
-/// What ranks that share a machine and its link do to an all-reduce, against the calibration.
+/// What ranks that share a link do to an all-reduce, against the calibration. Ranks that share
+/// cores do not delay messages: they sleep while these travel.
 struct SharedLink {
-  /// A message moves on when its rank gets a core: with more ranks than cores, it waits its turn.
-  double latency_factor = 1;
   /// Concurrent flows over the link of one host, over those of the calibration.
   double flows_factor = 1;
 

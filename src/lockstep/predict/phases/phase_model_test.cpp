@@ -130,7 +130,7 @@ TEST(PhaseModel, TheIntervalHoldsBothEndsOfTheContention) {
   EXPECT_GE(p.step_s.high, 0.019);
 }
 
-TEST(PhaseModel, RanksThatWaitForACoreDelayMessagesAndFlowsShareTheLink) {
+TEST(PhaseModel, FlowsShareTheLinkOfTheirHost) {
   StepPhases one;
   one.forward_s = 0.001;
   const Link link{1e-4, 1e8, 0};
@@ -138,8 +138,8 @@ TEST(PhaseModel, RanksThatWaitForACoreDelayMessagesAndFlowsShareTheLink) {
   const double alone = predict_phases(one, link, question).communication_s;
   // 2 (N - 1) alpha + 2 (N - 1)/N S / beta
   EXPECT_NEAR(alone, 6 * 1e-4 + 1.5 * 1e-2, 1e-12);
-  question.shared_link = {.latency_factor = 2, .flows_factor = 3};
-  EXPECT_NEAR(predict_phases(one, link, question).communication_s, 12e-4 + 4.5e-2, 1e-12);
+  question.shared_link = {.flows_factor = 3};
+  EXPECT_NEAR(predict_phases(one, link, question).communication_s, 6e-4 + 4.5e-2, 1e-12);
 }
 
 OneWorkerRun two_core_run() {
@@ -168,15 +168,8 @@ TEST(PhaseModel, HostsThatAreNamespacesOfOneMachineShareItsCores) {
   EXPECT_NEAR(apart.step.compute_s, 0.001, 1e-9);
   // Four ranks that keep a core busy each, on two cores.
   EXPECT_NEAR(together.step.compute_s, 0.002, 1e-9);
-  EXPECT_GT(together.step.communication_s, apart.step.communication_s);
-  // A calibration by as many ranks on the same machine has their waiting in it.
-  question.calibrated_workers = question.calibrated_nodes = 4;
-  const auto calibrated = predict_run_phases(two_core_run(), link, none, question);
-  EXPECT_NEAR(calibrated.step.communication_s, apart.step.communication_s, 1e-12);
-  // Two of them had a core each: their latencies double where four take turns.
-  question.calibrated_workers = question.calibrated_nodes = 2;
-  const auto fewer = predict_run_phases(two_core_run(), link, none, question);
-  EXPECT_NEAR(fewer.step.communication_s, together.step.communication_s, 1e-12);
+  // They sleep while messages travel.
+  EXPECT_NEAR(together.step.communication_s, apart.step.communication_s, 1e-12);
 }
 
 TEST(PhaseModel, MoreRanksPerHostThanCalibratedShareItsLink) {

@@ -58,25 +58,13 @@ std::int64_t rounded_up(std::int64_t workers, std::int64_t among) {
   return (workers + among - 1) / among;
 }
 
-/// Ranks per core; at least 1, where none waits for another.
-double run_queue(double ranks, int cores) {
-  return cores > 0 ? std::max(1.0, ranks / cores) : 1;
-}
-
-/// What ranks that share a machine and its link add to what the calibration has of it.
-SharedLink shared_link(int cores, std::int64_t on_one_machine, std::int64_t on_one_host,
-                       const RunPhasesQuestion& question) {
+/// What ranks that share a link add to what the calibration has of it.
+SharedLink shared_link(std::int64_t on_one_host, const RunPhasesQuestion& question) {
   SharedLink shared;
-  shared.latency_factor = run_queue(static_cast<double>(on_one_machine), cores);
   if (question.calibrated_workers < 1 || question.calibrated_nodes < 1) return shared;
-  // The calibration's hosts were as many to a machine as those asked for, if there were as many.
-  const std::int64_t hosts_per_machine = std::max<std::int64_t>(1, on_one_machine / on_one_host);
-  const std::int64_t machines = rounded_up(question.calibrated_nodes, hosts_per_machine);
-  const auto calibrated = static_cast<double>(question.calibrated_workers);
-  shared.latency_factor = std::max(
-      1.0, shared.latency_factor / run_queue(calibrated / static_cast<double>(machines), cores));
   if (question.nodes > 1) {
-    const double flows = calibrated / static_cast<double>(question.calibrated_nodes);
+    const double flows = static_cast<double>(question.calibrated_workers) /
+                         static_cast<double>(question.calibrated_nodes);
     shared.flows_factor = std::max(1.0, static_cast<double>(on_one_host) / flows);
   }
   return shared;
@@ -98,7 +86,7 @@ Sharing sharing_of(const OneWorkerRun& run, const RateOfThreads& rate,
   if (question.contention > 0) {
     sharing.contention = {question.contention, question.contention, question.contention};
   }
-  sharing.link = shared_link(cores, on_one_machine, on_one_host, question);
+  sharing.link = shared_link(on_one_host, question);
   return sharing;
 }
 
