@@ -25,7 +25,8 @@ def bits(rate):
 
 
 def step(record):
-    """Mean time of a step after the warm-up; a step lasts as long as on its slowest rank."""
+    """Mean time of a step after the warm-up. Ranks leave a step at different moments and then start the next one, so
+    each rank's steps add up to the time of the run, while the longest of each step add up to more."""
     times = {}
     for line in open(record):
         event = json.loads(line)
@@ -34,7 +35,7 @@ def step(record):
             for number, seconds in zip(columns["step"], columns["total_s"]):
                 times.setdefault(number, []).append(seconds)
     warm = min(WARM_UP, len(times) // 4)  # as lockstep predict --phases has it
-    print(statistics.mean(max(times[n]) for n in sorted(times)[warm:]))
+    print(statistics.mean(statistics.mean(times[n]) for n in sorted(times)[warm:]))
 
 
 def busbw(backend, rate, table):
