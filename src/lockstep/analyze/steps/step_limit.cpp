@@ -79,7 +79,7 @@ std::string limit_sentence(const StepBreakdown& steps, const RunFacts& facts) {
         "be measured",
         format_seconds(steps.mean.step));
   }
-  if (steps.slowest && steps.slowest->cost_share >= kLateRankShare) {
+  if (steps.slowest_stands_out() && steps.slowest->cost_share >= kLateRankShare) {
     if (const std::string late = late_rank_sentence(steps); !late.empty()) return late;
   }
   const RankBreakdown& mean = steps.mean;
@@ -102,9 +102,10 @@ std::string limit_sentence(const StepBreakdown& steps, const RunFacts& facts) {
     if (part.time > largest->time) largest = &part;
   }
   std::string text = "bottleneck: " + part_sentence(*largest, mean.step);
-  const Part& input = parts[1];
-  if (largest != &input && input.time / mean.step >= kInputShare) {
-    text += "\nalso " + part_sentence(input, mean.step);
+  for (const Part* also : {&parts[1], &parts[3]}) {
+    if (largest != also && also->time / mean.step >= kInputShare) {
+      text += "\nalso " + part_sentence(*also, mean.step);
+    }
   }
   return text;
 }

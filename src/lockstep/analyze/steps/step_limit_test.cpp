@@ -72,6 +72,35 @@ TEST(StepLimit, NamesNoRankWhereRanksAreAlike) {
   EXPECT_EQ(sentence.find("bottleneck: communication: 60 %"), 0u) << sentence;
 }
 
+TEST(StepLimit, NamesNoRankWhereRanksTakeTurnsAtBeingLate) {
+  StepBreakdownBuilder builder(2);
+  for (int number = 0; number < 60; ++number) {
+    record::StepBlock block;
+    for (int rank = 0; rank < 2; ++rank) {
+      StepTimes step;
+      step.rank = rank;
+      step.step = number;
+      step.total_s = 0.1;
+      // Rank 1 is late a little more often and a little slower in forward.
+      const bool late = (number % 5 < 3) == (rank == 1);
+      step[Phase::kForward] = late ? 0.09 : rank == 1 ? 0.032 : 0.03;
+      step.ready_ns = 1 + 100'000'000LL * number + (late ? 90'000'000 : 32'000'000);
+      step[Phase::kTransfer] = 0.1 - step[Phase::kForward];
+      block.steps.push_back(step);
+    }
+    record::split_exposed(block.steps);
+    builder.add(block);
+  }
+  const StepBreakdown steps = builder.result();
+  ASSERT_TRUE(steps.slowest);
+  EXPECT_GT(steps.slowest->cost_share, 0.3);
+  const std::string sentence = limit_sentence(steps);
+  EXPECT_EQ(sentence.find("bottleneck: compute: "), 0u) << sentence;
+  EXPECT_NE(sentence.find("\nalso waiting: 29 % of a step waits for other ranks"),
+            std::string::npos)
+      << sentence;
+}
+
 TEST(StepLimit, IsEmptyWithoutSteps) {
   EXPECT_EQ(limit_sentence({}), "");
 }

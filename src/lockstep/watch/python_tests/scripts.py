@@ -1,8 +1,11 @@
 """Small training scripts, as users write them; test_scripts.py runs each in its own process."""
 
+import multiprocessing
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 
 import torch
@@ -103,6 +106,47 @@ def execs():
     os.execv(sys.executable, [sys.executable, __file__, "plain"])
 
 
+def many_steps(steps, batch=BATCH):
+    """Far more than are written at a time."""
+    model = torch.nn.Linear(20, 4)
+    train(
+        model,
+        DataLoader(data(examples=steps * batch), batch_size=batch),
+        torch.optim.SGD(model.parameters(), 0.1),
+    )
+
+
+def crashes_after_many_steps():
+    many_steps(700)
+    raise RuntimeError("out of luck")
+
+
+def exits_at_once():
+    many_steps(700)
+    os._exit(9)
+
+
+def is_killed():
+    many_steps(700)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def forks_workers():
+    context = multiprocessing.get_context("fork")
+    workers = [context.Process(target=many_steps, args=(count,)) for count in (300, 310)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    print([worker.exitcode for worker in workers])
+
+
+def trains_in_a_thread():
+    thread = threading.Thread(target=many_steps, args=(300,))
+    thread.start()
+    thread.join()
+
+
 def replaces_optim():
     class Mine:
         def __init__(self, parameters, lr):
@@ -129,13 +173,18 @@ def replaces_optim():
 class OddBatch:
     """A batch that does not like to be looked at."""
 
+    made = 0
+
     def __init__(self, pairs):
+        OddBatch.made += 1
         self.inputs = torch.stack([pair[0] for pair in pairs])
         self.labels = torch.stack([pair[1] for pair in pairs])
 
     @property
     def shape(self):
-        raise RuntimeError("no shape here")
+        if OddBatch.made > 10:
+            raise RuntimeError("no shape here")
+        return self.inputs.shape
 
     def __iter__(self):
         return iter((self.inputs, self.labels))

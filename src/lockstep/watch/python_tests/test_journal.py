@@ -75,6 +75,16 @@ class Deferred(unittest.TestCase):
         notes.catch_up()
         self.assertEqual(seen, list(range(5000)))
 
+    def test_notes_are_bounded_where_no_step_ends(self):
+        seen = []
+        notes = journal.Journal()
+        notes.deferring = True
+        for number in range(50_000):
+            notes.note(seen.append, number)
+            self.assertLess(number + 1 - len(seen), 10_000)
+        notes.catch_up()
+        self.assertEqual(seen, list(range(50_000)))
+
     def test_a_long_time_hands_notes_on_after_a_step(self):
         now = [0]
         seen = []

@@ -132,6 +132,40 @@ class Scripts(unittest.TestCase):
     def test_an_exit_code_passes(self):
         self.assertEqual(self.same_as_without("exits_with_code")[0], 7)
 
+    def check_whole(self, rank, steps):
+        self.check_phases(rank)
+        self.assertEqual([step["step"] for step in rank.steps], list(range(steps)))
+        self.assertEqual(rank.lines[-1]["type"], "ended")
+
+    def test_no_step_is_lost_where_a_script_crashes(self):
+        self.assertEqual(self.same_as_without("crashes_after_many_steps")[0], 1)
+        (rank,) = self.records()
+        self.check_whole(rank, 700)
+
+    def test_no_step_is_lost_where_a_script_exits_without_cleaning_up(self):
+        self.assertEqual(self.same_as_without("exits_at_once")[0], 9)
+        (rank,) = self.records()
+        self.check_whole(rank, 700)
+
+    def test_a_killed_process_leaves_all_but_its_last_steps(self):
+        self.assertEqual(self.same_as_without("is_killed")[0], -9)
+        (rank,) = self.records()
+        self.check_phases(rank)
+        self.assertGreaterEqual(len(rank.steps), 256)
+        self.assertEqual([step["step"] for step in rank.steps], list(range(len(rank.steps))))
+
+    def test_workers_that_multiprocessing_forks_are_measured_to_their_end(self):
+        self.same_as_without("forks_workers")
+        ranks = sorted(self.records(), key=lambda rank: len(rank.steps))
+        self.assertEqual(len(ranks), 2)
+        self.check_whole(ranks[0], 300)
+        self.check_whole(ranks[1], 310)
+
+    def test_a_thread_that_trains_is_measured(self):
+        self.same_as_without("trains_in_a_thread")
+        (rank,) = self.records()
+        self.check_whole(rank, 300)
+
     def test_a_fork_is_a_process_of_its_own(self):
         self.same_as_without("forks")
         self.assertEqual([len(rank.steps) for rank in self.records()], [12, 12])
@@ -150,6 +184,9 @@ class Scripts(unittest.TestCase):
         code, out, errors = self.run_script("surprise")
         self.assertEqual((code, out), bare[:2])
         self.assertEqual(errors.count("lockstep: watching stopped"), 1, errors)
+        (rank,) = self.records()
+        self.assertEqual(len(rank.steps), 10)
+        self.assertEqual(rank.lines[-1]["type"], "stopped")
 
     def test_a_sitecustomize_of_the_user_runs(self):
         other = tempfile.mkdtemp()

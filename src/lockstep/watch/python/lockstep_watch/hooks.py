@@ -24,9 +24,24 @@ def the_watcher(torch: Any, folder: str) -> Watcher:
         _watcher = Watcher(torch, folder)
         show_tracebacks_without_us()
         os.register_at_fork(after_in_child=_watcher.forget_parent)
+        _finish_before_exit(_watcher)
     elif torch is not None:
         _watcher.use_torch(torch)
     return _watcher
+
+
+def _finish_before_exit(watcher: Watcher) -> None:
+    """Processes that multiprocessing forks end by os._exit(), without what atexit has."""
+    original = os._exit
+
+    @functools.wraps(original)
+    def _exit(*args: Any, **kwargs: Any) -> Any:
+        try:
+            watcher.finish_early()
+        finally:
+            original(*args, **kwargs)
+
+    os._exit = _exit  # type: ignore[assignment]
 
 
 def install(torch: Any, folder: str) -> None:

@@ -13,6 +13,8 @@ from typing import Any, Callable, List, Tuple
 # At least this often, so that steps are written soon.
 _CATCH_UP_NS = 250_000_000
 _CATCH_UP_EVENTS = 512
+# In a script that goes on for so long without a step or an evaluation, wherever it is.
+_MOST_EVENTS = 8192
 
 
 class Journal:
@@ -22,7 +24,7 @@ class Journal:
         self.deferring = False  # otherwise every note is handed on at once
         self._notes: List[Tuple[Callable[..., Any], int, Tuple[Any, ...]]] = []
         self._moment = self._caught_up = time.monotonic_ns()
-        self._replaying = False
+        self.replaying = False
 
     def now(self) -> int:
         """The clock of the tracker."""
@@ -31,13 +33,13 @@ class Journal:
     def note(self, call: Callable[..., Any], *args: Any) -> int:
         moment = time.monotonic_ns()
         self._notes.append((call, moment, args))
-        if not self.deferring:
+        if not self.deferring or len(self._notes) >= _MOST_EVENTS:
             self._replay()
         return moment
 
     def catch_up(self) -> None:
         """The clock then shows the present moment, unless the tracker itself asks."""
-        if not self._replaying:
+        if not self.replaying:
             self._replay()
             self._moment = time.monotonic_ns()
 
@@ -58,11 +60,11 @@ class Journal:
 
     def _replay(self) -> None:
         notes, self._notes = self._notes, []
-        self._replaying = True
+        self.replaying = True
         try:
             for call, moment, args in notes:
                 self._moment = moment
                 call(*args)
         finally:
-            self._replaying = False
+            self.replaying = False
         self._caught_up = self._moment

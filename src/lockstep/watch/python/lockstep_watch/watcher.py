@@ -73,7 +73,7 @@ class Watcher:
         self.steps_per_epoch: Optional[int] = None  # where a framework states it
         self._reset()
         switch.when_off.append(self._stopped)
-        atexit.register(self._finish)
+        atexit.register(self.finish)
 
     def _reset(self) -> None:
         kinds = ("fetch", "transfer", "forward", "backward", "communication", "optimizer")
@@ -257,15 +257,29 @@ class Watcher:
             return  # its communication is not known and would pass as backward
         self.writer.add(step, self._tracker.evaluation_ns)
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """The process ends: writes what is left."""
         if not switch.on:
             return
         with switch.guarded():
-            self.tracker.finish()
-            if self.held is not None:
-                self._write(self.held, last=True)
-                self.held = None
-            self.writer.close(self.tracker.evaluation_ns)
+            self._write_rest()
+            self.writer.close(self._tracker.evaluation_ns)
+
+    def finish_early(self) -> None:
+        """By os._exit(), which skips what atexit has. Another thread may be in the middle of a step."""
+        if threading.get_ident() == self.thread:
+            self.finish()
+
+    def _write_rest(self) -> None:
+        self.tracker.finish()
+        if self.held is not None:
+            self._write(self.held, last=True)
+            self.held = None
 
     def _stopped(self, reason: str) -> None:
-        self.writer.stop(reason)
+        try:
+            if not self.journal.replaying:  # otherwise it is the tracker that failed
+                self._write_rest()
+            self.writer.flush(self._tracker.evaluation_ns)
+        finally:
+            self.writer.stop(reason)

@@ -99,7 +99,7 @@ class Writer:
         if step.end - self.sampled >= _SAMPLE_NS:
             self._sample(step.epoch)
         if step.end - self.flushed >= _FLUSH_NS or len(self.steps) >= _FLUSH_STEPS:
-            self._flush(evaluation_ns)
+            self.flush(evaluation_ns)
             self.flushed = step.end
 
     def _open(self, step: Step) -> None:
@@ -113,7 +113,9 @@ class Writer:
         facts.update(pid=os.getpid(), wall_minus_monotonic_ns=wall)
         self._line(facts)
 
-    def _flush(self, evaluation_ns: Dict[int, int]) -> None:
+    def flush(self, evaluation_ns: Dict[int, int]) -> None:
+        if self.file is None:
+            return
         if self.flops_per_example is not None:
             self._line({"type": "work", "flops_per_example": self.flops_per_example})
             self.flops_per_example = None
@@ -160,7 +162,7 @@ class Writer:
     def close(self, evaluation_ns: Dict[int, int]) -> None:
         if self.file is None:
             return
-        self._flush(evaluation_ns)
+        self.flush(evaluation_ns)
         usage = resource.getrusage(resource.RUSAGE_SELF)
         ended: Dict[str, Any] = {"type": "ended", "peak_memory_bytes": usage.ru_maxrss * 1024}
         if self.torch is not None and self.torch.cuda.is_initialized():
