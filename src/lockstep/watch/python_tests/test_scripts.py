@@ -197,6 +197,14 @@ class Scripts(unittest.TestCase):
         self.assertTrue(out.startswith("mine sitecustomize\n"))
         self.assertEqual(len(self.records()), 1)
 
+    def test_a_library_may_look_for_torch_before_it_imports_it(self):
+        other = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, other)
+        with open(os.path.join(other, "sitecustomize.py"), "w") as file:
+            file.write("import importlib.util\nassert importlib.util.find_spec('torch')\n")
+        self.same_as_without("plain", path=other)
+        self.assertEqual([len(rank.steps) for rank in self.records()], [24])
+
     def test_an_isolated_python_is_not_watched(self):
         for option in ("-I", "-E"):
             self.same_as_without("plain", options=(option,))

@@ -58,6 +58,25 @@ class Script:
 
 
 class Steps(unittest.TestCase):
+    def test_an_optimizer_that_steps_to_make_its_state_makes_no_step(self):
+        """As Horovod does before it broadcasts the state."""
+        script = Script()
+        script.step()
+        script.idle(500)
+        for _ in range(3):
+            script.train_step()
+        steps = script.finish()
+        self.assertEqual([step.index for step in steps], [0, 1, 2])
+        self.assertEqual([step.examples for step in steps], [32] * 3)
+        self.assertEqual({step.end - step.start for step in steps}, {34})
+
+    def test_steps_of_gradients_that_autograd_did_not_compute_are_counted(self):
+        script = Script()
+        for _ in range(4):
+            script.fetch()
+            script.step()
+        self.assertEqual(len(script.finish()), 3)
+
     def setUp(self):
         self.script = Script()
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Callable, Optional, Sequence
 
 
 class _Finder:
-    """First on sys.meta_path until the module it waits for is found; then it is taken off."""
+    """First on sys.meta_path until the module it waits for is imported; then it is taken off.
+    Being found is not enough: libraries look whether torch is there before they import it."""
 
     def __init__(self, awaited: str, install: Callable[[ModuleType, str], None]) -> None:
         self.awaited = awaited
@@ -22,14 +23,16 @@ class _Finder:
         if name != self.awaited:
             return None
         try:
-            sys.meta_path.remove(self)  # type: ignore[arg-type]
-            spec = PathFinder.find_spec(name, path)
-            if spec is not None and spec.loader is not None:
-                self._run_after_import(spec.loader)
-            return spec
+            for finder in sys.meta_path:
+                find = getattr(finder, "find_spec", None)
+                spec = find(name, path, target) if find and finder is not self else None
+                if spec is not None:
+                    if spec.loader is not None:
+                        self._run_after_import(spec.loader)
+                    return spec  # type: ignore[no-any-return]
         except Exception as problem:
             os.write(2, ("lockstep: not watching: %r\n" % (problem,)).encode())
-            return None
+        return None
 
     def _run_after_import(self, loader: Any) -> None:
         """Replaces exec_module of this one loader object, so that the module keeps its loader."""
@@ -38,6 +41,8 @@ class _Finder:
         def exec_module(module: ModuleType) -> None:
             del loader.exec_module
             original(module)
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)  # type: ignore[arg-type]
             from .switch import switch
 
             with switch.guarded():

@@ -110,6 +110,7 @@ class StepTracker:
         self._counted: Optional[Pass] = None  # the pass that `epoch` stands for
         self._exhausted: Set[Pass] = set()
         self._stated_epochs = 0
+        self._prepared = False  # an optimizer stepped before anything was trained
 
     # Input
 
@@ -199,6 +200,11 @@ class StepTracker:
 
     def optimizer_ends(self, optimizer: int) -> None:
         self.clock.leave()
+        if self.index == 0 and self._end is None and not self._trained and not self._prepared:
+            # Horovod steps once to have the state of the optimizer that it broadcasts.
+            self._prepared = True
+            self.forget_start_up()
+            return
         self._stepped.add(optimizer)
         self._end = self.clock.snapshot()
         self._end_examples = self._examples.copy()
