@@ -14,12 +14,20 @@ namespace {
 struct Range {
   double low = 0;
   double high = 0;
+  std::int64_t low_workers = 0;   ///< of the configuration with that value
+  std::int64_t high_workers = 0;  ///< likewise
   double sum = 0;
   int count = 0;
 
-  void add(double value) {
-    low = count == 0 ? value : std::min(low, value);
-    high = count == 0 ? value : std::max(high, value);
+  void add(double value, std::int64_t workers) {
+    if (count == 0 || value < low) {
+      low = value;
+      low_workers = workers;
+    }
+    if (count == 0 || value > high) {
+      high = value;
+      high_workers = workers;
+    }
     sum += value;
     ++count;
   }
@@ -67,6 +75,23 @@ std::optional<std::int64_t> best_in_between(const ByBatch& values, bool higher_i
   return best->first;
 }
 
+bool held(const std::string& metric, double least, double most) {
+  return higher_is_better(metric) ? quality_held(metric, least, most)
+                                  : quality_held(metric, most, least);
+}
+
+/// Why a trend is not the batch's doing: where one batch was trained by several counts of workers
+/// and the metric differs. Some programs print a loss that grows with the workers.
+std::optional<std::string> differs_by_workers(const std::string& metric, const ByBatch& values) {
+  for (const auto& [batch, range] : values) {
+    if (range.low_workers == range.high_workers || held(metric, range.low, range.high)) continue;
+    return fmt::format("at the same B = {} it is {} with N = {} and {} with N = {}", batch,
+                       number_text(range.low), range.low_workers, number_text(range.high),
+                       range.high_workers);
+  }
+  return std::nullopt;
+}
+
 /// What a growing global batch did to a metric.
 enum class Trend { kHeld, kBetter, kWorse, kBestBetween, kNone };
 
@@ -78,9 +103,7 @@ Trend trend_of(const std::string& metric, const ByBatch& values) {
     least = std::min(least, range.mean());
     most = std::max(most, range.mean());
   }
-  const bool held =
-      accuracy ? quality_held(metric, least, most) : quality_held(metric, most, least);
-  if (held) return Trend::kHeld;
+  if (held(metric, least, most)) return Trend::kHeld;
   if (best_in_between(values, accuracy)) return Trend::kBestBetween;
   const bool rose = values.rbegin()->second.mean() > values.begin()->second.mean();
   if (!monotone(values, rose ? 1 : -1)) return Trend::kNone;
@@ -159,7 +182,9 @@ std::string quality_sentence(const std::string& model, const std::vector<Metered
   if (!alike.empty()) text += alike_text(trend, joined(alike));
   for (const std::string& other : others) text += "; " + other;
   if (trend == Trend::kWorse) {
-    text += "; the batch, and the learning rate if it was raised with it, cost quality";
+    const auto differs = differs_by_workers(main.metric, main.values);
+    text += differs ? "; " + *differs + ", so the batch alone does not explain it"
+                    : "; the batch, and the learning rate if it was raised with it, cost quality";
   }
   return text + ".";
 }
@@ -192,7 +217,8 @@ void assess_quality(std::span<const Configuration> configurations, std::vector<F
       for (const QualityPoint& point : points) {
         const QualityFigure* figure = point.figure(metric);
         if (figure == nullptr || !point.configuration.global_batch) continue;
-        one.values[*point.configuration.global_batch].add(figure->last);
+        one.values[*point.configuration.global_batch].add(figure->last,
+                                                          point.configuration.workers.value_or(0));
       }
       if (one.values.size() > 1) all.push_back(std::move(one));
     }
@@ -201,7 +227,8 @@ void assess_quality(std::span<const Configuration> configurations, std::vector<F
     bool by_rule = true;
     for (const QualityPoint& point : points) {
       if (!point.epochs_to_stable || !point.configuration.global_batch) continue;
-      stable[*point.configuration.global_batch].add(*point.epochs_to_stable);
+      stable[*point.configuration.global_batch].add(*point.epochs_to_stable,
+                                                    point.configuration.workers.value_or(0));
       by_rule &= point.stable_by_rule;
     }
     if (stable.size() > 1) {

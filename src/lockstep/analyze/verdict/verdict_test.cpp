@@ -155,6 +155,18 @@ TEST(Verdict, MetricsThatWentTheSameWayShareASentence) {
   expect_says(found, "training accuracy stayed within 0.01");
 }
 
+/// A trainer of transformers, whose loss is multiplied by the number of workers.
+TEST(Verdict, ALossThatGrowsWithTheWorkersIsNotBlamedOnTheBatch) {
+  MeasurementRows table;
+  table.at_local(1, 16, "val_loss", 0.6911).at_local(2, 16, "val_loss", 1.384);
+  table.at_local(1, 32, "val_loss", 0.6917).at_local(2, 32, "val_loss", 1.385);
+  const auto found = sentences(table, Topic::kQuality);
+  expect_says(found,
+              "at the same B = 32 it is 0.6917 with N = 1 and 1.384 with N = 2, so the batch alone "
+              "does not explain it");
+  EXPECT_EQ(found.find("cost quality"), std::string::npos) << found;
+}
+
 TEST(Verdict, QualityWithoutATrendIsCalledSo) {
   MeasurementRows table;
   table.at_local(1, 32, "val_loss", 1.0).at_local(2, 32, "val_loss", 3.0);

@@ -1,7 +1,10 @@
 """That the import of a framework is noticed, however it is found."""
 
+import glob
 import importlib.util
 import os
+import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -67,6 +70,45 @@ class Imports(unittest.TestCase):
         with self.assertRaises(ModuleNotFoundError):
             __import__(NAME)
         self.assertEqual(self.installed, [])
+
+
+def pythons():
+    """This one, and all others that are installed."""
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    folders += glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin"))
+    found = [path for folder in folders for path in glob.glob(os.path.join(folder, "python[23].*"))]
+    named = re.compile(r"python[23]\.\d+$")
+    return [sys.executable] + [path for path in found if named.search(path)]
+
+
+class OtherPythons(unittest.TestCase):
+    """That any Python starts as it would without the watcher; those before 3.7 say why not."""
+
+    PROGRAM = "import sys; sys.stdout.write('%s %s' % (len(sys.path), sys.argv)); sys.exit(3)"
+
+    def outcome(self, python, path, **variables):
+        environment = dict(os.environ, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1", **variables)
+        ran = subprocess.run(
+            [python, "-c", self.PROGRAM, "word"], env=environment, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        return ran.returncode, ran.stdout, ran.stderr
+
+    def test_each_starts_as_without_the_watcher(self):
+        watcher = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python")
+        with tempfile.TemporaryDirectory() as own:
+            with open(os.path.join(own, "sitecustomize.py"), "w") as file:
+                file.write("import sys; sys.stdout.write('mine ')\n")
+            for python in pythons():
+                bare = self.outcome(python, own)
+                if bare[0] != 3:
+                    continue  # a stub, without a Python behind it
+                watched = self.outcome(
+                    python, watcher + os.pathsep + own, LOCKSTEP_WATCH_DIR=own)
+                self.assertTrue(bare[1].startswith(b"mine "), (python, bare))
+                self.assertEqual(watched[:2], bare[:2], python)
+                self.assertIn(
+                    watched[2], (b"", b"lockstep: not watching: this Python is older than 3.7\n"))
+            self.assertEqual(os.listdir(own), ["sitecustomize.py"])
 
 
 if __name__ == "__main__":
