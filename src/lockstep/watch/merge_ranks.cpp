@@ -272,9 +272,10 @@ void join_facts(const std::vector<RankRecord>& ranks, WatchedRun& run) {
   run.flops_per_example = first.flops_per_example;
   run.unit = first.unit;
   run.loader_workers = first.loader.workers;
-  run.loader_batch = first.loader.batch;
-  run.loader_examples = first.loader.batches * first.loader.batch * run.workers;
-  run.batch_per_worker = most_common_batch(run.steps);
+  // A worker is a device; a process may have several.
+  run.loader_batch = first.loader.batch / first.devices;
+  run.loader_examples = first.loader.batches * first.loader.batch * first.world;
+  run.batch_per_worker = most_common_batch(run.steps) / first.devices;
   for (const RankRecord& rank : ranks) {
     if (std::find(run.hosts.begin(), run.hosts.end(), rank.host) == run.hosts.end()) {
       run.hosts.push_back(rank.host);
@@ -328,11 +329,12 @@ WatchedRun merge_ranks(RunRecords records) {
     return run;
   }
   std::vector<RankRecord> ranks = one_per_rank(std::move(records.ranks), run);
-  run.workers = ranks.front().world;
+  const int world = ranks.front().world;
+  run.workers = world * ranks.front().devices;
   align_clocks(ranks);
   join_steps(ranks, run);
-  if (static_cast<int>(ranks.size()) != run.workers) {
-    run.notes.push_back(fmt::format("{} of {} ranks were watched", ranks.size(), run.workers));
+  if (static_cast<int>(ranks.size()) != world) {
+    run.notes.push_back(fmt::format("{} of {} ranks were watched", ranks.size(), world));
   }
   join_facts(ranks, run);
   join_epochs(ranks, run);

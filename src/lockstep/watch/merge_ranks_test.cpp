@@ -240,5 +240,21 @@ TEST(MergeRanks, SaysWhyNothingWasMeasured) {
   EXPECT_NE(merge_ranks(records).notes.at(0).find("surprise"), std::string::npos);
 }
 
+/// As a MirroredStrategy of TensorFlow, or DataParallel of PyTorch.
+TEST(MergeRanks, DevicesOfOneProcessAreWorkers) {
+  RankRecord record = rank_with(0, 60);
+  record.world = 1;
+  record.devices = 2;
+  record.loader = {.workers = 0, .batch = 32, .batches = 10};
+  const WatchedRun run = merge_ranks(records_of({record}));
+  EXPECT_EQ(run.workers, 2);
+  EXPECT_EQ(run.batch_per_worker, 16);
+  EXPECT_EQ(run.loader_batch, 16);
+  EXPECT_EQ(run.loader_examples, 320);
+  ASSERT_FALSE(run.epochs.empty());
+  EXPECT_EQ(run.epochs[0].examples, 320);
+  EXPECT_TRUE(run.notes.empty());
+}
+
 }  // namespace
 }  // namespace lockstep::watch

@@ -34,6 +34,7 @@ Number number_or(const json& line, const char* name, Number otherwise) {
 void read_start(const json& line, RankRecord& rank) {
   rank.rank = line.at("rank");
   rank.world = line.at("world");
+  rank.devices = std::max(1, number_or(line, "devices", 1));
   rank.host = line.value("host", "");
   rank.pid = line.value("pid", std::int64_t{0});
   rank.torch = line.value("torch", "");

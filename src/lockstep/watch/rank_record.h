@@ -65,6 +65,7 @@ struct LoaderFacts {
 struct RankRecord {
   int rank = 0;
   int world = 1;
+  int devices = 1;  ///< that the process divides its batch among
   std::string host;
   std::int64_t pid = 0;
   std::string torch;

@@ -21,6 +21,20 @@ history = model.fit(inputs, inputs.argmax(1) % 3, batch_size=16, epochs=2, valid
 print(["%.6f" % loss for loss in history.history["loss"]])
 """
 
+# Through tf.keras, on two devices of one process.
+MIRRORED = """
+import numpy, tensorflow as tf
+(cpu,) = tf.config.list_physical_devices("CPU")
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+tf.keras.utils.set_random_seed(1)
+with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
+    model = tf.keras.Sequential([tf.keras.layers.Input((8,)), tf.keras.layers.Dense(3)])
+    model.compile(optimizer="adam", loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+inputs = numpy.random.default_rng(0).random((160, 8), dtype="float32")
+history = model.fit(inputs, inputs.argmax(1) % 3, batch_size=16, epochs=2, verbose=0)
+print(["%.4f" % loss for loss in history.history["loss"]])
+"""
+
 
 def backends():
     """(python, backend) that can be used here."""
@@ -72,6 +86,21 @@ class Keras(unittest.TestCase):
                         self.assertTrue(all(phases[p] > 0 for p in (FORWARD, BACKWARD, OPTIMIZER)))
                     else:  # a step is one call
                         self.assertEqual(phases[OTHER], step["end_ns"] - step["start_ns"])
+
+    def test_a_strategy_of_tensorflow_states_its_devices(self):
+        for python, backend in backends():
+            if backend != "tensorflow":
+                continue
+            test_scripts.PYTHON = python
+            test_scripts.SCRIPTS = os.path.join(self.folder, "mirrored.py")
+            with open(test_scripts.SCRIPTS, "w") as file:
+                file.write(MIRRORED)
+            code, _, errors = self.run_script(TF_CPP_MIN_LOG_LEVEL="3")
+            self.assertEqual(code, 0, errors)
+            (rank,) = self.records()
+            self.assertEqual(rank.start["devices"], 2)
+            self.assertEqual([step["epoch"] for step in rank.steps], [1] * 10 + [2] * 10)
+            self.assertEqual({step["examples"] for step in rank.steps}, {16})
 
 
 if __name__ == "__main__":

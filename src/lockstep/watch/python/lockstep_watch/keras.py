@@ -14,6 +14,7 @@ from typing import Any, Optional, Tuple
 from .hooks import ending_a_step, the_watcher
 from .switch import switch
 from .watcher import Watcher
+from .writer import rank_and_world
 
 _DEFAULT_BATCH = 32  # of fit() for arrays
 
@@ -87,6 +88,7 @@ def _callback_class(keras: Any) -> type:
                 weights = self.model.trainable_weights
                 facts["parameters"] = sum(_size(weight.shape) for weight in weights)
                 facts["optimizer"] = type(self.model.optimizer).__name__
+                facts["devices"] = _devices(self.model)
                 if self.params.get("steps"):
                     self._watcher.steps_per_epoch = int(self.params["steps"])
 
@@ -125,6 +127,13 @@ def _callback_class(keras: Any) -> type:
                     self._test = None
 
     return LockstepCallback
+
+
+def _devices(model: Any) -> int:
+    """That a strategy of TensorFlow divides the batches of this process among."""
+    strategy = getattr(model, "distribute_strategy", None)
+    replicas = int(getattr(strategy, "num_replicas_in_sync", 1))
+    return max(1, replicas // rank_and_world(None)[1])
 
 
 def _size(shape: Any) -> int:

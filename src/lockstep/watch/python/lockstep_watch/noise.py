@@ -47,14 +47,14 @@ class NoiseSampler:
         due = self.averaged <= _EVERY_STEP_UNTIL or self.averaged % self.period == 0
         if not due or self._world(ddp) < 2:
             return
-        self.watcher.tracker.housekeeping_begins()
-        began = time.monotonic_ns()
+        self.watcher.housekeeping_begins()
         self.step = self.watcher.tracker.index
+        began = time.monotonic_ns()
         self.local = 0.0
         self.parameters = [p for p in ddp.parameters() if p.requires_grad]
         self.hooks = [p.register_hook(self._hook(p)) for p in self.parameters]
         self.cost_ns = time.monotonic_ns() - began
-        self.watcher.tracker.housekeeping_ends()
+        self.watcher.housekeeping_ends()
 
     def _world(self, ddp: Any) -> int:
         return int(self.torch.distributed.get_world_size(ddp.process_group))
@@ -66,10 +66,10 @@ class NoiseSampler:
             with switch.guarded():
                 if self.alive:
                     began = time.monotonic_ns()
-                    self.watcher.tracker.housekeeping_begins()
+                    self.watcher.housekeeping_begins()
                     whole = gradient if parameter.grad is None else gradient + parameter.grad
                     self.local += self._squares(whole)
-                    self.watcher.tracker.housekeeping_ends()
+                    self.watcher.housekeeping_ends()
                     self.cost_ns += time.monotonic_ns() - began
 
         return hook
@@ -85,16 +85,16 @@ class NoiseSampler:
         if not self.hooks:
             return
         began = time.monotonic_ns()
-        self.watcher.tracker.housekeeping_begins()
+        self.watcher.housekeeping_begins()
         for hook in self.hooks:
             hook.remove()
         averaged = sum(self._squares(p.grad) for p in self.parameters if p.grad is not None)
         self.hooks = []
         self.parameters = []
-        self.watcher.tracker.housekeeping_ends()
+        examples = self.watcher.tracker.examples()
+        self.watcher.housekeeping_ends()
         now = time.monotonic_ns()
         self.cost_ns += now - began
-        examples = self.watcher.tracker.examples()
         if self.alive and examples is not None:
             self.samples[self.step] = [self.local, averaged, examples]
         self._adapt(now)

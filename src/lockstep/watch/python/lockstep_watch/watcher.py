@@ -183,6 +183,9 @@ class Watcher:
             first = next(iter(module.parameters()), None)
             forget = functools.partial(_without, self.networks, key)
             known = self.networks[key] = (weakref.ref(module, forget), first is not None)
+            devices = getattr(module, "device_ids", None)
+            if type(module).__name__ == "DataParallel" and devices:
+                self.writer.facts["devices"] = len(devices)
             if first is not None and first.is_cuda and not self.on_cuda:
                 self.on_cuda = True
                 self.journal.stop_deferring()  # the device is marked when things happen
@@ -218,6 +221,12 @@ class Watcher:
         self._left("optimizer")
         self.journal.note(self._tracker.optimizer_ends, id(optimizer))
         self.journal.catch_up_if_due()
+
+    def housekeeping_begins(self) -> None:
+        self.journal.note(self._tracker.housekeeping_begins)
+
+    def housekeeping_ends(self) -> None:
+        self.journal.note(self._tracker.housekeeping_ends)
 
     # Steps on their way to the record
 

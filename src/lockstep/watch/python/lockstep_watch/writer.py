@@ -19,7 +19,7 @@ _FLUSH_STEPS = 256
 _SAMPLE_NS = 1_000_000_000
 
 
-def _rank_and_world(torch: Any) -> Tuple[int, int]:
+def rank_and_world(torch: Any) -> Tuple[int, int]:
     """Launchers that start processes by fork or spawn set no RANK: the process group knows."""
     distributed = getattr(torch, "distributed", None)  # torch is None for other frameworks
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
@@ -103,7 +103,7 @@ class Writer:
             self.flushed = step.end
 
     def _open(self, step: Step) -> None:
-        rank, world = _rank_and_world(self.torch)
+        rank, world = rank_and_world(self.torch)
         host = socket.gethostname()
         name = "rank-%d-%s-%d.jsonl" % (rank, host, os.getpid())
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
