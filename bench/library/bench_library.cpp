@@ -4,6 +4,8 @@
 //   plain     forward, backward, torch::optim::SGD; nothing is exchanged (one rank only)
 //   blocking  the same, then one all-reduce of Gloo per parameter and a division
 //   engine    GradientSync and the fused optimizer, as lockstep train uses them
+//   own sgd   DataParallel with lockstep::optim::SGD; "own adam" with its Adam
+//   optimizers  the steps of the optimizers alone
 //   adam      DataParallel with torch::optim::Adam; "adam, sharded" with a sharded one
 #include <fcntl.h>
 #include <lockstep/lockstep.h>
@@ -63,6 +65,7 @@ torch::Tensor loss_of(const torch::Tensor& output, const Batch& batch) {
 }
 
 const auto kSgd = torch::optim::SGDOptions(0.01).momentum(0.9);
+const torch::optim::AdamOptions kAdam(1e-4);
 
 Way plain(const MakeNet& make) {
   auto net = make();
@@ -74,36 +77,39 @@ Way plain(const MakeNet& make) {
           }};
 }
 
-Way with_library(const MakeNet& make, Job& job) {
+template <class Optimizer, class Options>
+Way with_library(const std::string& name, const MakeNet& make, Job& job, const Options& options) {
   auto net = make();
   auto ddp = std::make_shared<DataParallel<nets::Network>>(net, job);
-  auto optimizer = std::make_shared<torch::optim::SGD>(net->parameters(), kSgd);
-  return {"library", [=](const Batch& batch) {
+  auto optimizer = std::make_shared<Optimizer>(net->parameters(), options);
+  return {name, [=](const Batch& batch) {
             optimizer->zero_grad();
             loss_of((*ddp)(batch.images), batch).backward();
             optimizer->step();
           }};
 }
 
-Way adam(const MakeNet& make, Job& job, bool sharded) {
+Way sharded_adam(const MakeNet& make, Job& job) {
   auto net = make();
   auto ddp = std::make_shared<DataParallel<nets::Network>>(net, job);
-  const torch::optim::AdamOptions options(1e-4);
-  auto whole = sharded ? nullptr : std::make_shared<torch::optim::Adam>(net->parameters(), options);
-  auto shards = sharded ? std::make_shared<ShardedOptimizer>(
-                              shard<torch::optim::Adam>(job, net->parameters(), options))
-                        : nullptr;
-  return {sharded ? "adam, sharded" : "adam", [=](const Batch& batch) {
-            if (whole)
-              whole->zero_grad();
-            else
-              shards->zero_grad();
+  auto shards =
+      std::make_shared<ShardedOptimizer>(shard<torch::optim::Adam>(job, net->parameters(), kAdam));
+  return {"adam, sharded", [=](const Batch& batch) {
+            shards->zero_grad();
             loss_of((*ddp)(batch.images), batch).backward();
-            if (whole)
-              whole->step();
-            else
-              shards->step();
+            shards->step();
           }};
+}
+
+/// The optimizer's step alone.
+template <class Optimizer, class Options>
+Way step_of(const std::string& name, const MakeNet& make, const Options& options) {
+  auto net = make();
+  for (auto& parameter : net->parameters()) {
+    parameter.mutable_grad() = torch::full_like(parameter, 1e-6F);
+  }
+  auto optimizer = std::make_shared<Optimizer>(net->parameters(), options);
+  return {name, [=](const Batch&) { optimizer->step(); }};
 }
 
 Way blocking(const MakeNet& make, Job& job, const std::string& file) {
@@ -198,12 +204,21 @@ int main(int argc, char** argv) {
   const std::string only = argc > 4 ? argv[4] : "";
   const auto wanted = [&](const char* name) { return only.empty() || only == name; };
   std::vector<Way> ways;
-  if (wanted("library")) ways.push_back(with_library(make, job));
+  if (wanted("library"))
+    ways.push_back(with_library<torch::optim::SGD>("library", make, job, kSgd));
+  if (wanted("own sgd")) ways.push_back(with_library<optim::SGD>("own sgd", make, job, kSgd));
   if (wanted("engine")) ways.push_back(engine(make, job));
-  if (wanted("adam")) ways.push_back(adam(make, job, false));
-  if (wanted("adam, sharded")) ways.push_back(adam(make, job, true));
+  if (wanted("adam")) ways.push_back(with_library<torch::optim::Adam>("adam", make, job, kAdam));
+  if (wanted("own adam")) ways.push_back(with_library<optim::Adam>("own adam", make, job, kAdam));
+  if (wanted("adam, sharded")) ways.push_back(sharded_adam(make, job));
   if (wanted("blocking") && job.size() > 1) ways.push_back(blocking(make, job, file));
   if (wanted("plain") && job.size() == 1) ways.push_back(plain(make));
+  if (only == "optimizers") {
+    ways.push_back(step_of<torch::optim::SGD>("sgd step", make, kSgd));
+    ways.push_back(step_of<optim::SGD>("own sgd step", make, kSgd));
+    ways.push_back(step_of<torch::optim::Adam>("adam step", make, kAdam));
+    ways.push_back(step_of<optim::Adam>("own adam step", make, kAdam));
+  }
   if (ways.empty())
     throw Error(ErrorKind::kUsage, "there is no way '" + only + "' with these ranks");
   for (Way& way : ways) timed(job, way, batch, 2);

@@ -15,6 +15,7 @@
 #include "lockstep/checkpoint.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/job.h"
+#include "lockstep/optim.h"
 #include "lockstep/sampler.h"
 #include "lockstep/sharded_optimizer.h"
 #include "lockstep/sync_batch_norm.h"

@@ -47,6 +47,20 @@ TEST_F(DataParallelTest, DoesSoWithAShardedOptimizer) {
   EXPECT_EQ(distance(plain, sharded), 0) << "the same gradients give the same bits";
 }
 
+TEST_F(DataParallelTest, DoesSoWithAnOptimizerOfItsOwn) {
+  expect_the_parameters_of_one_rank({"optimizer=fused-adam"}, 2e-4);
+  const auto theirs = numbers(run(2, {"optimizer=adam"}), "parameter");
+  const auto ours = numbers(run(2, {"optimizer=fused-adam"}), "parameter");
+  EXPECT_LT(distance(theirs, ours), 2e-4);
+  const auto sharded = numbers(run(2, {"optimizer=fused-adam", "sharded=1"}), "parameter");
+  EXPECT_EQ(distance(ours, sharded), 0);
+}
+
+TEST_F(DataParallelTest, OwnOptimizersTakeTheStepsOfLibTorchs) {
+  const auto captured = run(1, {"do=optimizers"});
+  EXPECT_EQ(count(captured.output, " agree\n"), 9U) << captured.output << captured.errors;
+}
+
 TEST_F(DataParallelTest, CutsGradientsIntoSeveralBuckets) {
   EXPECT_NE(run(2, {"steps=3"}).output.find("buckets 2"), std::string::npos);
 }

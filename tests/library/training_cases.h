@@ -9,3 +9,4 @@ void run_uneven(lockstep::Job& job);
 void run_gan(lockstep::Job& job);
 void run_batch_norm(lockstep::Job& job);
 void run_helpers(lockstep::Job& job);
+void run_optimizers(lockstep::Job& job);

@@ -27,6 +27,9 @@ Options parse(int argc, char** argv) {
 
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(const std::string& name,
                                                         std::vector<torch::Tensor> parameters) {
+  if (name == "fused-adam") {
+    return std::make_unique<lockstep::optim::Adam>(parameters, torch::optim::AdamOptions(0.01));
+  }
   if (name == "adam") {
     return std::make_unique<torch::optim::Adam>(parameters, torch::optim::AdamOptions(0.01));
   }
@@ -175,4 +178,5 @@ int main(int argc, char** argv) {
   if (what == "gan") run_gan(job);
   if (what == "norm") run_batch_norm(job);
   if (what == "helpers") run_helpers(job);
+  if (what == "optimizers") run_optimizers(job);
 }

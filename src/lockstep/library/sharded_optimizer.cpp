@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "lockstep/library/job_state.h"
+#include "lockstep/library/optimizer_state.h"
 
 namespace lockstep {
 namespace {
@@ -88,11 +89,8 @@ class ShardedOptimizer::Shards {
     copy_options(*whole, *local_);
     local_->state().clear();
     for (const torch::Tensor& parameter : share(job_.rank())) {
-      for (auto& entry : whole->state()) {
-        if (is_key_of(entry.first, parameter)) {
-          local_->state()[entry.first] = entry.second->clone();
-        }
-      }
+      const auto found = whole->state().find(library::state_key(parameter));
+      if (found != whole->state().end()) local_->state()[found->first] = found->second->clone();
     }
   }
 
@@ -110,18 +108,6 @@ class ShardedOptimizer::Shards {
     auto list = share(rank);
     if (list.empty()) list.push_back(torch::zeros({0}, torch::requires_grad()));
     return list;
-  }
-
-  /// Text in LibTorch 1.13, a pointer later.
-  template <class Key>
-  static bool is_key_of(const Key& key, const torch::Tensor& parameter) {
-    if constexpr (std::is_pointer_v<Key>) {
-      return key == parameter.unsafeGetTensorImpl();
-    } else {
-      std::ostringstream text;
-      text << parameter.unsafeGetTensorImpl();
-      return key == text.str();
-    }
   }
 
   static void copy_options(torch::optim::Optimizer& from, torch::optim::Optimizer& to) {
