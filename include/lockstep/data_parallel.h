@@ -52,18 +52,21 @@ class DataParallelBase {
   DataParallelBase& operator=(const DataParallelBase&) = delete;
 
   /// While it lives, backward adds to the gradients of this rank and sends nothing; the first
-  /// backward after that averages what has come together. For gradient accumulation.
+  /// backward after that averages what has come together. For gradient accumulation:
+  ///
+  ///   const auto local = ddp.no_sync(micro + 1 < micro_steps);
   class NoSync {
    public:
-    explicit NoSync(DataParallelBase& parallel);
+    explicit NoSync(DataParallelBase& parallel, bool on = true);
     ~NoSync();
     NoSync(const NoSync&) = delete;
     NoSync& operator=(const NoSync&) = delete;
 
    private:
     DataParallelBase& parallel_;
+    bool on_;
   };
-  [[nodiscard]] NoSync no_sync() { return NoSync(*this); }
+  [[nodiscard]] NoSync no_sync(bool on = true) { return NoSync(*this, on); }
 
   /// For ranks with unequal numbers of batches. While it lives, ranks that still have batches go
   /// on; a rank that has none left stays in finish(), or in the destructor, and takes part in their
@@ -129,6 +132,11 @@ class DataParallelBase {
 /// second backward without a forward, for ranks with different numbers of passes; kPeer as in Job.
 template <class Module>
 class DataParallel : public DataParallelBase {
+  static_assert(
+      std::is_base_of_v<torch::nn::Module, Module>,
+      "DataParallel<Net> takes the class of the module; for a holder of TORCH_MODULE(Net) "
+      "that is NetImpl, which `lockstep::DataParallel ddp(net, job);` finds by itself");
+
  public:
   DataParallel(std::shared_ptr<Module> module, const Job& job, DataParallelOptions options = {})
       : DataParallelBase(module, job, std::move(options)), module_(std::move(module)) {}

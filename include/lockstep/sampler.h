@@ -37,7 +37,8 @@ class Sampler : public torch::data::samplers::Sampler<> {
 
   /// Epochs count from 0; the order of the next pass follows from it.
   void set_epoch(std::uint64_t epoch);
-  /// Of the pass under way, or of the next one where none is.
+  /// Of the pass under way, or of the next one where none is; a checkpoint keeps it. A loader with
+  /// workers reads ahead: for it a pass is over a few batches before its last one is used.
   std::uint64_t epoch() const;
   /// Examples of this rank per epoch; the same on all ranks.
   std::size_t size() const;

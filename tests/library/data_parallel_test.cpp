@@ -102,6 +102,11 @@ TEST_F(DataParallelTest, TrainsAGeneratorAndADiscriminator) {
   EXPECT_EQ(run(2, {"do=gan"}).output, "two modules agree\n");
 }
 
+TEST_F(DataParallelTest, AddsUpTheLossesOfSeveralForwardsForAnyNumberOfSteps) {
+  const auto captured = run(2, {"do=summed"});
+  EXPECT_EQ(captured.output, "summed losses agree\n") << captured.errors;
+}
+
 TEST_F(DataParallelTest, GoesOnUntilTheLastRankHasNoBatch) {
   EXPECT_EQ(run(3, {"do=uneven"}).output, "uneven inputs agree\n");
 }

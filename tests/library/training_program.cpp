@@ -39,7 +39,7 @@ std::unique_ptr<torch::optim::Optimizer> make_optimizer(const std::string& name,
 
 void print_parameters(lockstep::Job& job, torch::nn::Module& net) {
   for (const auto& entry : net.named_parameters()) {
-    const auto flat = entry.value().detach().flatten().contiguous();
+    const auto flat = entry.value().detach().cpu().flatten();
     std::string line = "parameter " + entry.key();
     for (std::int64_t i = 0; i < flat.numel(); ++i) {
       char text[32];
@@ -74,25 +74,20 @@ void train(const Options& options, lockstep::Job& job, Ddp& ddp, Net& net,
     double total = 0;
     const bool use_extra = step % 3 == 0 ? false : step % 3 == 1 ? job.rank() == 0 : true;
     for (int micro = 0; micro < accumulate; ++micro) {
-      const auto run = [&] {
-        auto [x, y] = examples(step * global + (micro * job.size() + job.rank()) * mine, mine);
-        if (options.number("noise", 0)) {
-          torch::manual_seed(1000 * step + job.rank());
-          x = torch::randn_like(x);
-          y = (x.sum(1) > 0).to(torch::kLong);
-        }
-        auto loss = torch::cross_entropy_loss(ddp(x, use_extra), y) / accumulate;
-        if (wrong == "forward-only" && wrong_here && step == 3) return;
-        loss.backward({}, wrong == "twice");
-        if (wrong == "twice" && wrong_here && step == 3) loss.backward();
-        total += loss.template item<double>();
-      };
-      if (micro + 1 < accumulate) {
-        const auto local = ddp.no_sync();
-        run();
-      } else {
-        run();
+      const auto local = ddp.no_sync(micro + 1 < accumulate);
+      auto [x, y] = examples(step * global + (micro * job.size() + job.rank()) * mine, mine);
+      if (options.number("noise", 0)) {
+        torch::manual_seed(1000 * step + job.rank());
+        x = torch::randn_like(x);
+        y = (x.sum(1) > 0).to(torch::kLong);
       }
+      auto loss =
+          torch::cross_entropy_loss(ddp(x.to(job.device()), use_extra), y.to(job.device())) /
+          accumulate;
+      if (wrong == "forward-only" && wrong_here && step == 3) continue;
+      loss.backward({}, wrong == "twice");
+      if (wrong == "twice" && wrong_here && step == 3) loss.backward();
+      total += loss.template item<double>();
     }
     if (wrong == "replaced" && wrong_here && step == 3)
       net.three = net.replace_module("three", torch::nn::Linear(16, 3));
@@ -127,6 +122,7 @@ void run_training(const Options& options, lockstep::Job& job) {
   if (options.text("wrong", "") == "count" && job.rank() == 1) {
     net->register_module("another", torch::nn::Linear(1, 1));
   }
+  net->to(job.device());
   lockstep::DataParallel ddp(net, job, parallel_options(options));
   lockstep::Checkpoint checkpoint(job);
   checkpoint.add("net", net);
@@ -176,6 +172,7 @@ int main(int argc, char** argv) {
   if (what == "train") run_training(options, job);
   if (what == "uneven") run_uneven(job);
   if (what == "gan") run_gan(job);
+  if (what == "summed") run_summed_losses(job);
   if (what == "norm") run_batch_norm(job);
   if (what == "helpers") run_helpers(job);
   if (what == "optimizers") run_optimizers(job);

@@ -37,12 +37,13 @@ std::size_t DataParallelBase::buckets() const {
   return engine_->buckets();
 }
 
-DataParallelBase::NoSync::NoSync(DataParallelBase& parallel) : parallel_(parallel) {
-  parallel_.engine_->pause(true);
+DataParallelBase::NoSync::NoSync(DataParallelBase& parallel, bool on)
+    : parallel_(parallel), on_(on) {
+  if (on_) parallel_.engine_->pause(true);
 }
 
 DataParallelBase::NoSync::~NoSync() {
-  parallel_.engine_->pause(false);
+  if (on_) parallel_.engine_->pause(false);
 }
 
 DataParallelBase::Join::Join(DataParallelBase& parallel)

@@ -16,7 +16,8 @@ struct Sampler::State {
   std::uint64_t epoch = 0;
   std::size_t per_rank = 0;
   std::size_t next = 0;
-  bool used = false;  ///< the epoch's order was dealt
+  bool used = false;   ///< the epoch's order was dealt
+  bool ended = false;  ///< and all of it was given out
   std::vector<std::uint32_t> order;
 
   void size_up() {
@@ -32,7 +33,10 @@ struct Sampler::State {
     }
     next = 0;
     used = true;
+    ended = false;
   }
+
+  std::uint64_t epoch_to_go_on_with() const { return ended ? epoch + 1 : epoch; }
 };
 
 Sampler::Sampler(std::size_t examples, int rank, int ranks, std::uint64_t seed,
@@ -52,12 +56,12 @@ Sampler::Sampler(std::size_t examples, int rank, int ranks, std::uint64_t seed,
 
 void Sampler::set_epoch(std::uint64_t epoch) {
   state_->epoch = epoch;
-  state_->used = false;
+  state_->used = state_->ended = false;
   state_->order.clear();
 }
 
 std::uint64_t Sampler::epoch() const {
-  return state_->epoch;
+  return state_->epoch_to_go_on_with();
 }
 
 std::size_t Sampler::size() const {
@@ -76,7 +80,10 @@ void Sampler::reset(Size new_size) {
 Sampler::Indices Sampler::next(std::size_t batch_size) {
   State& state = *state_;
   if (!state.used) state.deal();
-  if (state.next >= state.per_rank || state.examples == 0) return Indices();
+  if (state.next >= state.per_rank || state.examples == 0) {
+    state.ended = true;
+    return Indices();
+  }
   const std::size_t end = std::min(state.per_rank, state.next + batch_size);
   std::vector<std::size_t> batch;
   batch.reserve(end - state.next);
@@ -87,7 +94,7 @@ Sampler::Indices Sampler::next(std::size_t batch_size) {
 }
 
 void Sampler::save(torch::serialize::OutputArchive& archive) const {
-  archive.write("epoch", torch::tensor(static_cast<std::int64_t>(state_->epoch)), true);
+  archive.write("epoch", torch::tensor(static_cast<std::int64_t>(epoch())), true);
 }
 
 void Sampler::load(torch::serialize::InputArchive& archive) {
