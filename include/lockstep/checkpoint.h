@@ -53,6 +53,8 @@ class Checkpoint {
     std::function<void(torch::serialize::OutputArchive&)> save;  ///< called on rank 0 alone
     std::function<void(torch::serialize::InputArchive&)> load;
     std::function<void()> prepare;  ///< collective, before save; may be empty
+    /// Where its tensors are on this rank, whatever rank and device saved them; empty = anywhere.
+    std::function<torch::Device()> device{};
   };
   template <class Number>
   Checkpoint& add_number(const std::string& name, Number& number);

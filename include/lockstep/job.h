@@ -51,7 +51,8 @@ class Job {
   /// Whether this is rank 0, which prints, and writes files.
   bool is_main() const { return rank() == 0; }
   /// The GPU of this rank where LibTorch has CUDA and there is one: the only one that the process
-  /// sees, else the one with the number of the local rank. Otherwise the CPU.
+  /// sees, else the one with the number of the local rank; join() makes it the current one of the
+  /// calling thread. Otherwise the CPU.
   torch::Device device() const;
   /// What carries the data: "shm", "gloo", ...; "none" for one rank.
   std::string backend() const;

@@ -123,6 +123,15 @@ TEST_F(FailureTest, StartsAllRanksAgain) {
   EXPECT_EQ(count(captured.errors, "starting all 2 ranks again (1 of 1)"), 1U) << captured.errors;
 }
 
+#ifdef LOCKSTEP_DEVICE_DOUBLE
+TEST_F(FailureTest, RefusesMoreRanksThanGpus) {
+  const auto captured = run(
+      3, {},
+      {"LD_PRELOAD=" LOCKSTEP_DEVICE_DOUBLE, "CUDA_VISIBLE_DEVICES=0,1", "LOCKSTEP_TIMEOUT=20"});
+  expect_error(captured, 3, "3 ranks on this host, but only 2 GPUs are visible", 3);
+}
+#endif
+
 TEST_F(FailureTest, RefusesANumberOfRanksThatIsNone) {
   const auto captured = run(0, {});
   EXPECT_EQ(captured.status.code, 2);

@@ -33,6 +33,10 @@ class ProgramRuns : public ::testing::Test {
     spec.environment = std::move(environment);
     spec.environment.push_back("LOCKSTEP_WORKERS=" + std::to_string(ranks));
     spec.environment.push_back("OMP_NUM_THREADS=1");
+    // The same tests on a device that is not there (tests/device).
+    if (const char* device = std::getenv("LOCKSTEP_TEST_DEVICE_DOUBLE")) {
+      spec.environment.push_back(std::string("LD_PRELOAD=") + device);
+    }
     spec.separate_errors = true;
     return launch::run_captured(spec, Seconds(120), SystemClock());
   }

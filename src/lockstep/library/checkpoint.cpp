@@ -8,10 +8,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "lockstep/base/system/file_descriptor.h"
 #include "lockstep/library/job_state.h"
+#include "lockstep/train/sync/flat_parameters.h"
 
 namespace lockstep {
 namespace {
@@ -99,7 +101,8 @@ Checkpoint& Checkpoint::add(const std::string& name,
   entries_.push_back({name,
                       [module](torch::serialize::OutputArchive& archive) { module->save(archive); },
                       [module](torch::serialize::InputArchive& archive) { module->load(archive); },
-                      {}});
+                      {},
+                      [module] { return train::common_device(module->parameters()); }});
   return *this;
 }
 
@@ -108,7 +111,8 @@ Checkpoint& Checkpoint::add(const std::string& name, torch::optim::Optimizer& op
       {name,
        [&optimizer](torch::serialize::OutputArchive& archive) { optimizer.save(archive); },
        [&optimizer](torch::serialize::InputArchive& archive) { optimizer.load(archive); },
-       {}});
+       {},
+       [&optimizer] { return train::common_device(optimizer.parameters()); }});
   return *this;
 }
 
@@ -116,7 +120,8 @@ Checkpoint& Checkpoint::add(const std::string& name, ShardedOptimizer& optimizer
   entries_.push_back(
       {name, [&optimizer](torch::serialize::OutputArchive& archive) { optimizer.save(archive); },
        [&optimizer](torch::serialize::InputArchive& archive) { optimizer.load(archive); },
-       [&optimizer] { optimizer.gather(); }});
+       [&optimizer] { optimizer.gather(); },
+       [&optimizer] { return train::common_device(optimizer.local().parameters()); }});
   return *this;
 }
 
@@ -161,13 +166,18 @@ bool Checkpoint::load(const std::string& path) {
   if (bytes.empty()) return false;
   std::string at = "the file";
   try {
-    std::istringstream in(bytes);
-    torch::serialize::InputArchive archive;
-    archive.load_from(in);
+    std::optional<torch::serialize::InputArchive> archive;
+    std::optional<torch::Device> device;
     for (const Entry& entry : entries_) {
+      // Rarely more than one device, for all that have one.
+      if (!archive || (entry.device && device != entry.device())) {
+        device = entry.device ? entry.device() : torch::Device(torch::kCPU);
+        std::istringstream in(bytes);
+        archive.emplace().load_from(in, *device);
+      }
       at = "'" + entry.name + "'";
       torch::serialize::InputArchive part;
-      archive.read(entry.name, part);
+      archive->read(entry.name, part);
       entry.load(part);
     }
   } catch (const std::exception& error) {

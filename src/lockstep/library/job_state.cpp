@@ -29,11 +29,19 @@ bool has_core_per_rank(const comm::Placement& place) {
          measure::bound_to_cores();
 }
 
-/// Whether this rank has a GPU; then its number and id are set.
+/// Whether this rank has a GPU; then its number and id are set. Ranks that find none left would
+/// train on the CPU, and the others would wait for them with another back end.
 bool choose_gpu(comm::Placement& place) {
   const int visible = train::Device::visible_gpus();
+  if (visible == 0) return false;
+  if (visible > 1 && place.local_size > visible) {
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("{} ranks on this host, but only {} GPUs are visible", place.local_size,
+                            visible),
+                "start one rank per GPU, or hide them with CUDA_VISIBLE_DEVICES= to use the CPU");
+  }
   place.gpu = comm::own_gpu(place.local_rank, visible);
-  if (place.gpu >= visible) return false;
+  train::Device::make_current(place.gpu);
   place.gpu_id =
       comm::gpu_id(train::Device::pci_id_of(place.gpu), std::getenv("CUDA_VISIBLE_DEVICES"));
   return true;

@@ -107,36 +107,48 @@ void broadcast_values(std::span<const torch::Tensor> tensors, int root,
 }
 
 std::size_t floats_for(std::span<const torch::Tensor> tensors) {
-  std::size_t floats = 0;
-  for (const torch::Tensor& tensor : tensors) floats += (tensor.nbytes() + 1) / 2;
-  return floats;
+  std::size_t bytes = 0;
+  for (const torch::Tensor& tensor : tensors) bytes += tensor.nbytes();
+  return (bytes + 1) / 2;
 }
 
 void encode_bytes(std::span<const torch::Tensor> tensors, std::span<float> floats) {
-  std::size_t at = 0;
+  if (tensors.empty()) return;
+  std::vector<torch::Tensor> parts;
   for (const torch::Tensor& tensor : tensors) {
-    const torch::Tensor host = on_host(tensor);
-    const auto* data = static_cast<const unsigned char*>(host.data_ptr());
-    for (std::size_t i = 0; i < host.nbytes(); i += 2) {
-      const unsigned high = i + 1 < host.nbytes() ? data[i + 1] : 0U;
-      floats[at++] = static_cast<float>(data[i] | high << 8);
-    }
+    const auto flat = tensor.detach().contiguous().reshape({-1});
+    parts.push_back(flat.view(torch::kByte).to(tensors[0].device()));
+  }
+  // One copy from a device, however many tensors there are.
+  const torch::Tensor bytes = torch::cat(parts).cpu();
+  const auto* const data = static_cast<const unsigned char*>(bytes.data_ptr());
+  const std::size_t count = bytes.nbytes();
+  for (std::size_t i = 0; i < count; i += 2) {
+    const unsigned high = i + 1 < count ? data[i + 1] : 0U;
+    floats[i / 2] = static_cast<float>(data[i] | high << 8);
   }
 }
 
 void decode_bytes(std::span<const float> floats, std::span<const torch::Tensor> tensors) {
+  if (tensors.empty()) return;
   const torch::NoGradGuard no_grad;
-  std::size_t at = 0;
-  for (const torch::Tensor& tensor : tensors) {
-    torch::Tensor host = torch::empty(tensor.sizes(), tensor.options().device(torch::kCPU));
-    auto* data = static_cast<unsigned char*>(host.data_ptr());
-    for (std::size_t i = 0; i < host.nbytes(); i += 2) {
-      const auto value = static_cast<unsigned>(floats[at++]);
-      data[i] = static_cast<unsigned char>(value);
-      if (i + 1 < host.nbytes()) data[i + 1] = static_cast<unsigned char>(value >> 8);
-    }
-    torch::Tensor target = tensor;
-    target.copy_(host);
+  std::int64_t count = 0;
+  for (const torch::Tensor& tensor : tensors) count += static_cast<std::int64_t>(tensor.nbytes());
+  torch::Tensor bytes = torch::empty({count}, torch::kByte);
+  auto* const data = static_cast<unsigned char*>(bytes.data_ptr());
+  for (std::int64_t i = 0; i < count; i += 2) {
+    const auto value = static_cast<unsigned>(floats[static_cast<std::size_t>(i) / 2]);
+    data[i] = static_cast<unsigned char>(value);
+    if (i + 1 < count) data[i + 1] = static_cast<unsigned char>(value >> 8);
+  }
+  bytes = bytes.to(tensors[0].device());
+  std::int64_t at = 0;
+  for (torch::Tensor target : tensors) {
+    const auto size = static_cast<std::int64_t>(target.nbytes());
+    // A copy is aligned for its type.
+    const auto part = bytes.narrow(0, at, size).clone().view(target.scalar_type());
+    target.copy_(part.reshape(target.sizes()));
+    at += size;
   }
 }
 

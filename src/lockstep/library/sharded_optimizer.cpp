@@ -6,6 +6,7 @@
 
 #include "lockstep/library/job_state.h"
 #include "lockstep/library/optimizer_state.h"
+#include "lockstep/train/sync/flat_parameters.h"
 
 namespace lockstep {
 namespace {
@@ -106,7 +107,9 @@ class ShardedOptimizer::Shards {
   /// LibTorch's optimizers want at least one tensor.
   std::vector<torch::Tensor> share_or_placeholder(int rank) const {
     auto list = share(rank);
-    if (list.empty()) list.push_back(torch::zeros({0}, torch::requires_grad()));
+    if (list.empty())
+      list.push_back(torch::zeros(
+          {0}, torch::TensorOptions(train::common_device(parameters_)).requires_grad(true)));
     return list;
   }
 
@@ -125,7 +128,8 @@ class ShardedOptimizer::Shards {
   static void restore(torch::optim::Optimizer& optimizer, const std::string& bytes) {
     std::istringstream in(bytes);
     torch::serialize::InputArchive archive;
-    archive.load_from(in);
+    // The rank that saved it has another device.
+    archive.load_from(in, train::common_device(optimizer.parameters()));
     optimizer.load(archive);
   }
 

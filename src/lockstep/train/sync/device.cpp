@@ -87,6 +87,10 @@ Device::Device(torch::Device device, bool amp) : device_(device), amp_(amp) {
   if (!is_cpu()) copying_ = runtime().getStreamFromGlobalPool(device);
 }
 
+void Device::make_current(int gpu) {
+  runtime().setDevice({torch::kCUDA, static_cast<c10::DeviceIndex>(gpu)});
+}
+
 int Device::visible_gpus() {
   return at::detail::getCUDAHooks().hasCUDA() ? static_cast<int>(torch::cuda::device_count()) : 0;
 }
@@ -115,9 +119,8 @@ Device Device::open(const std::string& name, int gpu, bool amp) {
     throw Error(ErrorKind::kUsage, fmt::format("unknown device '{}'", name), "choose cpu or cuda");
   }
   require_gpu(gpu);
-  const torch::Device device(torch::kCUDA, static_cast<c10::DeviceIndex>(gpu));
-  runtime().setDevice(device);
-  return {device, amp};
+  make_current(gpu);
+  return {torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(gpu)), amp};
 }
 
 Device::MixedPrecision::MixedPrecision(const Device& device) : on_(device.amp_) {

@@ -21,6 +21,9 @@ class Device {
   static Device open(const std::string& name, int gpu, bool amp);
   /// Throws as open() does for a GPU; to be called before ranks connect through their GPUs.
   static void require_gpu(int gpu);
+  /// Makes the GPU the one that this thread uses where none is named. Otherwise each rank would
+  /// also use memory of GPU 0, where "cuda" without a number is.
+  static void make_current(int gpu);
   /// How many GPUs CUDA shows to this process; 0 without CUDA.
   static int visible_gpus();
   /// Which GPU of the host a visible one is, like "0000:3B:00.0"; empty where the CUDA runtime does
