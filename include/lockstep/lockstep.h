@@ -9,7 +9,7 @@
 ///   torch::optim::SGD optimizer(net->parameters(), 0.1);
 ///   ...
 ///   optimizer.zero_grad();
-///   loss(ddp(batch.data), batch.target).backward();   // gradients are averaged when this returns
+///   loss(ddp(x), y).backward();       // gradients are averaged when this returns
 ///   optimizer.step();
 
 #include "lockstep/checkpoint.h"

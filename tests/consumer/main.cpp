@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   auto job = lockstep::join(argc, argv);
   torch::manual_seed(1);
   torch::nn::Sequential net(torch::nn::Linear(2, 32), torch::nn::Tanh(), torch::nn::Linear(32, 3));
+  net->to(job.device());
   lockstep::DataParallel ddp(net, job);
   torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
   const auto batch = static_cast<std::size_t>(std::atoi(argv[1]));
@@ -29,7 +30,8 @@ int main(int argc, char** argv) {
     int steps = 0;
     for (auto& part : job.batches(*loader)) {
       optimizer.zero_grad();
-      auto loss = torch::cross_entropy_loss(ddp(part.data), part.target);
+      auto loss =
+          torch::cross_entropy_loss(ddp(part.data.to(job.device())), part.target.to(job.device()));
       loss.backward();
       job.step(optimizer);
       total += loss.item<double>();
@@ -41,7 +43,7 @@ int main(int argc, char** argv) {
   }
   if (!job.is_main()) return 0;
   for (const auto& parameter : net->parameters()) {
-    const auto flat = parameter.detach().flatten();
+    const auto flat = parameter.detach().cpu().flatten();
     for (std::int64_t i = 0; i < flat.numel(); ++i)
       std::printf("parameter %.8f\n", flat[i].item<double>());
   }

@@ -10,8 +10,8 @@ torch::nn::Sequential network(int inputs, int outputs) {
                                torch::nn::Linear(32, outputs));
 }
 
-torch::Tensor ring(std::int64_t count) {
-  const auto angle = torch::rand({count}) * 2 * M_PI;
+torch::Tensor ring(std::int64_t count, torch::Device device) {
+  const auto angle = torch::rand({count}, device) * 2 * M_PI;
   return torch::stack({2 * angle.cos(), 2 * angle.sin()}, 1);
 }
 
@@ -22,7 +22,10 @@ torch::Tensor loss_of(const torch::Tensor& output, double target) {
 int main(int argc, char** argv) {
   auto job = lockstep::join(argc, argv);
   torch::manual_seed(1);
+  const auto device = job.device();
   auto g = network(2, 2), d = network(2, 1);
+  g->to(device);
+  d->to(device);
   lockstep::DataParallelOptions named;
   named.name = "the generator";
   lockstep::DataParallel generator(g, job, named);
@@ -34,8 +37,8 @@ int main(int argc, char** argv) {
   torch::manual_seed(100 + job.rank());  // from here on, each rank has its own data
   for (int step = 0; step < 1500; ++step) {
     d_optimizer.zero_grad();
-    loss_of(discriminator(ring(64)), 1).backward();
-    const auto fake = generator(torch::randn({64, 2}));
+    loss_of(discriminator(ring(64, device)), 1).backward();
+    const auto fake = generator(torch::randn({64, 2}, device));
     loss_of(discriminator(fake.detach()), 0).backward();
     job.step(d_optimizer);
 
@@ -45,7 +48,7 @@ int main(int argc, char** argv) {
   }
   const torch::NoGradGuard no_grad;
   const double radius =
-      job.mean(g->forward(torch::randn({1000, 2})).norm(2, 1).mean().item<double>());
+      job.mean(g->forward(torch::randn({1000, 2}, device)).norm(2, 1).mean().item<double>());
   job.print(std::abs(radius - 2) < 0.5 ? "generated points lie near the ring"
                                        : "mean radius " + std::to_string(radius));
 }

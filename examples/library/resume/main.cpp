@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   const std::string path = argc > 1 ? argv[1] : "resume.pt";
   torch::manual_seed(1);
   torch::nn::Sequential net(torch::nn::Linear(1, 32), torch::nn::Tanh(), torch::nn::Linear(32, 1));
+  net->to(job.device());
   lockstep::DataParallel ddp(net, job);
   torch::optim::Adam optimizer(net->parameters(), 1e-2);
 
@@ -24,7 +25,7 @@ int main(int argc, char** argv) {
     torch::manual_seed(1000 * epoch + job.rank());  // the data of this epoch and rank
     for (int step = 0; step < 100; ++step) {
       if (!resumed && epoch == 3 && step == 50 && job.rank() == 1) std::raise(SIGKILL);
-      const auto x = torch::rand({32, 1}) * 2 - 1;
+      const auto x = torch::rand({32, 1}, job.device()) * 2 - 1;
       optimizer.zero_grad();
       const auto error = torch::mse_loss(ddp(x), torch::sin(3 * x));
       error.backward();

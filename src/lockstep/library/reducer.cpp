@@ -112,6 +112,11 @@ void Reducer::collect_parameters() {
            "call the module directly, without DataParallel");
   }
   device_ = parameters_[0].device();
+  if (device_.is_cpu() && communicator_.residence() == comm::Residence::kDevice) {
+    refuse(fmt::format("{} is on the CPU, but this job sums on GPUs", options_.name),
+           "call module->to(job.device()) before DataParallel, or hide the GPUs with "
+           "CUDA_VISIBLE_DEVICES=");
+  }
   state_.watch().describe(count, device_.str());
   if (!options_.broadcast_buffers) buffers_.clear();
 }
