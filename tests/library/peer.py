@@ -50,7 +50,7 @@ def run(rank, ranks, place, options):
     net = Net(options)
     ddp = nn.parallel.DistributedDataParallel(net, find_unused_parameters=bool(options["unused"]))
     trained = [p for p in net.parameters() if p.requires_grad]
-    if options["optimizer"] == "adam":
+    if options["optimizer"].endswith("adam"):
         optimizer = torch.optim.Adam(trained, lr=0.01)
     else:
         optimizer = torch.optim.SGD(trained, lr=0.1, momentum=0.9)

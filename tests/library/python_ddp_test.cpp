@@ -29,8 +29,9 @@ TEST_P(PythonDdpTest, HasTheSameLossesAsPythonsDdp) {
 
 INSTANTIATE_TEST_SUITE_P(All, PythonDdpTest,
                          ::testing::Values("optimizer=sgd", "optimizer=adam",
-                                           "optimizer=sgd accumulate=4", "optimizer=adam unused=1",
-                                           "optimizer=sgd unused=1", "optimizer=sgd frozen=1"));
+                                           "optimizer=fused-adam", "optimizer=sgd accumulate=4",
+                                           "optimizer=adam unused=1", "optimizer=sgd unused=1",
+                                           "optimizer=sgd frozen=1"));
 
 }  // namespace
 }  // namespace lockstep
