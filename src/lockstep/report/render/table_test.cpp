@@ -104,11 +104,12 @@ TEST(Table, TextRepeatsTheLabelsThatTellRowsApart) {
   table.rows = {{"cpu", count(1), decimal(8, 1), decimal(1, 2)},
                 {"cpu", count(2), decimal(5, 1), decimal(0.8, 2)}};
   table.label_columns = 2;
-  EXPECT_EQ(render(table, Format::kText, {.width = 20}),
-            "device  N  time\n"
-            "------  -  ----\n"
-            "cpu     1   8.0\n"
-            "cpu     2   5.0\n"
+  EXPECT_EQ(render(table, Format::kText, {.width = 18}),
+            "all rows: device cpu\n"
+            "N  time\n"
+            "-  ----\n"
+            "1   8.0\n"
+            "2   5.0\n"
             "\n"
             "N  efficiency\n"
             "-  ----------\n"
@@ -139,14 +140,13 @@ TEST(Table, TextStatesOnceWhatAllRowsShareWhereColumnsDoNotFit) {
   table.rows = {{"cpu", count(1), decimal(2.5, 1), "measured"},
                 {"cpu", count(2), decimal(1.5, 1), "measured"}};
   table.label_columns = 2;
-  EXPECT_EQ(render(table, Format::kText, {.width = 31}),
-            "all rows: device cpu, origin\n"
-            "          measured\n"
+  EXPECT_EQ(render(table, Format::kText, {.width = 28}),
+            "all rows: device cpu, origin measured\n"
             "N  time (s)\n"
             "-  --------\n"
             "1       2.5\n"
             "2       1.5\n");
-  EXPECT_EQ(render(table, Format::kText, {.width = 32}).find("all rows"), std::string::npos);
+  EXPECT_EQ(render(table, Format::kText, {.width = 29}).find("all rows"), std::string::npos);
 }
 
 TEST(Table, TextNeverExceedsTheTerminalWhenColumnsCanBeSplit) {
