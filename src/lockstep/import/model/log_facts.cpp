@@ -100,7 +100,7 @@ void LogFacts::worker_count(std::string_view text) {
     if (first == std::string_view::npos) continue;
     rest.remove_prefix(first);
     const auto count = take_number(rest);
-    if (!count || *count < 1 || *count > 1e7) continue;
+    if (!count || !(*count >= 1) || *count > 1e7) continue;
     const auto whole = static_cast<std::int64_t>(*count);
     // With model parallelism DeepSpeed calls the data-parallel degree its world: the largest is the
     // number of processes.

@@ -187,5 +187,13 @@ TEST(Facts, AccumulatedStepsAreNoWorkers) {
   EXPECT_TRUE(settings.throughput.empty()) << "a step of 16 examples or of 64?";
 }
 
+TEST(Facts, WorldSizeThatIsNoNumberIsUnknown) {
+  const ImportedRun run = import_text(
+                              "World size NaN\nIter #0: 105.5 img/sec per GPU\n"
+                              "Iter #1: 105.5 img/sec per GPU\n")
+                              .runs.at(0);
+  EXPECT_FALSE(run.workers);
+}
+
 }  // namespace
 }  // namespace lockstep::import
