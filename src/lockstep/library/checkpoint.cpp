@@ -13,6 +13,7 @@
 
 #include "lockstep/base/system/file_descriptor.h"
 #include "lockstep/library/job_state.h"
+#include "lockstep/library/replica.h"
 #include "lockstep/train/sync/flat_parameters.h"
 
 namespace lockstep {
@@ -68,6 +69,18 @@ ReadFile read_file(const std::string& path) {
   return file;
 }
 
+/// Values on the CPU into a module on any device, where it stays: LibTorch would move it to them.
+void load_module(torch::nn::Module& module, torch::serialize::InputArchive& archive) {
+  auto tensors = library::tensors_of(module);
+  std::vector<torch::Device> devices;
+  for (const auto& entry : tensors) devices.push_back(entry.tensor.device());
+  module.load(archive);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    torch::Tensor& tensor = tensors[i].tensor;
+    if (tensor.device() != devices[i]) tensor.set_data(tensor.data().to(devices[i]));
+  }
+}
+
 }  // namespace
 
 template <class Number>
@@ -98,11 +111,12 @@ Checkpoint& Checkpoint::add(const std::string& name, double& number) {
 
 Checkpoint& Checkpoint::add(const std::string& name,
                             const std::shared_ptr<torch::nn::Module>& module) {
-  entries_.push_back({name,
-                      [module](torch::serialize::OutputArchive& archive) { module->save(archive); },
-                      [module](torch::serialize::InputArchive& archive) { module->load(archive); },
-                      {},
-                      [module] { return train::common_device(module->parameters()); }});
+  entries_.push_back(
+      {name,
+       [module](torch::serialize::OutputArchive& archive) { module->save(archive); },
+       [module](torch::serialize::InputArchive& archive) { load_module(*module, archive); },
+       {},
+       [] { return torch::Device(torch::kCPU); }});
   return *this;
 }
 
@@ -112,7 +126,7 @@ Checkpoint& Checkpoint::add(const std::string& name, torch::optim::Optimizer& op
        [&optimizer](torch::serialize::OutputArchive& archive) { optimizer.save(archive); },
        [&optimizer](torch::serialize::InputArchive& archive) { optimizer.load(archive); },
        {},
-       [&optimizer] { return train::common_device(optimizer.parameters()); }});
+       [&optimizer] { return train::common_device(optimizer.param_groups()[0].params()); }});
   return *this;
 }
 
@@ -121,7 +135,9 @@ Checkpoint& Checkpoint::add(const std::string& name, ShardedOptimizer& optimizer
       {name, [&optimizer](torch::serialize::OutputArchive& archive) { optimizer.save(archive); },
        [&optimizer](torch::serialize::InputArchive& archive) { optimizer.load(archive); },
        [&optimizer] { optimizer.gather(); },
-       [&optimizer] { return train::common_device(optimizer.local().parameters()); }});
+       [&optimizer] {
+         return train::common_device(optimizer.local().param_groups()[0].params());
+       }});
   return *this;
 }
 

@@ -129,7 +129,7 @@ class ShardedOptimizer::Shards {
     std::istringstream in(bytes);
     torch::serialize::InputArchive archive;
     // The rank that saved it has another device.
-    archive.load_from(in, train::common_device(optimizer.parameters()));
+    archive.load_from(in, train::common_device(optimizer.param_groups()[0].params()));
     optimizer.load(archive);
   }
 
