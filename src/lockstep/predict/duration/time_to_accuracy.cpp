@@ -16,13 +16,13 @@ namespace {
 constexpr double kUsualSpread = 0.1;
 /// Standard deviation in epochs: counting in whole ones leaves 0.29 open, and a metric that jumps
 /// by as much as it gains in an epoch crosses the target early or late (Fashion-MNIST at 0.89).
-constexpr double kEpochNoise = 0.6;
+constexpr double kCrossingNoise = 0.6;
 /// Beyond this (log) nothing is known.
 constexpr double kMostDoubt = 2;
 
 /// Relative, as a standard deviation.
 double epochs_error(const EpochsToTarget& one) {
-  return std::hypot(kUsualSpread, kEpochNoise / one.epochs);
+  return std::hypot(kUsualSpread, kCrossingNoise / one.epochs);
 }
 
 double bounded_deviation(double variance) {
