@@ -155,7 +155,9 @@ void expect_plausible(const TableSeries& table, const JobQuestion& question,
   if (question.traffic) return;  // a slow link may leave as little as it likes
   EXPECT_GE(p.rate, last.rate * std::exp(-2.5 * std::max(1.0, doublings)));
   if (question.workers > last.workers) {
-    if (!disturbed_much) EXPECT_LT(p.high / p.low, 100 * std::exp2(2 * doublings));
+    if (!disturbed_much) {
+      EXPECT_LT(p.high / p.low, 100 * std::exp2(2 * doublings));
+    }
     EXPECT_GT(p.high / p.low, 1.005);
   }
 }
