@@ -38,7 +38,6 @@ struct PredictOptions {
   std::string measured;   ///< device to start from
   predict::DeviceQuestion across;
   bool layers = false;  ///< list those of the roofline
-  int interval = 90;    ///< level in percent
   collect::PhasesQuestion phases;
   std::string hold_out;
   bool backtest = false;
@@ -113,7 +112,7 @@ void predict_workers(const GlobalOptions& global, const PredictOptions& options)
       if (options.epochs > 0) question.epochs = options.epochs;
       if (options.examples > 0) question.examples = options.examples;
       question.traffic = known_traffic(options, one);
-      jobs.push_back(predict::at_level(predict::predict_job(one, question), options.interval));
+      jobs.push_back(predict::predict_job(one, question));
     }
     if (global.json) {
       for (const auto& job : jobs) print_line(report::job_json(one, job));
@@ -172,12 +171,6 @@ void predict_from_phases(const GlobalOptions& global, const PredictOptions& opti
 
 void run(const GlobalOptions& global, PredictOptions& options) {
   options.source.store_path = global.store_path;
-  const bool other_question = options.backtest || !options.hold_out.empty() ||
-                              !options.measured.empty() || options.phases.run > 0;
-  if (options.interval != 90 && other_question) {
-    throw Error(ErrorKind::kUsage, "--interval is for predictions of worker counts from a series",
-                "omit it: intervals of other predictions are of 90 %");
-  }
   if (options.backtest) return run_backtest(global, options.source);
   if (options.hold_out == "epochs") return predict_held_out_epochs(global, options.source);
   if (!options.hold_out.empty()) return predict_held_out(global, options.source);
@@ -215,12 +208,6 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
   command.add_option("--batch", options->batch, "Batch per worker (global batch if that is fixed)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, kMostExamples));
-  command
-      .add_option("--interval", options->interval,
-                  "Level of the intervals: 50 for one that covers half of the measurements "
-                  "(default: 90)")
-      ->type_name("10..90")
-      ->check(CLI::Range(10, 90));
   add_job_options(command, options->epochs, options->examples);
   command
       .add_option("--device", options->device,

@@ -90,23 +90,6 @@ TEST_F(PredictCommand, TextNamesIntervalAndReason) {
   EXPECT_NE(outcome.out.find("hosts"), std::string::npos);
 }
 
-TEST_F(PredictCommand, PrintsIntervalsOfTheLevelThatIsAskedFor) {
-  const std::string file = table(kTransfer);
-  const auto at = [&](const std::string& words) {
-    const PredictOutcome outcome = run("predict --json --workers 16 --from " + file + words);
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out.substr(0, outcome.out.find('\n')));
-  };
-  const auto ninety = at("");
-  const auto half = at(" --interval 50");
-  EXPECT_EQ(ninety.at("interval_percent"), 90);
-  EXPECT_EQ(half.at("interval_percent"), 50);
-  EXPECT_EQ(half.at("predicted"), ninety.at("predicted"));
-  EXPECT_GT(half.at("low"), ninety.at("low"));
-  EXPECT_LT(half.at("high"), ninety.at("high"));
-  EXPECT_EQ(run("predict --backtest --interval 50 --from " + file).code, 2);
-}
-
 TEST_F(PredictCommand, CarriesTimesToAnotherDevice) {
   const PredictOutcome outcome =
       run("predict --json --device t4 --measured v100 --network dcgan --batch 256");

@@ -7,6 +7,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/statistics.h"
+#include "lockstep/predict/odds.h"
 
 namespace lockstep::predict {
 namespace {
@@ -16,7 +17,6 @@ constexpr double kLargestError = 1;
 constexpr int kGroupFolds = 10;
 /// So that a value at the end of a 90 % interval is inside it.
 constexpr double kRounding = 1e-3;
-constexpr double kSmallestHalf = 1e-9;
 /// With two, one would be all that is known when the other is held out.
 constexpr std::size_t kFewestSources = 3;
 
@@ -24,12 +24,12 @@ double relative_error(double predicted, double actual) {
   return std::min(std::fabs(predicted - actual) / actual, kLargestError);
 }
 
-/// The level of the smallest central interval that covers the actual value.
+/// The probability of the smallest central interval that covers the actual value.
 double level_of(const HeldOut& held) {
   const ScalingPrediction& p = held.predicted;
   const double size = std::fabs(std::log(held.actual.rate / p.rate));
   const double half = std::log(held.actual.rate > p.rate ? p.high / p.rate : p.rate / p.low);
-  return level_at(p.inside, size / std::max(half, kSmallestHalf));
+  return central_probability(size, half);
 }
 
 ErrorSummary summarize_errors(const std::vector<double>& errors) {

@@ -34,7 +34,8 @@ struct Backtest {
   std::array<ErrorSummary, kClassicCount> classic;
   double coverage = 0;      ///< part of the series whose actual value lies in the interval
   double median_width = 0;  ///< of (high - low) / predicted
-  /// The same for intervals of 10 % to 90 %, see ScalingPrediction::inside.
+  /// The same for intervals of 10 % to 90 %: the logarithm is taken as normal on either side of the
+  /// prediction, as wherever a probability is derived from an interval (odds.h).
   Calibration covered{};
   /// Mean error of ours with every error in full, and the series whose error is above 100 %: their
   /// rate was less than half of the prediction.

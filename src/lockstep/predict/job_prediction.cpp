@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "lockstep/base/units.h"
-
 namespace lockstep::predict {
 namespace {
 
@@ -136,26 +131,6 @@ ScalingPrediction scaling_of(const TableSeries& table, const JobQuestion& questi
   return prediction;
 }
 
-/// More than this (log) per doubling is no noise of a single run.
-constexpr double kSuperLinear = 0.1;
-
-/// Workers are seldom faster together than alone; what looks so is mostly a disturbed run.
-void doubt_super_linear(JobPrediction& job, const TableSeries& table) {
-  if (shares_work(table.series)) return;
-  const std::vector<ScalingPoint> points = well_apart(table.series).points;
-  const std::vector<double> rises = slopes(points);
-  const auto most = std::max_element(rises.begin(), rises.end());
-  if (most == rises.end() || *most < kSuperLinear + 2 * table.series.repeat_spread) return;
-  const auto at = static_cast<std::size_t>(most - rises.begin());
-  const double few = points[at].workers;
-  const double more = points[at + 1].workers;
-  const double gain = points[at + 1].rate / more / (points[at].rate / few);
-  job.unknowns.push_back(fmt::format(
-      "whether the speedup is real: each of {:g} workers is {:.0f} % faster than each of {:g}; a "
-      "busy machine or a cold start looks like this; repeat the run of {}",
-      more, 100 * (gain - 1), few, counted(std::llround(few), "worker")));
-}
-
 }  // namespace
 
 JobPrediction predict_job(const TableSeries& table, const JobQuestion& question,
@@ -199,28 +174,6 @@ JobPrediction predict_job(const TableSeries& table, const JobQuestion& question,
     job.unknowns.push_back(fmt::format(
         "speedup against one worker: the smallest measured count is {:g}", first.workers));
   }
-  doubt_super_linear(job, table);
-  return job;
-}
-
-JobPrediction at_level(JobPrediction job, int percent) {
-  if (percent == job.interval_percent) return job;
-  const double part = part_at(job.scaling.inside, 0.01 * percent);
-  const auto narrow = [&](std::optional<Estimate>& x) {
-    if (x) x = narrowed(*x, part);
-  };
-  const Estimate rate = narrowed(rate_of(job.scaling), part);
-  job.scaling.low = rate.low;
-  job.scaling.high = rate.high;
-  job.metric = narrowed(job.metric, part);
-  for (auto* one : {&job.epoch_s, &job.total_s, &job.throughput, &job.speedup, &job.efficiency}) {
-    narrow(*one);
-  }
-  if (job.parts) {
-    job.parts->step_s = narrowed(job.parts->step_s, part);
-    job.parts->exposed_s = narrowed(job.parts->exposed_s, part);
-  }
-  job.interval_percent = percent;
   return job;
 }
 

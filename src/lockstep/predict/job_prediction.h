@@ -35,9 +35,7 @@ struct JobPrediction {
   std::optional<Estimate> efficiency;  ///< speedup / (workers / baseline_workers)
   std::optional<StepParts> parts;      ///< weak scaling only: compute stays with the batch
   double baseline_workers = 0;         ///< smallest measured count
-  int interval_percent = 90;           ///< level of all intervals
-  std::vector<std::string>
-      unknowns;  ///< why something above is absent or doubtful, a sentence each
+  std::vector<std::string> unknowns;   ///< why something above is absent, one sentence each
 };
 
 struct JobQuestion {
@@ -54,8 +52,5 @@ struct JobQuestion {
 /// Throws as predict_rate() does.
 JobPrediction predict_job(const TableSeries& table, const JobQuestion& question,
                           const Prior& prior = shipped_prior());
-
-/// The same with intervals of another level, 10 to 90 %; those of `job` must be of 90 %.
-JobPrediction at_level(JobPrediction job, int percent);
 
 }  // namespace lockstep::predict

@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "lockstep/base/error.h"
 #include "lockstep/predict/devices/batch_transfer.h"
 
@@ -51,36 +48,6 @@ TEST(JobPrediction, SixteenWorkersOfTheTransferStudyHaveAnInterval) {
   EXPECT_LT(job.epoch_s->value, 36);
   EXPECT_LT(job.epoch_s->low, job.epoch_s->value);
   EXPECT_FALSE(job.scaling.unknowns.empty());
-}
-
-TEST(JobPrediction, IntervalsOfLowerLevelsLieInside) {
-  TableSeries table = throughput_series({{1, 1000, 0}, {2, 1900, 0}, {4, 3600, 0}});
-  table.examples = 36'000;
-  const JobPrediction ninety = predict_job(table, {.workers = 8});
-  JobPrediction wider = ninety;
-  for (const int percent : {80, 50, 10}) {
-    const JobPrediction job = at_level(ninety, percent);
-    EXPECT_EQ(job.interval_percent, percent);
-    EXPECT_DOUBLE_EQ(job.epoch_s->value, ninety.epoch_s->value);
-    EXPECT_GT(job.epoch_s->low, wider.epoch_s->low);
-    EXPECT_LT(job.epoch_s->high, wider.epoch_s->high);
-    EXPECT_GT(job.speedup->low, wider.speedup->low);
-    wider = job;
-  }
-  // Most series come closer to the prediction than a normal distribution of that 90 % would.
-  const JobPrediction half = at_level(ninety, 50);
-  EXPECT_LT(std::log(half.metric.high / half.metric.value),
-            0.41 * std::log(ninety.metric.high / ninety.metric.value));
-}
-
-TEST(JobPrediction, DoubtsASpeedupAboveTheNumberOfWorkers) {
-  const auto doubts = [](const JobPrediction& job) {
-    return std::any_of(job.unknowns.begin(), job.unknowns.end(), [](const std::string& text) {
-      return text.find("repeat the run of 1 worker") != std::string::npos;
-    });
-  };
-  EXPECT_TRUE(doubts(predict_job(throughput_series({{1, 700, 0}, {2, 2000, 0}}), {.workers = 4})));
-  EXPECT_FALSE(doubts(predict_job(throughput_series({{1, 990, 0}, {2, 2000, 0}}), {.workers = 4})));
 }
 
 TEST(BatchTransfer, InterpolatesStepTimeInTheBatch) {

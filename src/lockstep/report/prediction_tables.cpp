@@ -118,7 +118,6 @@ nlohmann::json job_json(const TableSeries& table, const JobPrediction& job) {
                       {"predicted", job.metric.value},
                       {"low", job.metric.low},
                       {"high", job.metric.high},
-                      {"interval_percent", job.interval_percent},
                       {"baseline_workers", job.baseline_workers},
                       {"interval_because", job.scaling.width}};
   const auto add = [&](const char* key, const std::optional<Estimate>& value) {
@@ -182,8 +181,8 @@ Table job_table(const TableSeries& table, const std::vector<JobPrediction>& jobs
         "(import with --set batch=N or --set global_batch=N to state it)");
   }
   for (const std::string& text : table.series.notes) note(text);
-  note(fmt::format("in brackets: {} % intervals; speedup and efficiency are derived, against {}",
-                   jobs.front().interval_percent, workers_text(jobs.front().baseline_workers)));
+  note(fmt::format("in brackets: 90 % intervals; speedup and efficiency are derived, against {}",
+                   workers_text(jobs.front().baseline_workers)));
   return result;
 }
 

@@ -10,8 +10,6 @@ namespace {
 constexpr double kLargestDeviation = 2.5;
 /// A form that has been wrong by this much (log) more than another keeps 1/e of its weight.
 constexpr double kTrust = 0.03;
-/// Mean errors (log) below this are noise: who met them was lucky.
-constexpr double kOwnNoise = 0.01;
 
 double standardised(double value, double center, double scale) {
   return std::clamp((value - center) / scale, -kLargestDeviation, kLargestDeviation);
@@ -21,26 +19,17 @@ double log_size(double value) {
   return std::log(std::fabs(value) + 0.01);
 }
 
-/// A long series shows itself which forms describe it: by their errors where the target lies, and
-/// by the ratio of their mean errors everywhere, which is near 1 unless a form fits well.
+/// A long series shows itself which forms describe it.
 void trust_own_errors(std::vector<double>& weights, const Situation& situation) {
-  if (situation.own_steps <= 0) return;
   const std::vector<Form>& forms = forms_of(situation.evidence);
-  const auto of = [](const std::array<double, kFormCount>& errors, Form form) {
-    return errors[static_cast<std::size_t>(form)];
+  const auto error = [&](Form form) {
+    return situation.own_errors[static_cast<std::size_t>(form)];
   };
-  double least = 1e300;
-  double least_mean = 1e300;
-  for (const Form form : forms) {
-    least = std::min(least, of(situation.own_errors, form));
-    least_mean = std::min(least_mean, of(situation.mean_errors, form));
-  }
+  double least = error(forms.front());
+  for (const Form form : forms) least = std::min(least, error(form));
   double total = 0;
   for (std::size_t f = 0; f < forms.size(); ++f) {
-    const double ratio =
-        (kOwnNoise + least_mean) / (kOwnNoise + of(situation.mean_errors, forms[f]));
-    weights[f] *= std::exp((least - of(situation.own_errors, forms[f])) / kTrust) *
-                  std::pow(ratio, situation.own_steps);
+    weights[f] *= std::exp((least - error(forms[f])) / kTrust);
     total += weights[f];
   }
   for (double& weight : weights) weight /= total;
@@ -105,7 +94,7 @@ double spread_scale(const SpreadModel& model, const std::array<double, kShapeTer
   const std::vector<double> terms = spread_terms(model, shape, place);
   double log_scale = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) log_scale += model.coefficient[i] * terms[i];
-  return std::exp(std::clamp(log_scale, std::log(0.003), std::log(1.2)));
+  return std::exp(std::clamp(log_scale, std::log(0.003), std::log(0.8)));
 }
 
 }  // namespace lockstep::predict

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/predict/interval_shape.h"
 #include "lockstep/predict/scaling/situation.h"
 
 namespace lockstep::predict {
@@ -18,9 +17,8 @@ struct SpreadModel {
   std::vector<double> center;       ///< per shape term
   std::vector<double> scale;        ///< per shape term
   std::vector<double> coefficient;  ///< intercept, shape terms, places but the first
-  double low_quantile = -2;         ///< end of the interval of 90 % below the prediction
-  double high_quantile = 2;         ///< and above it
-  IntervalShape inside = kNormalShape;
+  double low_quantile = -2;         ///< 5 % of the scaled residuals lie below
+  double high_quantile = 2;         ///< 5 % lie above
 };
 
 struct EvidencePrior {
@@ -37,7 +35,8 @@ struct InteriorPrior {
   double high_quantile = 1;
 };
 
-/// Part of the series that central intervals of 10 %, 20 %, ..., 90 % covered.
+/// Central intervals whose coverage is checked: of 10 %, 20 %, ..., 90 %.
+inline constexpr int kLevels = 9;
 using Calibration = std::array<double, kLevels>;
 
 /// What other people's series say about how series go on: fitted once by tools/fit-prior, shipped

@@ -37,16 +37,6 @@ using PlaceWeights = std::array<std::vector<double>, kPlaceCount>;
 /// for outliers, with a ridge penalty that pulls them together.
 PlaceWeights fit_weights(const std::vector<LearningRow>& rows, Evidence evidence);
 
-/// Folds of cross-validation: whole sources where there are enough of them, as the series to come
-/// are of other sources; else groups.
-std::vector<int> folds_of(const std::vector<LearningRow>& rows);
-int fold_count(const std::vector<int>& folds);
-
-/// `weight` of each row, divided by the root of the number of largest counts of its source: a
-/// source of many series says more than one of few, but not as much more. They add up to 1.
-std::vector<double> balanced_weights(const std::vector<const LearningRow*>& rows,
-                                     double LearningRow::*weight);
-
 /// Fits the scale to residuals that cross-validation left, and takes the quantiles of those
 /// residuals over scales that did not see their source (or group, where there are few sources).
 SpreadModel fit_spread(const std::vector<LearningRow>& rows, const std::vector<Mixture>& held_out);

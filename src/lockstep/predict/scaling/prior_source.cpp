@@ -19,10 +19,10 @@ std::string evidence_source(const EvidencePrior& prior) {
   for (const auto& one : prior.weights) weights += (weights.empty() ? "" : ", ") + numbers(one);
   return fmt::format(
       "      EvidencePrior{{{{{{{}}}}},\n"
-      "                    SpreadModel{{{}, {}, {}, {:.6g}, {:.6g}, {}}}, {}}}",
+      "                    SpreadModel{{{}, {}, {}, {:.6g}, {:.6g}}}, {}}}",
       weights, numbers(prior.spread.center), numbers(prior.spread.scale),
       numbers(prior.spread.coefficient), prior.spread.low_quantile, prior.spread.high_quantile,
-      numbers({prior.spread.inside.begin(), prior.spread.inside.end()}), prior.rows);
+      prior.rows);
 }
 
 }  // namespace

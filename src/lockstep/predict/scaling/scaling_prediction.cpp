@@ -250,9 +250,8 @@ double bounded_low(const ScalingSeries& series, const ScalingPoint& target,
   return low;
 }
 
-ScalingPrediction beyond(const ScalingSeries& measured, const ScalingPoint& target,
+ScalingPrediction beyond(const ScalingSeries& series, const ScalingPoint& target,
                          const Prior& prior) {
-  const ScalingSeries series = well_apart(measured);
   const Situation situation = describe(series, target);
   const EvidencePrior& part = prior.of(situation.evidence);
   const Mixture mixture = mix(part, situation);
@@ -275,7 +274,6 @@ ScalingPrediction beyond(const ScalingSeries& measured, const ScalingPoint& targ
   if (!two_of_shared_work(series)) {
     prediction.low = bounded_low(series, target, prediction, noise);
   }
-  prediction.inside = part.spread.inside;
   const std::vector<Form>& forms = forms_of(situation.evidence);
   for (std::size_t f = 0; f < forms.size(); ++f) {
     prediction.shares.push_back({forms[f], mixture.weights[f]});
@@ -283,9 +281,6 @@ ScalingPrediction beyond(const ScalingSeries& measured, const ScalingPoint& targ
   std::stable_sort(prediction.shares.begin(), prediction.shares.end(),
                    [](const FormShare& a, const FormShare& b) { return a.weight > b.weight; });
   explain(prediction, series, situation, target);
-  if (series.points.size() < measured.points.size()) {
-    prediction.width.push_back("worker counts within 20 % of each other do not show the loss");
-  }
   return prediction;
 }
 

@@ -22,8 +22,7 @@ struct ScalingPrediction {
   double high = 0;
   /// Predicted efficiency against the smallest measured count.
   double efficiency = 0;
-  IntervalShape inside = kNormalShape;  ///< of the intervals of lower levels
-  bool measured = false;                ///< the count itself was measured: rate is that measurement
+  bool measured = false;           ///< the count itself was measured: rate is that measurement
   std::vector<FormShare> shares;   ///< largest first; empty unless the count lies beyond the data
   std::vector<std::string> width;  ///< reasons for the width of the interval, strongest first
   /// What the data cannot distinguish and the run that would, one sentence each.

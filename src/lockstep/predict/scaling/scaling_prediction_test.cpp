@@ -210,26 +210,5 @@ TEST(ScalingPrediction, ALongSeriesShowsItselfWhichFormDescribesIt) {
   EXPECT_TRUE(right) << form_name(p.shares.front().form);
 }
 
-TEST(ScalingPrediction, NoiseBetweenNeighbouringCountsIsNoLoss) {
-  // 2 % less at 65 workers than at 64 would be half of the rate per doubling.
-  const auto p = predict_rate(make_series("s", {{32, 32, 0}, {64, 63, 0}, {65, 0.98 * 64, 0}}, 8),
-                              {256, 0, 0});
-  EXPECT_GT(p.rate, 0.75 * 256);
-  EXPECT_LT(p.high / p.low, 3);
-}
-
-TEST(ScalingPrediction, ALossThatStaysTheSamePerDoublingGoesOn) {
-  const double loss = 0.67 / 0.74;  // per doubling
-  for (const int host : {4, 8, 64}) {
-    std::vector<ScalingPoint> measured;
-    double efficiency = 1;
-    for (double n = 1; n <= 16; n *= 2, efficiency *= loss) {
-      measured.push_back({n, n * efficiency, 0});
-    }
-    const auto p = predict_rate(make_series("s", measured, host), {32, 0, 0});
-    EXPECT_NEAR(p.rate, 32 * efficiency, 0.02 * p.rate) << host << " devices per host";
-  }
-}
-
 }  // namespace
 }  // namespace lockstep::predict

@@ -102,19 +102,6 @@ bool shares_work(const ScalingSeries& series) {
   return series.scaling != Scaling::kWeak || series.whole_time;
 }
 
-ScalingSeries well_apart(const ScalingSeries& series) {
-  constexpr double kApart = 1.2;
-  ScalingSeries apart = series;
-  apart.points.clear();
-  for (auto point = series.points.rbegin(); point != series.points.rend(); ++point) {
-    if (apart.points.empty() || apart.points.back().workers >= kApart * point->workers) {
-      apart.points.push_back(*point);
-    }
-  }
-  std::reverse(apart.points.begin(), apart.points.end());
-  return apart;
-}
-
 std::vector<double> log_efficiencies(const std::vector<ScalingPoint>& points) {
   std::vector<double> logs;
   logs.reserve(points.size());

@@ -70,10 +70,6 @@ ScalingSeries make_series(std::string name, const std::vector<ScalingPoint>& mea
 /// or a whole run is shared out.
 bool shares_work(const ScalingSeries& series);
 
-/// The largest count and, going down, those at least 20 % below the one before: the loss between
-/// closer counts is mostly noise, and per doubling it may be of any size.
-ScalingSeries well_apart(const ScalingSeries& series);
-
 /// Log efficiency of each point against the first.
 std::vector<double> log_efficiencies(const std::vector<ScalingPoint>& points);
 

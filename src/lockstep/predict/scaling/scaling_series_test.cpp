@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <limits>
-#include <vector>
 
 namespace lockstep::predict {
 namespace {
@@ -39,20 +38,6 @@ TEST(ScalingSeries, StepTimeBecomesARateByTheKindOfScaling) {
     EXPECT_EQ(metric_from_name(metric_name(metric)), metric);
   }
   EXPECT_FALSE(metric_from_name("val_accuracy"));
-}
-
-TEST(ScalingSeries, KeepsCountsThatAreWellApart) {
-  const auto counts = [](std::vector<ScalingPoint> points) {
-    std::vector<double> result;
-    for (const ScalingPoint& p : well_apart(make_series("s", points)).points) {
-      result.push_back(p.workers);
-    }
-    return result;
-  };
-  EXPECT_EQ(counts({{1, 1, 0}, {2, 2, 0}, {3, 3, 0}, {4, 4, 0}}),
-            (std::vector<double>{1, 2, 3, 4}));
-  EXPECT_EQ(counts({{8, 1, 0}, {255, 9, 0}, {256, 9, 0}}), (std::vector<double>{8, 256}));
-  EXPECT_EQ(counts({{100, 1, 0}, {110, 1, 0}, {125, 1, 0}}), (std::vector<double>{100, 125}));
 }
 
 }  // namespace

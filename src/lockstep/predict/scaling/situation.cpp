@@ -12,8 +12,6 @@ namespace {
 constexpr double kLargestOwnError = 0.5;
 /// Of three counts only the third can be predicted from others, and one count says little.
 constexpr std::size_t kLongSeries = 4;
-/// What a step at another place (inside a host, beyond it) says about the target's.
-constexpr double kOtherPlace = 0.5;
 
 double mean_absolute_change(const std::vector<double>& values) {
   if (values.size() < 2) return 0;
@@ -34,26 +32,22 @@ Place place_of(const Boundary& boundary) {
   return boundary.beyond > 0 ? Place::kBeyond : Place::kInside;
 }
 
-/// What each form got wrong on the steps of the series itself.
-void add_own_errors(Situation& situation, const ScalingSeries& series) {
-  if (situation.place == Place::kLeaving) return;  // no step inside a host shows what leaving costs
+/// What each form got wrong on the steps of the series itself that lie where the target does.
+std::array<double, kFormCount> errors_so_far(const ScalingSeries& series, Place place) {
+  std::array<double, kFormCount> errors{};
   ScalingSeries seen = series;
   for (std::size_t step = series.points.size(); --step >= 2;) {
     seen.points.resize(step);
     const ScalingPoint& next = series.points[step];
-    const bool alike = place_of(locate_boundary(seen, next)) == situation.place;
-    const double weight = alike ? 1 : kOtherPlace;
+    if (place_of(locate_boundary(seen, next)) != place) continue;
     const std::array<double, kFormCount> change = evaluate_forms(seen, next);
     const ScalingPoint& last = seen.points.back();
     const double actual = std::log(next.rate / next.workers) - std::log(last.rate / last.workers);
     for (std::size_t f = 0; f < change.size(); ++f) {
-      const double error = std::min(std::fabs(change[f] - actual), kLargestOwnError);
-      situation.mean_errors[f] += weight * error;
-      if (alike) situation.own_errors[f] += error;
+      errors[f] += std::min(std::fabs(change[f] - actual), kLargestOwnError);
     }
-    situation.own_steps += weight;
   }
-  for (double& error : situation.mean_errors) error /= situation.own_steps;
+  return errors;
 }
 
 }  // namespace
@@ -76,7 +70,7 @@ Situation describe(const ScalingSeries& series, const ScalingPoint& target) {
   situation.doublings = std::log2(target.workers / points.back().workers);
   situation.forms = evaluate_forms(series, target);
   if (situation.evidence == Evidence::kMoreCounts && points.size() >= kLongSeries) {
-    add_own_errors(situation, series);
+    situation.own_errors = errors_so_far(series, situation.place);
   }
   return situation;
 }

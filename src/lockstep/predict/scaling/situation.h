@@ -33,13 +33,9 @@ struct Situation {
   double largest_rise = 0;                 ///< largest positive slope, else 0
   double doublings = 0;                    ///< log2(target / last count)
   std::array<double, kFormCount> forms{};  ///< see evaluate_forms
-  /// Sum of what each form got wrong (absolute, log) on earlier steps of the series that lie where
-  /// the target does, each predicted from the counts below it.
+  /// Sum of what each form got wrong (absolute, log) on earlier steps of the series, each predicted
+  /// from the counts below it. Steps at another place than the target's do not count.
   std::array<double, kFormCount> own_errors{};
-  /// The mean over all steps, those at other places at half their weight, and the sum of the
-  /// weights.
-  std::array<double, kFormCount> mean_errors{};
-  double own_steps = 0;
 
   double form(Form form) const { return forms[static_cast<std::size_t>(form)]; }
 };

@@ -63,15 +63,18 @@ WeightProblem make_problem(const std::vector<const LearningRow*>& rows,
   const auto n = static_cast<Eigen::Index>(rows.size());
   const auto q = static_cast<Eigen::Index>(forms.size());
   WeightProblem problem{Eigen::MatrixXd(n, q), Eigen::VectorXd(n), Eigen::VectorXd(n)};
-  const std::vector<double> weights = balanced_weights(rows, &LearningRow::fit_weight);
+  std::map<std::string, int> whole_rows;
+  for (const LearningRow* row : rows) whole_rows[row->source] += row->fit_weight >= 1;
   for (Eigen::Index r = 0; r < n; ++r) {
     const LearningRow& row = *rows[static_cast<std::size_t>(r)];
     for (Eigen::Index f = 0; f < q; ++f) {
       problem.change(r, f) = row.situation.form(forms[static_cast<std::size_t>(f)]);
     }
     problem.actual(r) = row.actual;
-    problem.weight(r) = weights[static_cast<std::size_t>(r)];
+    // A source of many series says more than one of few, but not as much more.
+    problem.weight(r) = row.fit_weight / std::sqrt(std::max(whole_rows[row.source], 1));
   }
+  problem.weight /= problem.weight.sum();
   return problem;
 }
 
@@ -104,20 +107,6 @@ int weight_class(Evidence evidence, Place place) {
 }
 
 }  // namespace
-
-std::vector<double> balanced_weights(const std::vector<const LearningRow*>& rows,
-                                     double LearningRow::*weight) {
-  std::map<std::string, int> whole_rows;
-  for (const LearningRow* row : rows) whole_rows[row->source] += row->fit_weight >= 1;
-  std::vector<double> weights;
-  double total = 0;
-  for (const LearningRow* row : rows) {
-    weights.push_back(row->*weight / std::sqrt(std::max(whole_rows[row->source], 1)));
-    total += weights.back();
-  }
-  for (double& one : weights) one /= total;
-  return weights;
-}
 
 PlaceWeights fit_weights(const std::vector<LearningRow>& rows, Evidence evidence) {
   PlaceWeights weights;
