@@ -49,18 +49,18 @@ TEST_F(ParallelRun, BucketSizeDoesNotChangeTheResult) {
   EXPECT_EQ(digest_of(large), digest_of(small));
 }
 
-/// With central rank 0 updates everything alone, from sums in the same order.
+/// With central rank 0 updates everything alone, from sums in the same order. A large network: the
+/// update of a small one is not divided.
 TEST_F(ParallelRun, RanksThatDivideTheUpdateEndWithTheBitsOfOneThatDoesItAlone) {
-  for (const int workers : {2, 4}) {
-    for (const char* optimizer : {"sgd", "adamw", "lamb"}) {
-      const std::vector<std::string> options{"--steps",      "10", "--optimizer",  optimizer,
-                                             "--accumulate", "2",  "--check-ranks"};
-      auto alone = options;
-      alone.insert(alone.end(), {"--strategy", "central"});
-      const auto central = run_to_success(train(workers, 8, alone));
-      const auto divided = run_to_success(train(workers, 8, options));
-      EXPECT_EQ(digest_of(divided), digest_of(central)) << optimizer << " on " << workers;
-    }
+  for (const char* optimizer : {"sgd", "adamw"}) {
+    const std::vector<std::string> options{
+        "--data",  "synthetic",       "--steps",      "3", "--no-augment", "--optimizer",
+        optimizer, "--no-validation", "--accumulate", "2", "--check-ranks"};
+    auto alone = options;
+    alone.insert(alone.end(), {"--strategy", "central"});
+    const auto central = run_to_success(train_recipe("cifar-resnet18", 2, 2, alone));
+    const auto divided = run_to_success(train_recipe("cifar-resnet18", 2, 2, options));
+    EXPECT_EQ(digest_of(divided), digest_of(central)) << optimizer;
   }
 }
 

@@ -18,7 +18,8 @@ torch::Tensor status_on_device(int rank, const torch::Tensor& loss, const torch:
 
 Learner::Learner(torch::nn::Module& network, const record::RunSpec& spec,
                  comm::Communicator& communicator, const Clock& clock,
-                 const std::function<double(const std::string&)>& rate_of, std::string name)
+                 const std::function<double(const std::string&)>& rate_of, std::string name,
+                 std::size_t divide_from)
     : network_(network),
       name_(std::move(name)),
       communicator_(communicator),
@@ -29,7 +30,7 @@ Learner::Learner(torch::nn::Module& network, const record::RunSpec& spec,
   sizes_ = element_counts(trainable);
   plan_ = comm::plan_buckets(sizes_, Bytes{spec.bucket_bytes}, StepStatus::kFloats);
   const torch::Device device = common_device(trainable);
-  const bool divides = device.is_cpu() && may_divide(spec);
+  const bool divides = device.is_cpu() && may_divide(spec) && plan_.tail_begin >= divide_from;
   const std::span<float> common = divides ? common_memory() : std::span<float>();
   common_ = !common.empty();
   parameters_.emplace(trainable, plan_, common, communicator.rank() == 0 || !common_);

@@ -43,12 +43,16 @@ struct StepShare {
 /// One thread. The network must outlive it.
 class Learner {
  public:
+  /// With two workers, 11 million parameters made a step 12 % shorter; with 0.15 million the wait
+  /// for all updates took longer than the update of all parameters.
+  static constexpr std::size_t kDivideFrom = 1'000'000;
+
   /// The spec must be complete. `rate_of` gives the fraction of the learning rate by the name
-  /// of a parameter. Where several learners share a checkpoint, `name` distinguishes them.
-  /// Collective; blocks.
+  /// of a parameter. Where several learners share a checkpoint, `name` distinguishes them. Ranks of
+  /// a host divide the update of at least `divide_from` parameters. Collective; blocks.
   Learner(torch::nn::Module& network, const record::RunSpec& spec, comm::Communicator& communicator,
           const Clock& clock, const std::function<double(const std::string&)>& rate_of,
-          std::string name = "");
+          std::string name = "", std::size_t divide_from = kDivideFrom);
 
   /// Gradients travel in buckets of that size from now on. Between steps; the same on all ranks.
   void use_buckets(Bytes size);

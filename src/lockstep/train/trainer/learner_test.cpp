@@ -48,7 +48,8 @@ void with_learners(
           {.rank = rank, .size = spec.workers, .timeout = Seconds(30), .spin = Seconds(0)}, fd);
       const SystemClock clock;
       nn::Sequential& network = networks[static_cast<std::size_t>(rank)];
-      Learner learner(*network, spec, *communicator, clock, [](const std::string&) { return 1.0; });
+      Learner learner(
+          *network, spec, *communicator, clock, [](const std::string&) { return 1.0; }, "", 0);
       communicator->barrier();
       body(network, learner, *communicator);
       communicator->barrier();
