@@ -23,6 +23,10 @@ function(lockstep_precompile name)
   target_precompile_headers(lockstep_${name}_pch PRIVATE ${ARGN})
 endfunction()
 
+# Of loops with LOCKSTEP_SIMD_CLONES. GCC 12 vectorises them only from -O3 up. Their AVX-512 version would fuse products
+# with sums, the others cannot: ranks on different CPUs must compute the same bits.
+set(LOCKSTEP_LOOPS -O3 -ffp-contract=off)
+
 # lockstep_fast(TARGET): compiled with -O2.
 function(lockstep_fast target)
   if(CMAKE_BUILD_TYPE MATCHES "^Rel" AND NOT LOCKSTEP_SANITIZE)
