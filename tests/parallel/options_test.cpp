@@ -88,8 +88,9 @@ TEST_F(Options, SynchronousBatchNormsEqualOneBigBatch) {
   const auto synchronous = resnet("synchronous", 2, 8, {"--sync-bn", "--check-ranks"});
   const auto apart = resnet("apart", 2, 8, {});
   // Rounding passes through 20 norms, and each may turn a value around zero on or off (1e-6 was
-  // measured); what norms of half the batch do is far larger (2e-3).
-  EXPECT_LT(distance(one, synchronous), 1e-5);
+  // measured; on the stand-in for a GPU 1.1e-5 with AVX-512, where oneDNN may take other kernels
+  // for another batch); what norms of half the batch do is far larger (2e-3).
+  EXPECT_LT(distance(one, synchronous), 2e-5);
   EXPECT_GT(distance(one, apart), 100 * distance(one, synchronous));
 }
 
