@@ -24,6 +24,7 @@ record::RunStarted started(int workers, std::int64_t batch, int epochs) {
   event.spec.batch_per_worker = batch;
   event.spec.epochs = epochs;
   event.spec.parameters = 61'706;
+  event.spec.strategy = record::Strategy::kBlocking;  // bandwidths follow from no other
   event.machine.host = "test";
   event.machine.cpu = "made-up processor";
   event.machine.cores = 2;
