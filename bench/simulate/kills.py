@@ -17,7 +17,7 @@ import threading
 import time
 
 EVERY = 100  # steps between checkpoints
-CALIBRATION_STEPS = 1000
+CALIBRATION_STEPS = 4000
 
 
 def workers_of(pid):
@@ -104,7 +104,7 @@ def main(programs, seconds="420", mttf="15", seed="1"):
         saved = Job(programs, folder, CALIBRATION_STEPS).wait().step_s()
         checkpoint = max((saved - plain) * EVERY, 1e-3)
         once = Job(programs, folder, CALIBRATION_STEPS)
-        timer = threading.Timer(4 + 500 * saved, once.kill)
+        timer = threading.Timer(1 + CALIBRATION_STEPS / 2 * saved, once.kill)  # about half way
         timer.start()
         restart = statistics.mean(once.wait().restart_s())
         print(f"step {plain * 1e3:.2f} ms, a checkpoint every {EVERY} steps stops training for {checkpoint * 1e3:.0f} ms, "
