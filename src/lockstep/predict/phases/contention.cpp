@@ -28,8 +28,10 @@ Estimate contention(const SharedHost& host) {
   } else if (arithmetic > 0) {
     factor = {arithmetic, arithmetic, arithmetic};
   }
-  if (host.cores > 0 && host.cores_used > 0) {
-    const double least = host.workers * host.cores_used / host.cores;
+  if (host.cores > 0) {
+    // Threads that compute need a core each, unless it is known that they need less.
+    const double used = host.cores_used > 0 ? host.cores_used : host.threads_each;
+    const double least = host.workers * used / host.cores;
     for (double* value : {&factor.value, &factor.low, &factor.high}) {
       *value = std::max(*value, least);
     }

@@ -42,5 +42,15 @@ TEST(Contention, IsNeverBelowWhatProcessorTimeAllows) {
   EXPECT_NEAR(contention(host).low, 1.3, 1e-12);
 }
 
+TEST(Contention, WorkersBeyondTheCoresTakeTurnsWhereTheirUseIsUnknown) {
+  SharedHost host;
+  host.workers = 8;
+  host.cores = 2;
+  host.threads_alone = host.threads_each = 1;
+  EXPECT_DOUBLE_EQ(contention(host).value, 4);
+  host.cores = 16;
+  EXPECT_DOUBLE_EQ(contention(host).value, 1);
+}
+
 }  // namespace
 }  // namespace lockstep::predict

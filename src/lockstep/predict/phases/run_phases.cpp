@@ -41,10 +41,10 @@ SharedHost shared_host(const OneWorkerRun& run, const RateOfThreads& rate, std::
   SharedHost host;
   host.workers = spec.device == "cpu" ? static_cast<int>(workers) : 1;
   host.cores = machine.cores;
-  host.threads_alone = spec.threads_per_worker;
-  host.threads_each = spec.threads_per_worker;
+  host.threads_alone = std::max(spec.threads_per_worker, 1);  // other programs may not state them
+  host.threads_each = host.threads_alone;
   if (machine.cores > 0) {
-    host.threads_each = std::clamp(machine.cores / host.workers, 1, spec.threads_per_worker);
+    host.threads_each = std::clamp(machine.cores / host.workers, 1, host.threads_alone);
   }
   if (host.threads_each == host.threads_alone) host.cores_used = mean_cores_used(run.utilisation);
   const int all = host.threads_each * host.workers;
