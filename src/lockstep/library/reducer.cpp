@@ -29,8 +29,8 @@ record::Wire wire_of(Wire wire) {
 }
 
 /// Counts of passes are compared by what is left of them after division by this: a program that
-/// runs two forwards for each backward may go on for ever, and sums of squares of larger numbers
-/// are not exact in 32-bit floats.
+/// runs two forwards for each backward may go on indefinitely, and sums of squares of larger
+/// numbers are not exact in 32-bit floats.
 constexpr int kPassesModulo = 64;
 
 /// The plan of parameters whose gradients arrive in this order.
