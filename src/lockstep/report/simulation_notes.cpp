@@ -148,11 +148,11 @@ void add_simulation_notes(Table& table, const SimulatedScaling& scaling,
   table.notes.push_back(jitter_note(scenario.jitter, scaling.points.back().workers));
   const bool overlaps = scenario.shape.overlap && scenario.shape.local_steps == 1;
   table.notes.push_back(fmt::format(
-      "simulated, not measured; intervals (90 %) cover the doubt about links ({:.0f} %){} compute "
+      "simulated, not measured; intervals (90 %) cover the uncertainty of links ({:.0f} %){} "
+      "compute "
       "({:.0f} %){}.",
-      100 * scenario.link_spread, overlaps ? ", about" : " and about",
-      100 * scenario.compute_spread,
-      overlaps ? ", and about how much overlap hides (all to nothing)" : ""));
+      100 * scenario.link_spread, overlaps ? "," : " and", 100 * scenario.compute_spread,
+      overlaps ? ", and of how much overlap hides (all to nothing)" : ""));
   if (const std::string busiest = busiest_note(scaling.points.back()); !busiest.empty()) {
     table.notes.push_back(busiest);
   }

@@ -39,7 +39,7 @@ constexpr std::array<SettingInfo, 27> kSettings{{
      "Link of each host to the network (default: calibrated, else 200Gbit,2us; latency default "
      "2us)"},
     {"nics", "1", "Links that each host has, used together"},
-    {"link-spread", "", "Relative doubt about the links (default: the calibration's, else 30%)"},
+    {"link-spread", "", "Relative uncertainty of the links (default: the calibration's, else 30%)"},
     {"topology", "star", "star, fat-tree:LEVELS, torus[:4x4x4], dragonfly or a SimGrid .xml file"},
     {"hosts-per-switch", "", "Hosts at each lowest switch (default: 16; of a dragonfly 4)"},
     {"uplinks", "", "Uplinks of each switch of a fat tree (default: as many as hosts)"},

@@ -99,18 +99,19 @@ JsonToken JsonStream::next() {
     return JsonToken::kEnd;
   }
   if (c == '}' || c == ']') {
-    if (open_.empty() || (open_.back() == '{') != (c == '}')) return fail("has a bracket too many");
+    if (open_.empty() || (open_.back() == '{') != (c == '}'))
+      return fail("has an extra closing bracket");
     ++at_;
     open_.pop_back();
     expect_key_ = !open_.empty() && open_.back() == '{';
     return c == '}' ? JsonToken::kEndObject : JsonToken::kEndArray;
   }
   if (expect_key_) {
-    if (c != '"') return fail("is no JSON: a name is missing");
+    if (c != '"') return fail("is not JSON: a name is missing");
     const JsonToken key = string_token(true);
     if (key == JsonToken::kEnd) return key;
     skip_blanks();
-    if (peek_byte() != ':') return fail("is no JSON: ':' is missing");
+    if (peek_byte() != ':') return fail("is not JSON: ':' is missing");
     ++at_;
     expect_key_ = false;
     return key;
@@ -224,7 +225,7 @@ JsonToken JsonStream::word_token() {
     number_ = HUGE_VAL;
     return JsonToken::kNumber;
   }
-  return fail("is no JSON: a value is missing");
+  return fail("is not JSON: a value is missing");
 }
 
 void JsonStream::skip(JsonToken first) {
@@ -247,7 +248,7 @@ void JsonStream::skip(JsonToken first) {
       open_ += c;
     } else {
       if ((open_.back() == '{') != (c == '}'))
-        return static_cast<void>(fail("has a bracket too many"));
+        return static_cast<void>(fail("has an extra closing bracket"));
       open_.pop_back();
     }
     ++at_;

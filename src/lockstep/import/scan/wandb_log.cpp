@@ -49,7 +49,7 @@ bool WandbLog::next(std::string& record) {
     const auto type = static_cast<unsigned char>(head[6]);
     if (type == kPadding && size == 0 && checksum == 0 && !begun) return false;
     if (type < kWhole || type > kLast || size > left - kPieceHead)
-      return fail("has a record that is no record");
+      return fail("has a record of an unknown kind");
     if (begun != (type == kMiddle || type == kLast)) return fail("has a record out of order");
     const std::size_t before = record.size();
     if (before + size > kLongestWandbRecord) return fail("has a record of more than 64 MB");

@@ -131,7 +131,7 @@ StepsModel steps_model(TargetEpochs& epochs) {
     epochs.notes.push_back(fmt::format(
         "steps to the target: {:.3g} (1 + {:.3g} / B), from {}{}", model.least_steps,
         model.noise_batch, counted(std::ssize(epochs.measured), "measured run"),
-        factor > kVague ? fmt::format(", which leave the {:.3g} open by a factor of {:.2g}",
+        factor > kVague ? fmt::format(", which determine the {:.3g} within a factor of {:.2g}",
                                       model.noise_batch, factor)
                         : ""));
     return model;
