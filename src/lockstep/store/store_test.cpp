@@ -269,6 +269,14 @@ TEST_F(StoreTest, ReadsRunsWhoseTextIsNotUtf8) {
   EXPECT_EQ(Store(path()).load(id).started.machine.cpu, "\xEF\xBF\xBD odd");
 }
 
+TEST_F(StoreTest, ReadersLeaveNoFileBesideTheStore) {
+  const std::int64_t id = finished_run(path(), started());
+  EXPECT_EQ(Store(path()).load(id).epochs.size(), 1u);
+  for (const char* side : {"-wal", "-shm"}) {
+    EXPECT_FALSE(std::filesystem::exists(path() + side)) << side;
+  }
+}
+
 TEST_F(StoreTest, TakesFileNamesThatLookLikeUris) {
   const std::string odd = path("file:a?b#c%20.db");
   const std::int64_t id = finished_run(odd, started());
