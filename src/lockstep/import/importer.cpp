@@ -119,7 +119,7 @@ ImportedFile Importer::read(Input& input) const {
   if (!input.damage().empty()) file.warnings.push_back(input.damage());
   for (const Reader* other : found.others) {
     // What cells or the program printed is read with these.
-    if (file.format == "notebook" || file.format == "wandb-run") break;
+    if (file.format == "notebook" || file.format == "markdown" || file.format == "wandb-run") break;
     file.warnings.push_back(
         fmt::format("{} also contains {}, which was not read; --as {} reads that", file.path,
                     other->name(), other->name()));

@@ -34,6 +34,19 @@ bool same(double a, double b) {
   return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
 }
 
+/// The line without "2019-08-27 10:50:25,453" near its front, whose numbers measure nothing.
+std::string without_time_of_day(std::string_view line) {
+  std::string text(line);
+  const std::size_t dash = line.substr(0, 64).find('-');
+  if (dash == std::string_view::npos || dash < 4) return text;
+  const std::size_t begin = dash - 4;
+  if (!parse_wall_time(line.substr(begin))) return text;
+  std::size_t end = std::min(begin + 19, line.size());  // "2019-08-27 10:50:25"
+  if (end < line.size() && (line[end] == ',' || line[end] == '.')) ++end;
+  while (end < line.size() && is_digit(line[end])) ++end;
+  return text.replace(begin, end - begin, " ");
+}
+
 /// Calls take(number, bare) for each number of the text, durations in seconds among them.
 template <class Take>
 void for_each_number(std::string_view text, Take&& take) {
@@ -58,7 +71,7 @@ void for_each_number(std::string_view text, Take&& take) {
     if (grouped && grouped != value) take(*grouped, false);
     const bool whole =
         value && *value == std::floor(*value) &&
-        token.substr(0, token.size() - rest.size()).find('.') == std::string_view::npos;
+        token.substr(0, token.size() - rest.size()).find(".0") == std::string_view::npos;
     // A whole number with nothing to it counts something as often as it measures.
     if (value) take(*value, whole && (rest.empty() || !is_letter(rest[0])));
     if (value && rest.starts_with('/')) {  // "9834/10000"
@@ -190,9 +203,10 @@ std::vector<ExplainedLine> explain_by_value(std::string_view text,
     text = stop == std::string_view::npos ? std::string_view() : text.substr(stop + 1);
     ++number;
     if (line.size() > kLongestExplained) continue;
+    const std::string untimed = without_time_of_day(line);
     ExplainedLine explained{number, printable(line, 200), 0, ""};
     std::size_t shown = 0;
-    for_each_number(line, [&](double value, bool bare) {
+    for_each_number(untimed, [&](double value, bool bare) {
       if (bare) return;
       auto found = std::lower_bound(
           meanings.begin(), meanings.end(), value - 1e-9 * std::abs(value),

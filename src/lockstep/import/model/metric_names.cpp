@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/text_scan.h"
 
 namespace lockstep::import {
@@ -48,10 +49,19 @@ class Words {
   bool empty() const { return words_.empty(); }
   std::size_t size() const { return words_.size(); }
   const std::string& front() const { return words_.front(); }
+  const std::string& back() const { return words_.back(); }
 
  private:
   std::vector<std::string> words_;
 };
+
+/// "max_step_time", "throughput_std", "p99 latency": an end or the width of many values. A last
+/// word "min" may be the unit of an epoch's time.
+bool is_extreme(const Words& words) {
+  return words.any("max", "maximum", "minimum", "std", "stdev", "stddev", "var", "variance", "p90",
+                   "p95", "p99", "worst", "slowest", "fastest", "peak") ||
+         (words.has("min") && words.back() != "min");
+}
 
 double time_scale(const Words& words) {
   if (words.any("ms", "milliseconds", "msec")) return 1e-3;
@@ -127,6 +137,12 @@ bool is_accuracy(const Words& words) {
 
 }  // namespace
 
+bool names_extreme(std::string_view name) {
+  if (!contains_any<"max", "min", "std", "var", "p9", "worst", "slow", "fast", "peak">(name))
+    return false;
+  return is_extreme(Words(name));
+}
+
 MetricName metric_of(std::string_view name) {
   if (name.size() > 128) return {};
   const Words words(name);
@@ -145,6 +161,7 @@ MetricName metric_of(std::string_view name) {
     return {Metric::kLearningRate};
   }
   if (is_rate(words) && !validation) {
+    if (is_extreme(words)) return {};
     const bool one = words.has("per") && words.any("gpu", "rank", "worker", "device");
     return {one ? Metric::kThroughputPerWorker : Metric::kThroughput};
   }
@@ -152,8 +169,11 @@ MetricName metric_of(std::string_view name) {
                 "elapsed") &&
       !validation) {
     const double scale = time_scale(words);
+    if (is_extreme(words)) return {};
     if (words.has("epoch")) return {Metric::kEpochTime, 0, scale};
-    if (words.any("step", "iter", "iteration", "batch")) return {Metric::kStepTime, 0, scale};
+    const bool shortest = words.has("min");  // no step takes minutes
+    if (words.any("step", "iter", "iteration", "batch") && !shortest)
+      return {Metric::kStepTime, 0, scale};
     return {};
   }
   if (is_accuracy(words)) {

@@ -36,6 +36,9 @@ struct MetricName {
 /// "lr-AdamW", "epoch_time_ms", "samples_per_second", "img/s". Upper and lower case are the same.
 MetricName metric_of(std::string_view name);
 
+/// Whether a name is of an end or the width of many values: "max step time", "throughput_std".
+bool names_extreme(std::string_view name);
+
 /// Stores a loss or an accuracy. False for other figures.
 bool set_quality(Metric metric, double value, record::EpochResult& result);
 

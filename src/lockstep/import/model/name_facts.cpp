@@ -19,11 +19,27 @@ struct Token {
   std::size_t end = 0;
 };
 
+/// "5bdc3988-496c-4232-b4ef-53764cb81c92": the length of an identifier that counts nothing, or 0.
+std::size_t length_of_uuid(std::string_view text) {
+  constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  if (text.size() < kForm.size()) return 0;
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    const char c = text[i];
+    const bool digit = is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    if (kForm[i] == '-' ? c != '-' : !digit) return 0;
+  }
+  return kForm.size();
+}
+
 std::vector<Token> tokens_of(std::string_view name) {
   std::vector<Token> tokens;
   bool separated = true;
   for (std::size_t i = 0; i < name.size();) {
     std::size_t end = i;
+    if (const std::size_t length = separated ? length_of_uuid(name.substr(i)) : 0; length > 0) {
+      i += length;
+      continue;
+    }
     if (is_digit(name[i])) {
       while (end < name.size() && is_digit(name[end])) ++end;
       const auto value = end - i <= 9 ? parse_integer(name.substr(i, end - i)) : std::nullopt;
@@ -63,6 +79,10 @@ constexpr std::array<std::string_view, 6> kBatchNames{"b",   "bs",        "batch
                                                       "bsz", "batchsize", "mbs"};
 constexpr std::array<std::string_view, 12> kDevices{
     "h100", "h200", "a100", "v100", "p100", "k80", "t4", "l4", "a10", "l40s", "mi250", "a6000"};
+
+constexpr std::array<std::string_view, 10> kSizedNetworks{
+    "vit",      "deit", "beit",   "swin",         "mixer",
+    "convnext", "clip", "effnet", "efficientnet", "segformer"};
 
 class NameFacts {
  public:
@@ -170,6 +190,14 @@ class NameFacts {
     }
   }
 
+  /// "vit_b_16", "efficientnet_b4", and "b4ef" of some identifier: no batch.
+  bool is_size_of_network(std::size_t i) const {
+    if (word(i).size() > 1) return false;
+    const bool goes_on = !word(i + 2).empty() && !tokens_[i + 2].after_separator;
+    return goes_on || tokens_[i + 1].after_separator ||
+           (i > 0 && among(word(i - 1), kSizedNetworks));
+  }
+
   void before_number(std::size_t i) {
     const std::string& name = word(i);
     const std::int64_t count = number(i + 1);
@@ -185,7 +213,7 @@ class NameFacts {
     } else if (among(name, kWorkerNames)) {
       if (among(word(i + 2), kWorkerUnits) && !tokens_[i + 2].after_separator) return;
       workers_ = workers_.value_or(count);
-    } else if (among(name, kBatchNames)) {
+    } else if (among(name, kBatchNames) && !is_size_of_network(i)) {
       batch_ = count;
     } else {
       return;

@@ -50,8 +50,8 @@ TEST(NameFacts, BatchOfANameMayBeOfAllWorkers) {
 
 TEST(NameFacts, BatchOfTheLogReplacesThatOfAName) {
   const std::string log = "world_size: 4\nbatch_size: 64\nEpoch 1, loss 0.5\n";
-  EXPECT_EQ(*import_text(log, "vit_b4.log").runs.at(0).batch_per_worker, 64);
-  const ImportedRun confirmed = import_text(log, "vit_b16.log").runs.at(0);
+  EXPECT_EQ(*import_text(log, "bert_b4.log").runs.at(0).batch_per_worker, 64);
+  const ImportedRun confirmed = import_text(log, "bert_b16.log").runs.at(0);
   EXPECT_EQ(*confirmed.batch_per_worker, 16);
   EXPECT_EQ(*confirmed.global_batch, 64);
 }

@@ -18,6 +18,7 @@
 /// FORMATS(x) std::vector<LogFormat> x_formats();      several that share a parser
 #define LOCKSTEP_READERS(READER, NESTED, FORMAT, FORMATS)                                  \
   NESTED(notebook)            /* Jupyter notebooks: the output of each cell */             \
+  NESTED(markdown)            /* documents: tables, and the output in code blocks */       \
   NESTED(wandb_run)           /* run-*.wandb: history, configuration, printed times */     \
   READER(tensorboard)         /* event files: scalars and wall times */                    \
   READER(horovod_timeline)    /* what Horovod writes on rank 0 */                          \

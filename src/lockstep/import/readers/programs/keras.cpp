@@ -138,6 +138,7 @@ class KerasParser final : public LogParser {
     const std::size_t bar_end = eta == std::string_view::npos ? eta : text.rfind(']');
     if (eta != std::string_view::npos && (bar_end == std::string_view::npos || bar_end < eta) &&
         !contains(text, "Epoch ")) {
+      note_first_bar(text);
       started_ = epoch_;
       return true;
     }
@@ -204,6 +205,7 @@ class KerasParser final : public LogParser {
     const bool unfinished = line.eta || (line.progress && line.progress->of > 0 &&
                                          line.progress->done < line.progress->of);
     if (unfinished) {
+      if (line.progress) note_first_bar(*line.progress);
       started_ = epoch_;
       return true;
     }
@@ -212,6 +214,7 @@ class KerasParser final : public LogParser {
     for (const auto& [name, value] : line.metrics) {
       const MetricName metric = metrics_.of(name);
       table_.set(epoch_, metric, value);
+      short_names_ = short_names_ || name == "acc";
       validated =
           validated || metric.metric == Metric::kValLoss || metric.metric == Metric::kValAccuracy;
       if (metric.metric == Metric::kOther && run_.other.size() < 64) {
@@ -220,16 +223,31 @@ class KerasParser final : public LogParser {
     }
     if (validated) run_.notes["epoch_time"] = "includes validation";
     if (line.time_s) table_.set(epoch_, Metric::kEpochTime, *line.time_s);
-    if (line.progress && line.progress->of > 0) progress(*line.progress, line.per_sample);
-    if (line.per_step_s && *line.per_step_s > 0) {
-      if (line.per_sample || train_samples_) {
-        run_.throughput.add(epoch_, 1 / *line.per_step_s);
-      } else if (stepped_ != epoch_) {
-        run_.step_time.add(epoch_, *line.per_step_s);
-        stepped_ = epoch_;
-      }
+    if (line.per_sample) counter_ = Counter::kSamples;
+    if (line.progress && line.progress->of > 0) lengths_.emplace_back(epoch_, line.progress->of);
+    if (line.per_step_s && *line.per_step_s > 0 && stepped_ != epoch_) {
+      run_.step_time.add(epoch_, *line.per_step_s);
+      rates_.add(epoch_, 1 / *line.per_step_s);
+      stepped_ = epoch_;
     }
     return true;
+  }
+
+  void note_first_bar(std::string_view text) {
+    if (counter_ != Counter::kUnknown || barred_ == epoch_) return;
+    text = trim(text.substr(std::min(last_bar(text), text.size())));
+    if (const auto progress = take_ratio(text)) note_first_bar(*progress);
+  }
+
+  /// The first bar of an epoch shows one batch: "1/391" counts steps, "32/50000" examples.
+  void note_first_bar(const Ratio& progress) {
+    if (counter_ != Counter::kUnknown || barred_ == epoch_) return;
+    barred_ = epoch_;
+    const auto stated = [&](FactKey key) { return stated_number(facts_, key); };
+    const std::int64_t batch = progress.done;
+    const bool known = batch == stated(FactKey::kBatch) || batch == stated(FactKey::kGlobalBatch) ||
+                       batch == stated(FactKey::kBatchPerWorker);
+    counter_ = batch == 1 ? Counter::kSteps : known ? Counter::kSamples : Counter::kEither;
   }
 
   /// Which epoch it is, or of which rank, is unknown: the last line is the end of the run as far as
@@ -258,17 +276,29 @@ class KerasParser final : public LogParser {
     runs_.push_back(std::move(unnumbered_));
   }
 
-  void progress(const Ratio& ratio, bool per_sample) {
-    if (per_sample || train_samples_) {
-      run_.examples.offer(ratio.of);
-      table_.set_examples(epoch_, ratio.of);
-    } else {
-      run_.steps_per_epoch.offer(ratio.of);
+  /// Older versions count examples where later ones count steps; "us/step" is then of one example.
+  void settle_counter() {
+    if (train_samples_) counter_ = Counter::kSamples;
+    // Without bars: versions that print "acc", or no time per step, counted either.
+    if (counter_ == Counter::kUnknown)
+      counter_ = run_.step_time.empty() || short_names_ ? Counter::kEither : Counter::kSteps;
+    if (counter_ != Counter::kSteps) run_.step_time = Series();
+    if (counter_ == Counter::kSamples) run_.throughput = rates_;
+    for (const auto& [epoch, length] : lengths_) {
+      if (counter_ == Counter::kSamples) {
+        run_.examples.offer(length);
+        table_.set_examples(epoch, length);
+      } else if (counter_ == Counter::kSteps) {
+        run_.steps_per_epoch.offer(length);
+      }
     }
+    if (counter_ == Counter::kEither && !lengths_.empty())
+      run_.notes["steps_per_epoch"] = "unknown: the progress bars may count steps or examples";
   }
 
   void end_run() {
     if (!table_.empty()) {
+      settle_counter();
       run_.epochs = table_.results();
       if (planned_ > 0) run_.epochs_planned.offer(planned_);
       if (train_samples_) run_.examples.offer(*train_samples_);
@@ -281,8 +311,15 @@ class KerasParser final : public LogParser {
     }
     run_ = ImportedRun();
     table_ = EpochTable();
-    epoch_ = planned_ = started_ = stepped_ = 0;
+    epoch_ = planned_ = started_ = stepped_ = barred_ = 0;
+    counter_ = Counter::kUnknown;
+    short_names_ = false;
+    lengths_.clear();
+    rates_ = Series();
   }
+
+  /// What the numbers before and behind the slash of a progress bar count.
+  enum class Counter { kUnknown, kSteps, kSamples, kEither };
 
   KerasBenchmark benchmark_;
   MetricCache metrics_;
@@ -295,6 +332,11 @@ class KerasParser final : public LogParser {
   std::int64_t planned_ = 0;
   std::int64_t started_ = 0;
   std::int64_t stepped_ = 0;
+  std::int64_t barred_ = 0;  ///< the epoch whose first bar was seen
+  Counter counter_ = Counter::kUnknown;
+  bool short_names_ = false;
+  std::vector<std::pair<std::int64_t, std::int64_t>> lengths_;  ///< of each epoch, in either
+  Series rates_;
   std::optional<std::int64_t> train_samples_;
   std::vector<StatedFact> found_;
   std::vector<StatedFact> stated_;  ///< in force for the run that begins next

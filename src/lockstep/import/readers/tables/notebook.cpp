@@ -9,6 +9,7 @@
 #include "lockstep/import/readers/readers.h"
 #include "lockstep/import/readers/tables/frame_runs.h"
 #include "lockstep/import/readers/tables/printed_output.h"
+#include "lockstep/import/reported_figures.h"
 #include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/text_scan.h"
 
@@ -170,14 +171,22 @@ void NotebookReader::read_cell(const CellOutput& cell, const std::string& name,
     run.notes["cell_format"] = std::string(format);
     sink.add(std::move(run));
   };
-  if (chosen != nullptr) {
-    for (ImportedRun& run : found.runs()) keep(std::move(run), chosen->name());
-    for (const ExplainedLine& line : found.explained())
-      sink.explain(line.number, line.text, line.part,
+  const auto tell = [&](const std::vector<ExplainedLine>& lines, std::size_t first) {
+    for (const ExplainedLine& line : lines)
+      sink.explain(line.number, line.text, first + line.part,
                    fmt::format("cell {}: {}", cell.cell, line.words));
+  };
+  const std::size_t first = sink.runs().size();
+  if (chosen != nullptr) {
+    if (sink.explains())
+      tell(
+          found.explained().empty() ? explain_by_value(cell.text, found.runs()) : found.explained(),
+          first);
+    for (ImportedRun& run : found.runs()) keep(std::move(run), chosen->name());
   }
   std::vector<ImportedRun> runs = runs_of_frames(find_frames(cell.text), find_histories(cell.text));
   leave_out_repeats(sink.runs(), runs);
+  if (sink.explains()) tell(explain_by_value(cell.text, runs), sink.runs().size());
   for (ImportedRun& run : runs) keep(std::move(run), "frame");
 }
 

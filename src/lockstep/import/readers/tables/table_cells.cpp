@@ -165,6 +165,9 @@ void add_cell(std::string_view cell, const TableColumn& column, ImportedRun& run
       if (!offer_config(column.name, cell, run))
         settings += fmt::format("{}{} {}", settings.empty() ? "" : ", ", column.name, cell);
       break;
+    case TableRole::kSplit:
+      run.may_split_model = run.may_split_model || (count && *count > 1);
+      [[fallthrough]];
     case TableRole::kSetting:
       settings += fmt::format("{}{} {}", settings.empty() ? "" : ", ", column.name, cell);
       break;

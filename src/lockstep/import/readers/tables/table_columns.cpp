@@ -38,6 +38,8 @@ Header header_of(std::string_view name) {
     if (c != '*' && c != '`') header.text += c;
   }
   std::string_view base = trim(header.text);
+  while (base.starts_with('_') && base.ends_with('_') && base.size() > 2)
+    base = base.substr(1, base.size() - 2);  // bold or italic
   while (base.starts_with('#')) {
     base = trim(base.substr(1));
     header.counted = true;
@@ -153,6 +155,9 @@ std::optional<TableColumn> time_column(const Header& header) {
   column.scale = before.value_or(factor.value_or(1));
   column.unit_stated = before || !unit.empty() || header.has({"seconds", "sec", "secs"});
   const std::string all = header.base + " " + header.unit;
+  const bool whole = header.has({"total", "overall", "whole", "sum"});
+  if (contains(all, "epoch") && whole && !contains_any<"per epoch", "/epoch", "per_epoch">(all))
+    return of_role(TableRole::kOtherFigure, header.base);  // "Total epoch time": of one or of all
   if (contains(all, "epoch") || all.ends_with("/ep ")) {
     column.role = TableRole::kMetric;
     column.metric = {Metric::kEpochTime};
@@ -160,8 +165,8 @@ std::optional<TableColumn> time_column(const Header& header) {
     column.role = TableRole::kMetric;
     column.metric = {Metric::kStepTime};
   } else {
-    column.role = header.has({"total", "overall", "whole", "runtime"}) ? TableRole::kTotalTime
-                                                                       : TableRole::kUnclearTime;
+    column.role =
+        whole || header.has({"runtime"}) ? TableRole::kTotalTime : TableRole::kUnclearTime;
     column.name = column.role == TableRole::kTotalTime ? header.base : "time";
   }
   return column;
@@ -186,6 +191,7 @@ std::optional<TableColumn> rate_column(const Header& header) {
   TableColumn column = of_role(TableRole::kMetric);
   const bool each = contains_any<"per gpu", "/gpu", "per worker", "per device", "/device">(text);
   column.metric = {each ? Metric::kThroughputPerWorker : Metric::kThroughput};
+  column.unit_stated = examples;
   return column;
 }
 
@@ -206,6 +212,12 @@ std::optional<TableColumn> fact_column(const Header& header) {
                                    {"strategy", "strategy"},
                                    {"epochs", "epochs"}}) {
     if (header.is(word)) return of_role(TableRole::kFact, name);
+  }
+  for (const std::string_view split :
+       {"tp", "pp", "cp", "ep", "sp", "tensor parallel", "pipeline parallel", "model parallel",
+        "context parallel", "expert parallel", "tensor_parallel", "pipeline_parallel", "tp_size",
+        "pp_size", "tensor parallelism", "pipeline parallelism"}) {
+    if (header.base == split) return of_role(TableRole::kSplit);
   }
   if (header.has({"lr", "cpus", "cores", "threads", "momentum", "dropout", "seed"}) ||
       header.base == "num_workers" || header.base == "learning rate" ||

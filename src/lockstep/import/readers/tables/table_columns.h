@@ -21,6 +21,7 @@ enum class TableRole {
   kGlobalBatch,
   kFact,      ///< network, data, device, precision, epochs: by `name`, as a configuration has it
   kSetting,   ///< what only distinguishes runs: learning rate, loader workers, cores
+  kSplit,     ///< over how many workers the model is split: TP, PP
   kReported,  ///< what the author derived: `name` is reported_speedup or reported_efficiency
   kTotalTime,
   kUnclearTime,  ///< "Time (s)": of an epoch, of the run or of a part
@@ -36,7 +37,7 @@ struct TableColumn {
   MetricName metric = {};
   double scale = 1;         ///< of the header's unit, to seconds or examples per second
   bool percent = false;     ///< the header has a percent sign
-  bool unit_stated = true;  ///< false: a time, of which only its cells may state the unit
+  bool unit_stated = true;  ///< false: only its cells may state the unit
   std::string name = {};
 };
 

@@ -37,10 +37,26 @@ bool is_projected_row(const TextTable::Row& row) {
   });
 }
 
+/// "Latency 90%", "p99 latency (ms)", or a heading that says so: no training.
+bool shows_inference(const TextTable& table) {
+  for (auto line = table.above.rbegin(); line != table.above.rend(); ++line) {
+    const bool heading = line->starts_with('#');
+    if (!heading && line != table.above.rbegin()) continue;
+    const std::string words = lower(*line);
+    if (contains_any<"inference", "serving">(words) && !contains_any<"train">(words)) return true;
+    if (heading) break;
+  }
+  return std::any_of(table.columns.begin(), table.columns.end(), [](const std::string& column) {
+    const std::string name = lower(column);
+    return contains(name, "latency") &&
+           contains_any<"0%", "5%", "9%", "p50", "p90", "p95", "p99">(name);
+  });
+}
+
 }  // namespace
 
-TextTable without_projections(TextTable table) {
-  if (has_projections(table)) {
+TextTable rows_of_training(TextTable table) {
+  if (has_projections(table) || shows_inference(table)) {
     table.rows.clear();
   } else {
     std::erase_if(table.rows, is_projected_row);
@@ -48,11 +64,39 @@ TextTable without_projections(TextTable table) {
   return table;
 }
 
+void keep_column_of_variant(const TextTable& table, const std::string& variant,
+                            const std::vector<std::size_t>& doubles, TableColumns& columns) {
+  const std::string words = lower(variant);
+  const auto is_of_it = [&](std::size_t i) { return contains(lower(table.columns[i]), words); };
+  const bool one = std::count_if(doubles.begin(), doubles.end(), is_of_it) == 1;
+  for (const std::size_t i : doubles) {
+    if (!one || !is_of_it(i)) columns[i].role = TableRole::kIgnored;
+  }
+}
+
+bool counts_tokens(const TextTable& table) {
+  std::string text;
+  for (const std::string& line : table.above) text += lower(line) + "\n";
+  for (const std::string& column : table.columns) text += lower(column) + "\n";
+  return contains_any<"tokens per sec", "tokens/s", "tok/s", "words per sec", "words/s",
+                      "tokens_per_s">(text);
+}
+
 bool is_constant(const TextTable& table, std::size_t column) {
   return table.rows.size() > 1 &&
          std::all_of(table.rows.begin(), table.rows.end(), [&](const TextTable::Row& row) {
            return row.cells[column] == table.rows.front().cells[column];
          });
+}
+
+bool counts_up(const TextTable& table, std::size_t column) {
+  std::optional<double> last;
+  for (const TextTable::Row& row : table.rows) {
+    const auto number = cell_number(row.cells[column]);
+    if (!number || (last && number->value != *last + 1)) return false;
+    last = number->value;
+  }
+  return table.rows.size() > 2;
 }
 
 bool lists_numbers(const TextTable& table, std::size_t column) {

@@ -10,11 +10,24 @@
 
 namespace lockstep::import {
 
-/// Without the lines that nobody ran: projected, predicted or estimated ones.
-TextTable without_projections(TextTable table);
+/// Without the lines that no training printed: projected, predicted and estimated ones, and those
+/// of inference.
+TextTable rows_of_training(TextTable table);
+
+/// Of columns that state a configuration twice ("Batch size (FP32)", "Batch size (FP16)") the one
+/// that is about the variant stays; without one, none.
+void keep_column_of_variant(const TextTable& table, const std::string& variant,
+                            const std::vector<std::size_t>& doubles, TableColumns& columns);
+
+/// "Performance in tokens per second" above the table or in it: a throughput without a unit may
+/// count tokens.
+bool counts_tokens(const TextTable& table);
 
 /// Whether all of several lines have one value in the column.
 bool is_constant(const TextTable& table, std::size_t column);
+
+/// Whether each line has the number after that of the line above.
+bool counts_up(const TextTable& table, std::size_t column);
 
 /// Cells such as "0,1,2" among those of a column of counts.
 bool lists_numbers(const TextTable& table, std::size_t column);

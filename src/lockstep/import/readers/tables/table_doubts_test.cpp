@@ -61,5 +61,62 @@ TEST(TableDoubts, TablesOfBarsMayHaveMoreTextThanNumbers) {
   EXPECT_DOUBLE_EQ(*file.runs[1].reported_throughput, 2836.5);
 }
 
+TEST(TableDoubts, BatchOfEachPrecisionBelongsToItsOwnFigures) {
+  const ImportedFile file = import_text(
+      "| GPUs | Batch size / GPU (FP32) | Batch size / GPU (FP16) | Throughput - FP32 (seq/s) | "
+      "Throughput - mixed precision (seq/s) |\n|---|---|---|---|---|\n"
+      "| 1 | 8 | 16 | 33.25 | 125.5 |\n| 4 | 8 | 16 | 121.75 | 458.25 |\n",
+      "results.txt");
+  ASSERT_EQ(file.runs.size(), 4u);
+  EXPECT_EQ(*file.runs[0].batch_per_worker, 8);
+  EXPECT_DOUBLE_EQ(*file.runs[0].reported_throughput, 33.25);
+  EXPECT_DOUBLE_EQ(*file.runs[2].reported_throughput, 125.5);
+  EXPECT_FALSE(file.runs[2].batch_per_worker) << "which of the two is not stated";
+}
+
+TEST(TableDoubts, ThroughputWithoutUnitMayCountTokens) {
+  const ImportedFile file = import_text(
+      "Performance numbers are in tokens per second.\n\n| GPUs | Batch per GPU | Throughput |\n"
+      "|---|---|---|\n| 1 | 8 | 45755 |\n| 8 | 8 | 316913 |\n",
+      "results.txt");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_FALSE(file.runs[1].reported_throughput);
+  EXPECT_DOUBLE_EQ(file.runs[1].other.at("throughput").last(), 316913);
+}
+
+TEST(TableDoubts, ShareOfASplitModelIsNoBatchOfAWorker) {
+  const ImportedFile file = import_text(
+      "| GPUs | Global batch | TP | PP | Images/s |\n|---|---|---|---|---|\n"
+      "| 8 | 128 | 1 | 1 | 100.5 |\n| 64 | 128 | 4 | 8 | 610.5 |\n");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(*file.runs[0].batch_per_worker, 16);
+  EXPECT_FALSE(file.runs[1].batch_per_worker);
+  EXPECT_EQ(*file.runs[1].global_batch, 128);
+}
+
+TEST(TableDoubts, NumbersOfBatchesAreNoSizes) {
+  EXPECT_THROW(
+      import_text("| Batch | Time (s) |\n|---|---|\n| 0 | 1.5 |\n| 1 | 0.5 |\n| 2 | 0.5 |\n"),
+      Error);
+}
+
+TEST(TableDoubts, InferenceIsNoTraining) {
+  EXPECT_THROW(import_text("#### Inference performance\n\n| Batch size | Images/s |\n|---|---|\n"
+                           "| 1 | 100.5 |\n| 8 | 610.5 |\n"),
+               Error);
+  EXPECT_THROW(import_text("| Batch size | Throughput (img/s) | Latency 90% |\n|---|---|---|\n"
+                           "| 1 | 100.5 | 11 ms |\n| 8 | 610.5 | 15 ms |\n"),
+               Error);
+}
+
+TEST(TableDoubts, TotalEpochTimeIsOfOneEpochOrOfAll) {
+  const ImportedFile file = import_text(
+      "| __Processes__ | __Total epoch time (s)__ | __Time per epoch (s)__ |\n|---|---|---|\n"
+      "| 2 | 410.5 | 41.25 |\n| 4 | 210.5 | 21.5 |\n");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(*file.runs[0].workers, 2);
+  EXPECT_DOUBLE_EQ(*file.runs[0].epoch_s, 41.25);
+}
+
 }  // namespace
 }  // namespace lockstep::import

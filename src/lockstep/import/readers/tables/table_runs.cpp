@@ -24,12 +24,20 @@ bool has_column(const TableColumns& columns, std::initializer_list<TableRole> an
 /// What the names say, and where they say nothing, the cells: "1 GPU", "2 GPUs" under "Setup".
 TableColumns columns_of_table(const TextTable& table) {
   TableColumns columns;
-  for (const std::string& name : table.columns) columns.push_back(table_column(name));
+  const bool tokens = counts_tokens(table);
+  for (const std::string& name : table.columns) {
+    columns.push_back(table_column(name));
+    TableColumn& column = columns.back();
+    if (tokens && column.metric.metric == Metric::kThroughput && !column.unit_stated)
+      column = {TableRole::kOtherFigure, {}, 1, false, true, lower(name)};
+  }
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].role == TableRole::kEpoch && is_constant(table, i)) {
       columns[i].role = TableRole::kFact;  // "Epoch": how many
       columns[i].name = "epochs";
     }
+    if (columns[i].role == TableRole::kBatch && counts_up(table, i))
+      columns[i].role = TableRole::kStep;  // the first batch, the second, ...
     // "gpus" may list their numbers ("0,1,2"), "Node(s)" their names.
     const bool counted =
         columns[i].role == TableRole::kWorkers || columns[i].role == TableRole::kNodes;
@@ -65,14 +73,15 @@ bool is_configuration(TableRole role) {
   return role == TableRole::kWorkers || role == TableRole::kNamedWorkers ||
          role == TableRole::kNodes || role == TableRole::kWorkersPerNode ||
          role == TableRole::kBatch || role == TableRole::kBatchPerWorker ||
-         role == TableRole::kGlobalBatch || role == TableRole::kFact || role == TableRole::kSetting;
+         role == TableRole::kGlobalBatch || role == TableRole::kFact ||
+         role == TableRole::kSetting || role == TableRole::kSplit;
 }
 
 bool has_one_meaning(const TableColumn& a, const TableColumn& b) {
   return a.role == b.role && a.role != TableRole::kUnknown && a.role != TableRole::kIgnored &&
          a.role != TableRole::kFact && a.role != TableRole::kSetting &&
-         a.role != TableRole::kOtherFigure && a.metric.metric == b.metric.metric &&
-         (a.role != TableRole::kReported || a.name == b.name);
+         a.role != TableRole::kSplit && a.role != TableRole::kOtherFigure &&
+         a.metric.metric == b.metric.metric && (a.role != TableRole::kReported || a.name == b.name);
 }
 
 /// "throughput | images/s" with the same numbers: one figure under two names.
@@ -198,9 +207,18 @@ std::vector<ImportedRun> runs_of_variants(const TextTable& table, const TableCol
     variants.push_back(variant_of(table.columns[i], others));
     if (variants.back().empty()) return {};
   }
+  std::vector<std::size_t> doubles;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!is_configuration(columns[i].role)) continue;
+    const bool twice = std::count_if(columns.begin(), columns.end(), [&](const TableColumn& other) {
+                         return has_one_meaning(columns[i], other);
+                       }) > 1;
+    if (twice) doubles.push_back(i);
+  }
   std::vector<ImportedRun> all;
   for (std::size_t f = 0; f < figures.size(); ++f) {
     TableColumns own = columns;
+    keep_column_of_variant(table, variants[f], doubles, own);
     for (std::size_t i = 0; i < own.size(); ++i) {
       const bool other = i != figures[f] && !is_configuration(own[i].role);
       if (other) own[i].role = TableRole::kIgnored;  // a speedup may be of any of them
@@ -232,7 +250,7 @@ TextTable without_empty_rows(TextTable table) {
 }  // namespace
 
 std::vector<ImportedRun> runs_of_table(const TextTable& whole) {
-  const TextTable table = without_empty_rows(without_projections(whole));
+  const TextTable table = without_empty_rows(rows_of_training(whole));
   if (table.rows.empty()) return {};
   TableColumns columns = columns_of_table(table);
   leave_out_copies(table, columns);

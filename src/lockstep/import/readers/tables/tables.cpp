@@ -9,6 +9,7 @@
 #include "lockstep/import/readers/tables/table_cells.h"
 #include "lockstep/import/readers/tables/table_columns.h"
 #include "lockstep/import/readers/tables/table_runs.h"
+#include "lockstep/import/reported_figures.h"
 #include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/figure_scan.h"
 #include "lockstep/import/scan/line_source.h"
@@ -117,6 +118,23 @@ std::vector<ImportedRun> runs_of_text(std::string_view text) {
   return runs.empty() ? runs_of_lines(text) : runs;
 }
 
+/// The text with only the lines of its tables, or of those that begin with a count.
+std::string lines_of_tables(std::string_view text) {
+  std::set<std::uint64_t> own;
+  for (const TextTable& table : find_tables(text)) {
+    std::uint64_t last = table.line + table.columns.size() + 1;  // of a turned one
+    for (const TextTable::Row& row : table.rows) last = std::max(last, row.line);
+    for (std::uint64_t line = table.line; line <= last; ++line) own.insert(line);
+  }
+  std::string shown;
+  std::uint64_t number = 0;
+  for_each_line(text, [&](std::string_view line) {
+    if (own.contains(++number) || counted_line(line)) shown += line;
+    shown += '\n';
+  });
+  return shown;
+}
+
 /// Tables of runs that a person or a script wrote.
 class TablesReader final : public Reader {
  public:
@@ -136,6 +154,9 @@ class TablesReader final : public Reader {
       if (++number > 1) run.label = "#" + std::to_string(number);
       sink.add(std::move(run));
     }
+    if (!sink.explains()) return;
+    for (ExplainedLine& line : explain_by_value(lines_of_tables(text), sink.runs()))
+      sink.explain(line.number, line.text, line.part, std::move(line.words));
   }
 };
 

@@ -25,7 +25,7 @@ double value_in_rows(const ImportedRun& run, const std::string& metric) {
 
 TEST(Tables, EachLineIsARunAndWhatWasDerivedIsReported) {
   const ImportedFile file = import_fixture("tables.md");
-  EXPECT_EQ(file.format, "tables");
+  EXPECT_EQ(file.format, "markdown");
   ASSERT_EQ(file.runs.size(), 4u);
   const ImportedRun& two = file.runs[1];
   EXPECT_EQ(*two.workers, 2);
@@ -99,7 +99,7 @@ TEST(Tables, LinesOfEpochsAreOneRun) {
 
 TEST(Tables, TableWithItsNamesInTheFirstColumnIsTurned) {
   const ImportedFile file = import_fixture("tables_turned.md");
-  EXPECT_EQ(file.format, "tables");
+  EXPECT_EQ(file.format, "markdown");
   ASSERT_EQ(file.runs.size(), 3u);
   EXPECT_EQ(*file.runs[2].workers, 4);
   EXPECT_DOUBLE_EQ(*file.runs[2].epoch_s, 11.75);

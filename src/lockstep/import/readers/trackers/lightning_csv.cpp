@@ -26,6 +26,19 @@ void name_curve(const std::string& file, std::vector<std::string>& header) {
   if (!name.empty()) header[2] = printable(name, 60);
 }
 
+/// A frame that pandas wrote has its index in a column without a name: 0, 1, 2, ... of a table that
+/// has times of epochs are the epochs.
+void name_index(std::string_view sample, char delimiter, std::vector<std::string>& header) {
+  if (header.size() < 2 || !header[0].empty()) return;
+  if (column_of(header, Metric::kEpochTime) == RowSettings::kNoColumn) return;
+  std::int64_t next = -1;
+  for_each_line(sample, [&](std::string_view line) {
+    if (next >= 0 && next < 3 && !line.starts_with(std::to_string(next) + delimiter)) next = 4;
+    if (next < 3) ++next;
+  });
+  if (next >= 2 && next <= 3) header[0] = "epoch";
+}
+
 /// The runs of one table: rows of other settings are of another run, and so are epochs that begin
 /// again.
 class RunsOfTable {
@@ -115,8 +128,10 @@ class LightningReader final : public Reader {
   }
 
   Match recognise(const Sample& sample) const override {
-    const std::vector<std::string> header = csv_header(sample.text, csv_delimiter(sample.text));
+    const char delimiter = csv_delimiter(sample.text);
+    std::vector<std::string> header = csv_header(sample.text, delimiter);
     if (header.size() < 2) return Match::kNo;
+    name_index(sample.text, delimiter, header);
     for (const std::string& name : header) {
       if (name.size() > 128 || contains(name, " - ") || name.empty() || parse_number(name))
         return Match::kNo;
@@ -134,13 +149,15 @@ class LightningReader final : public Reader {
   void read(Input& input, ImportSink& sink) const override {
     const std::string_view sample = input.peek(kHeaderSample);
     const char delimiter = csv_delimiter(sample);
-    const std::vector<std::string> header = csv_header(sample, delimiter);
+    std::vector<std::string> header = csv_header(sample, delimiter);
+    name_index(sample, delimiter, header);
     const RowSettings settings = find_row_settings(sample, delimiter, header);
     CsvRows rows(input, delimiter);
     std::vector<std::string_view> fields;
     if (!rows.next(fields)) return;
     const std::size_t columns = fields.size();
     std::vector<std::string> names(fields.begin(), fields.end());
+    if (names.size() == header.size()) names[0] = header[0];
     name_curve(input.name(), names);
     RunsOfTable runs(std::move(names), settings);
     std::uint64_t short_line = 0;

@@ -83,7 +83,9 @@ bool names_a_figure(std::string_view before) {
        {"for", "per", "each", "every", "Each", "Per", "an", "Every"}) {
     if (word.back() != last || !before.ends_with(word)) continue;
     const std::size_t rest = before.size() - word.size();
-    if (rest == 0 || before[rest - 1] == ' ') return contains_any<"ime", "oss", "cc">(before);
+    if (rest > 0 && before[rest - 1] != ' ') continue;
+    const bool share = word != "for" && word != "an";  // "Steps per epoch: 100"
+    return share || contains_any<"ime", "oss", "cc">(before);
   }
   return false;
 }

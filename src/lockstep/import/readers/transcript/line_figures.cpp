@@ -171,10 +171,11 @@ std::string unit_of(const Figure& figure) {
 
 void take_figure(const Figure& figure, Split split, bool test, const LinePlace& place,
                  MetricCache& metrics, std::vector<LineFigure>& figures) {
+  if (figure.name.ends_with(".py")) return;  // "(learning_rate.py:48)": a line of source code
   const std::string unit = unit_of(figure);
   const bool validates = split == Split::kValidation;
   if (const auto step_s = seconds_per_step(figure.value, unit)) {
-    if (!validates)
+    if (!validates && !names_extreme(figure.phrase))
       figures.push_back({Kind::kStepTime, Metric::kStepTime, 0, *step_s, false, 0, false});
     return;
   }
@@ -194,6 +195,7 @@ void take_figure(const Figure& figure, Split split, bool test, const LinePlace& 
     const bool one = contains_any<"rank", "worker", "gpu", "device", "local">(named) &&
                      !contains_any<"total", "global">(named);
     if (validates || !(figure.value > 0) || !std::isfinite(figure.value)) return;
+    if (names_extreme(figure.phrase)) return;
     if (tokens && (one || of_one.size() < unit.size())) return;  // of one worker
     figures.push_back({tokens ? Kind::kTokenRate
                        : one  ? Kind::kRatePerWorker

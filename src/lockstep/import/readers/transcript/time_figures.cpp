@@ -109,7 +109,7 @@ std::optional<LineFigure> time_figure(const Figure& figure, std::string_view uni
                    "start", "stamp", "batch", "sampl">(name)) {
     return std::nullopt;
   }
-  if (split == Split::kValidation) return std::nullopt;
+  if (split == Split::kValidation || names_extreme(name)) return std::nullopt;
   LineFigure found{Kind::kEpochTime, Metric::kEpochTime, 2, seconds, false, 0, false};
   if (step_difference) {
     found.kind = Kind::kStepTime;
@@ -147,6 +147,25 @@ std::optional<LineFigure> time_figure(const Figure& figure, std::string_view uni
   return found;
 }
 
+namespace {
+
+/// Where the value of "average time per epoch" stands: behind the first ":" or "=" whose words name
+/// it, in "12:30:05 Average epoch time: 4.5 s, total time: 45 s" the one before 4.5.
+std::size_t sign_after_mean(std::string_view text) {
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ',' || text[i] == ';' || text[i] == '|') begin = i + 1;
+    if (text[i] != ':' && text[i] != '=') continue;
+    const std::string_view words = text.substr(begin, i - begin);
+    if (contains_any<"verage", "each", "per", "avg", "mean">(words) && contains(words, "epoch") &&
+        contains(words, "time"))
+      return i;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
 std::optional<LineFigure> mean_epoch_time(std::string_view whole) {
   if (!contains_any<"verage", "each", "per", "AVG", "Avg", "avg", "Mean", "mean">(whole))
     return std::nullopt;
@@ -154,9 +173,9 @@ std::optional<LineFigure> mean_epoch_time(std::string_view whole) {
   if (!contains(text, "epoch") || !contains(text, "time")) return std::nullopt;
   if (contains_any<"data", "load", "comm", "val", "test", "eval", "loss", "acc">(text))
     return std::nullopt;
-  const std::size_t colon = text.find_last_of(":=");
-  if (colon == std::string::npos) return std::nullopt;
-  std::string_view rest = std::string_view(text).substr(colon + 1);
+  const std::size_t at = sign_after_mean(text);
+  if (at == std::string::npos) return std::nullopt;
+  std::string_view rest = std::string_view(text).substr(at + 1);
   const auto value = take_number(rest);
   rest = trim(rest);
   for (const std::string_view sign : {"±", "+/-", "+-"}) {  // "19.53 ± 0.63 s"
@@ -166,11 +185,12 @@ std::optional<LineFigure> mean_epoch_time(std::string_view whole) {
     rest = trim(rest);
   }
   const std::string_view unit = rest.substr(0, rest.find_first_of(" ,;("));
-  if (!value || !(*value > 0) || seconds_in(unit) == 0) return std::nullopt;
+  const auto compound = value ? compound_seconds(*value, rest) : std::nullopt;
+  const double seconds = compound ? *compound : value ? *value * seconds_in(unit) : 0;
+  if (!(seconds > 0)) return std::nullopt;
   // "training" may be a part of the epoch; a script that prints both names shows it elsewhere.
   const int rank = contains(text, "training time") ? 1 : 0;
-  return LineFigure{
-      Kind::kMeanEpochTime, Metric::kEpochTime, rank, *value * seconds_in(unit), false, 0, false};
+  return LineFigure{Kind::kMeanEpochTime, Metric::kEpochTime, rank, seconds, false, 0, false};
 }
 
 }  // namespace lockstep::import
