@@ -1,13 +1,17 @@
 """Whether `lockstep simulate --mttf` gives the goodput of jobs whose workers are really killed.
 
-usage: kills.py BUILD/bin [SECONDS [MTTF [SEED]]]     about SECONDS (420) in all, a failure every MTTF (15) seconds
+usage: kills.py BUILD/bin [SECONDS [MTTF [SEED [RECORD]]]]     about SECONDS (420) in all, a failure every MTTF (15) seconds
 
 Local jobs of two workers with --restarts; one of their workers is killed (kill -9) at exponentially distributed times,
 also while it starts. The model gets the time of a checkpoint from runs without kills, and the time of a restart from a run
 with one kill, then from the jobs themselves, since a machine that others use too becomes slower and faster. Goodput = the
 time of the steps that counted / the time from the first step to the end of the last.
+
+With RECORD, the call is a slice of a longer series: it adds its line to that file, takes other random times than the
+slices before, and also prints the sum over all slices.
 """
 import json
+import os
 import random
 import statistics
 import subprocess
@@ -96,37 +100,74 @@ def forecast(programs, work, mttf, checkpoint, restart, interval):
     return json.loads(answer)
 
 
-def main(programs, seconds="420", mttf="15", seed="1"):
-    mttf, begin = float(mttf), time.monotonic()
-    random.seed(int(seed))
+def calibrated(programs, folder):
+    """Seconds of a step, of a checkpoint and of a restart, from runs without and with one kill."""
+    plain = Job(programs, folder, CALIBRATION_STEPS, every=0).wait().step_s()
+    saved = Job(programs, folder, CALIBRATION_STEPS).wait().step_s()
+    once = Job(programs, folder, CALIBRATION_STEPS)
+    timer = threading.Timer(1 + CALIBRATION_STEPS / 2 * saved, once.kill)  # about half way
+    timer.start()
+    restart = statistics.mean(once.wait().restart_s())
+    return {"step": plain, "checkpoint": max((saved - plain) * EVERY, 1e-3), "restart": restart}
+
+
+def killed(programs, folder, steps, mttf):
+    job = Job(programs, folder, steps)
+    threading.Thread(target=job.kill_at_random, args=(mttf,), daemon=True).start()
+    job.wait()
+    result = {"total": job.end - job.starts[0], "useful": job.useful_s(), "kills": len(job.kills),
+              "restarts": job.restart_s()}
+    print(f"job of {steps} steps: {result['total']:.1f} s, of which useful {result['useful']:.1f} s; "
+          f"{result['kills']} kills, {job.restarts} restarts", flush=True)
+    return result
+
+
+def measured_slice(programs, seconds, mttf):
+    begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        plain = Job(programs, folder, CALIBRATION_STEPS, every=0).wait().step_s()
-        saved = Job(programs, folder, CALIBRATION_STEPS).wait().step_s()
-        checkpoint = max((saved - plain) * EVERY, 1e-3)
-        once = Job(programs, folder, CALIBRATION_STEPS)
-        timer = threading.Timer(1 + CALIBRATION_STEPS / 2 * saved, once.kill)  # about half way
-        timer.start()
-        restart = statistics.mean(once.wait().restart_s())
-        print(f"step {plain * 1e3:.2f} ms, a checkpoint every {EVERY} steps stops training for {checkpoint * 1e3:.0f} ms, "
-              f"a restart takes {restart:.2f} s", flush=True)
-        steps = int(6 * mttf / plain)
-        jobs = []
-        while time.monotonic() - begin < float(seconds) - 10 * mttf or not jobs:
-            job = Job(programs, folder, steps)
-            threading.Thread(target=job.kill_at_random, args=(mttf,), daemon=True).start()
-            jobs.append(job.wait())
-            print(f"job of {steps} steps: {job.end - job.starts[0]:.1f} s, of which useful {job.useful_s():.1f} s; "
-                  f"{len(job.kills)} kills, {job.restarts} restarts", flush=True)
-        total = sum(job.end - job.starts[0] for job in jobs)
-        useful = sum(job.useful_s() for job in jobs)
-        restarts = [one for job in jobs for one in job.restart_s()]
-        kills = sum(len(job.kills) for job in jobs)
-        print(f"{kills} kills in {total:.0f} s: goodput measured {useful / total:.3f}")
-        for name, seconds in (("before", restart), ("in the jobs", statistics.mean(restarts))):
-            goodput = forecast(programs, useful / len(jobs), mttf, checkpoint, seconds,
-                               EVERY * useful / len(jobs) / steps)["all_needed"]["goodput"]
-            print(f"with restarts of {seconds:.2f} s as measured {name}: simulated {goodput:.3f} "
-                  f"({(goodput / (useful / total) - 1) * 100:+.1f} %)")
+        one = {"mttf": mttf, **calibrated(programs, folder), "jobs": []}
+        print(f"step {one['step'] * 1e3:.2f} ms, a checkpoint every {EVERY} steps stops training for "
+              f"{one['checkpoint'] * 1e3:.0f} ms, a restart takes {one['restart']:.2f} s", flush=True)
+        one["steps"] = int(6 * mttf / one["step"])
+        while time.monotonic() - begin < seconds - 10 * mttf or not one["jobs"]:
+            one["jobs"].append(killed(programs, folder, one["steps"], mttf))
+    return one
+
+
+def simulated_s(programs, one, restart):
+    """How long the jobs of a slice take in simulation."""
+    useful = sum(job["useful"] for job in one["jobs"])
+    each = useful / len(one["jobs"])
+    answer = forecast(programs, each, one["mttf"], one["checkpoint"], restart, EVERY * each / one["steps"])
+    return useful / answer["all_needed"]["goodput"]
+
+
+def print_sum(programs, slices):
+    jobs = [job for one in slices for job in one["jobs"]]
+    total, useful = sum(job["total"] for job in jobs), sum(job["useful"] for job in jobs)
+    print(f"{sum(job['kills'] for job in jobs)} kills of {len(jobs)} jobs in {total:.0f} s: goodput measured "
+          f"{useful / total:.3f}")
+    restarts = [[seconds for job in one["jobs"] for seconds in job["restarts"]] or [one["restart"]] for one in slices]
+    for name, of_slices in (("before", [one["restart"] for one in slices]),
+                            ("in the jobs", [statistics.mean(all_of_one) for all_of_one in restarts])):
+        goodput = useful / sum(simulated_s(programs, one, restart) for one, restart in zip(slices, of_slices))
+        print(f"with restarts of {statistics.mean(of_slices):.2f} s as measured {name}: simulated {goodput:.3f} "
+              f"({(goodput / (useful / total) - 1) * 100:+.1f} %)")
+
+
+def main(programs, seconds="420", mttf="15", seed="1", record=None):
+    slices = []
+    if record and os.path.exists(record):
+        slices = [json.loads(line) for line in open(record)]
+    random.seed(f"{seed}, slice {len(slices)}")
+    slices.append(measured_slice(programs, float(seconds), float(mttf)))
+    if record:
+        with open(record, "a") as file:
+            file.write(json.dumps(slices[-1]) + "\n")
+    print_sum(programs, slices[-1:])
+    if len(slices) > 1:
+        print(f"all {len(slices)} slices:")
+        print_sum(programs, slices)
 
 
 if __name__ == "__main__":
