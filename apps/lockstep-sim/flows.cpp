@@ -17,6 +17,11 @@ using simulate::Cluster;
 using simulate::Flow;
 using simulate::Round;
 
+/// On a link that is not shared each flow has the whole bandwidth, so it is never used up.
+bool is_shared(const sg::Link& link) {
+  return link.get_sharing_policy() != sg::Link::SharingPolicy::FATPIPE;
+}
+
 /// Traffic of others: each host sends to another one all the time, at a share of the speed of its
 /// link, and what these flows take on their routes is gone for everyone else. A tenth of each link
 /// is always left.
@@ -28,7 +33,9 @@ void take_background(const Cluster& cluster, const Hosts& hosts) {
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto links = links_between(hosts[order[i]], hosts[order[(i + 1) % count]]);
     const double rate = cluster.background * links.front()->get_bandwidth();
-    for (sg::Link* link : links) taken[link] += rate;
+    for (sg::Link* link : links) {
+      if (is_shared(*link)) taken[link] += rate;
+    }
   }
   for (const auto& [link, rate] : taken) {
     const double whole = link->get_bandwidth();
@@ -75,6 +82,7 @@ void add_load(Load& load, const Round& round, const Cluster& cluster, const Host
     const auto links =
         links_between(host_of(hosts, cluster, flow.from), host_of(hosts, cluster, flow.to));
     for (std::size_t i = 0; i < links.size(); ++i) {
+      if (!is_shared(*links[i])) continue;
       LinkLoad& one = load[links[i]];
       one.busy_s += static_cast<double>(round.repeat) * flow.bytes / links[i]->get_bandwidth();
       if (one.name.empty()) one.name = link_name(cluster, flow, links, i);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <simgrid/s4u.hpp>
 
@@ -69,6 +70,9 @@ int main(int argc, char** argv) {
     return 0;
   } catch (const Error& error) {
     return report(error);
+  } catch (const std::bad_alloc&) {
+    return report(Error(ErrorKind::kEnvironment, "the simulated network needs too much memory",
+                        "simulate fewer --workers, more --per-host or a smaller platform"));
   } catch (const std::exception& problem) {
     return report(Error(ErrorKind::kInternal, problem.what(), "this is a bug; report it"));
   }

@@ -9,6 +9,7 @@
 #include <simgrid/s4u.hpp>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/text/text.h"
 
 namespace lockstep::sim {
 namespace {
@@ -92,13 +93,11 @@ std::vector<sg::Host*> make_torus(const Cluster& cluster) {
   return first_hosts(made, cluster.hosts());
 }
 
-/// As many routers in a group as there are groups at most: SimGrid connects each group with another
-/// one through a router of its own.
 std::vector<sg::Host*> make_dragonfly(const Cluster& cluster) {
   const auto nodes = static_cast<unsigned>(cluster.topology.hosts_per_switch);
-  const double routers_in_all = std::ceil(static_cast<double>(cluster.hosts()) / nodes);
-  const auto routers = static_cast<unsigned>(std::max(std::ceil(std::sqrt(routers_in_all)), 2.0));
-  const auto groups = static_cast<unsigned>(std::max(std::ceil(routers_in_all / routers), 1.0));
+  const auto size = simulate::dragonfly_size(cluster.topology, cluster.hosts());
+  const auto routers = static_cast<unsigned>(size.routers);
+  const auto groups = static_cast<unsigned>(size.groups);
   std::map<unsigned long, sg::Host*> made;
   sg::create_dragonfly_zone("dragonfly", nullptr, {{groups, 1}, {1, 1}, {routers, 1}, nodes},
                             make_hosts(made), cluster.link.bytes_per_s, cluster.link.latency_s / 2,
@@ -134,7 +133,7 @@ std::vector<sg::Host*> load_platform(sg::Engine& engine, const Cluster& cluster)
     engine.load_platform(path);
   } catch (const std::exception& problem) {
     throw Error(ErrorKind::kData,
-                fmt::format("{} is not a platform of SimGrid: {}", path, problem.what()),
+                fmt::format("{} is not a platform of SimGrid: {}", path, printable(problem.what())),
                 "check it against SimGrid's platform format, version 4.1");
   }
   check_links(engine, path);

@@ -162,6 +162,20 @@ TEST_F(Platforms, AreReadFromTheirFile) {
   expect_refused(more, 2, "has 2 hosts");
 }
 
+// Flows on a "fat pipe" do not share it: it is never used up, and other traffic takes nothing of
+// it.
+TEST_F(Platforms, LinksThatAreNotSharedAreNeverTheBusiest) {
+  NetworkRequest request = with_platform(
+      "<zone id=\"z\" routing=\"Full\">\n" + two_hosts_ +
+      "<link id=\"l\" bandwidth=\"1.25GBps\" latency=\"20us\" sharing_policy=\"FATPIPE\"/>\n"
+      "<route src=\"h-0\" dst=\"h-1\"><link_ctn id=\"l\"/></route>\n</zone>\n");
+  EXPECT_NEAR(simulated_s(request) / counted_s(request), 1, 1e-6);
+  request.cluster.background = 0.5;
+  EXPECT_NEAR(simulated_s(request) / counted_s(request), 1, 1e-6);
+  const auto answer = nlohmann::json::parse(ask(request).output).get<NetworkAnswer>();
+  EXPECT_EQ(answer.times.front().busiest_link, "");
+}
+
 TEST_F(Platforms, OfUnreachableHostsAreRefused) {
   expect_refused(with_platform("<zone id=\"z\" routing=\"Full\">\n" + two_hosts_ + "</zone>\n"), 4,
                  "no route");
@@ -177,6 +191,10 @@ TEST_F(Platforms, WithoutBandwidthAreRefused) {
 
 TEST_F(Platforms, ThatAreNoneAreRefused) {
   expect_refused(with_platform("<zone id=\"z\""), 4, "is not a platform");
+  const std::string noise = folder_.path() + "/noise.xml";
+  std::ofstream(noise) << "\x93\x1b[31m\xff";
+  expect_refused(request_of(2, 1, noise), 4, "is not a platform");
+  EXPECT_EQ(ask(request_of(2, 1, noise)).errors.find_first_of("\x1b\x93\xff"), std::string::npos);
   expect_refused(request_of(2, 1, folder_.path() + "/nowhere.xml"), 4, "there is no platform");
 }
 

@@ -97,14 +97,16 @@ void run(const GlobalOptions& global, SimulateOptions& options) {
   const simulate::StepSource source = source_of(global, options);
   const SystemClock clock;
   const simulate::NetworkEngine engine = simulate::network_simulator(clock);
+  const std::vector<simulate::Variant> variants = variants_of(options);
   std::vector<simulate::SimulatedScaling> all;
-  for (const simulate::Variant& variant : variants_of(options)) {
+  for (const simulate::Variant& variant : variants) {
     simulate::Scenario scenario = simulate::make_scenario(variant.settings, source);
     scenario.name = variant.name;
     all.push_back(simulate::simulate_scaling(scenario, counts, engine));
   }
   const auto jobs = simulate::forecast_jobs(all.front(), source, options.failures, engine);
-  print_scalings(global, options, all, report::simulation_source(options.settings, source));
+  print_scalings(global, options, all,
+                 report::simulation_source(variants.front().settings, source));
   if (!jobs.empty()) print_failures(global, options, jobs);
   if (!options.trace.empty()) {
     simulate::write_step_trace(options.trace, all.front().scenario, all.front().points.back());

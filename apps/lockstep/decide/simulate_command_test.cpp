@@ -49,6 +49,12 @@ TEST_F(SimulateCommand, ComparesAndSweeps) {
   EXPECT_NE(compared.out.find("wire=fp16,64"), std::string::npos) << compared.out;
   const CommandOutcome swept = simulate(step + "--sweep link=10..40Gbit --csv");
   EXPECT_NE(swept.out.find("link=40Gbit,64"), std::string::npos) << swept.out;
+  const CommandOutcome notes = simulate(step + "--sweep link=10..40Gbit");
+  EXPECT_NE(notes.out.find("about the first scenario, link=10Gbit"), std::string::npos);
+  EXPECT_NE(notes.out.find("1.25 GB/s, 5.00 us (as stated)"), std::string::npos) << notes.out;
+  const CommandOutcome central = simulate(step + "--algorithm central");
+  EXPECT_NE(central.out.find("a link saturates: link of rank 0's host"), std::string::npos)
+      << central.out;
 }
 
 TEST_F(SimulateCommand, AddsFailures) {
@@ -58,37 +64,53 @@ TEST_F(SimulateCommand, AddsFailures) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("goodput_percent"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("\n1024,fewer,"), std::string::npos) << outcome.out;
+  const std::string job = "--compute 120ms --gradients 100MB --workers 64 --work 30d ";
+  EXPECT_EQ(simulate(job + "--mttf 50000h --restart 0s --repair 0s").code, 0);
+  const CommandOutcome endless = simulate(job + "--mttf 1s --json");
+  ASSERT_EQ(endless.code, 0) << endless.err;
+  const auto forecast = nlohmann::json::parse(endless.out.substr(endless.out.find('\n') + 1));
+  EXPECT_TRUE(forecast.at("best_interval_s").is_null());
+  EXPECT_TRUE(forecast.at("all_needed").is_null());
 }
 
 TEST_F(SimulateCommand, RefusesWhatCannotBeSimulated) {
   const std::string step = "--compute 120ms --gradients 100MB ";
-  const std::pair<std::string, int> wrong[] = {{"", 2},
-                                               {step + "--workers 0", 2},
-                                               {step + "--link 0Gbit,2us", 2},
-                                               {step + "--topology mesh", 2},
-                                               {step + "--algorithm magic", 2},
-                                               {step + "--compare colour=red", 2},
-                                               {step + "--sweep link=9..1Gbit", 2},
-                                               {step + "--mttf 100h", 2},
-                                               {step + "--checkpoint 60s", 2},
-                                               {step + "--mttf 50000 --work 30d", 2},
-                                               {step + "--workers 8 --per-host 16", 2},
-                                               {step + "--link fast", 2},
-                                               {step + "--compare bucket", 2},
-                                               {step + "--compare wire=fp16 --sweep nics=1,2", 2},
-                                               {step + "--hosts-per-switch 8", 2},
-                                               {step + "--topology racks.xml --link 1Gbit", 2},
-                                               {step + "--workers 8 --mttf 100h --work 1d "
-                                                       "--repair 1h --min-workers 9",
-                                                2},
-                                               {"--run 3", 4},
-                                               {"--compute 120ms", 4}};
+  const std::pair<std::string, int> wrong[] = {
+      {"", 2},
+      {step + "--workers 0", 2},
+      {step + "--link 0Gbit,2us", 2},
+      {step + "--topology mesh", 2},
+      {step + "--algorithm magic", 2},
+      {step + "--compare colour=red", 2},
+      {step + "--sweep link=9..1Gbit", 2},
+      {step + "--mttf 100h", 2},
+      {step + "--workers 1000000000", 2},
+      {step + "--topology torus:1000000x1000000", 2},
+      {step + "--workers 64 --topology torus:1000000x9", 2},
+      {step + "--workers 1000000 --background 10%", 2},
+      {step + "--seed 0.5", 2},
+      {step + "--accumulate 10000000", 2},
+      {step + "--mttf 100h --work 1d --checkpoint 0s", 2},
+      {step + "--checkpoint 60s", 2},
+      {step + "--mttf 50000 --work 30d", 2},
+      {step + "--workers 8 --per-host 16", 2},
+      {step + "--link fast", 2},
+      {step + "--compare bucket", 2},
+      {step + "--compare wire=fp16 --sweep nics=1,2", 2},
+      {step + "--hosts-per-switch 8", 2},
+      {step + "--topology racks.xml --link 1Gbit", 2},
+      {step + "--workers 8 --mttf 100h --work 1d "
+              "--repair 1h --min-workers 9",
+       2},
+      {"--run 3", 4},
+      {"--compute 120ms", 4}};
   for (const auto& [words, code] : wrong) {
     const CommandOutcome outcome = simulate(words);
     EXPECT_EQ(outcome.code, code) << words << "\n" << outcome.err;
     EXPECT_NE(outcome.err.find("error: "), std::string::npos) << words;
     EXPECT_NE(outcome.err.find("hint: "), std::string::npos) << words;
   }
+  EXPECT_NE(simulate(step + "--accumulate 0").err.find("from 1 to 1000000"), std::string::npos);
   EXPECT_NE(simulate(step + "--link fast").err.find("--link 'fast' is not"), std::string::npos);
   EXPECT_NE(simulate(step + "--compare bucket").err.find("bucket has no value"), std::string::npos);
 }

@@ -168,11 +168,16 @@ bool add_imported_parts(store::Store& store, std::int64_t run, simulate::StepSha
   return true;
 }
 
-std::string source_text(std::int64_t run, const record::RunSpec& spec, std::size_t steps) {
+/// `step_s` is the mean with communication, which a simulation of as many workers may be compared
+/// with; 0 = not known.
+std::string source_text(std::int64_t run, const record::RunSpec& spec, std::size_t steps,
+                        double step_s) {
   std::string text = fmt::format("run {}: {}", run, spec.recipe);
   if (spec.batch_per_worker > 0) text += fmt::format(", b = {}", spec.batch_per_worker);
-  return text + fmt::format(", {} of {}", counted(static_cast<std::int64_t>(steps), "step"),
-                            counted(spec.workers, "worker"));
+  text += fmt::format(", {} of {}", counted(static_cast<std::int64_t>(steps), "step"),
+                      counted(spec.workers, "worker"));
+  if (spec.workers < 2 || !(step_s > 0)) return text;
+  return text + fmt::format(", {} each with communication", format_seconds(Seconds(step_s)));
 }
 
 }  // namespace
@@ -185,9 +190,11 @@ simulate::StepSource measured_step(store::Store& store, std::int64_t run) {
   std::vector<record::StepTimes> steps;
   std::set<std::int32_t> ranks;
   JitterSamples jitter(workers);
+  double with_communication_s = 0;
   store.visit_steps(run, [&](record::StepTimes step) {
     if (step.step < warm_up) return;
     jitter.add(step);
+    with_communication_s += step.total_s;
     step.total_s = computed_s(step);
     steps.push_back(step);
     ranks.insert(step.rank);
@@ -210,7 +217,9 @@ simulate::StepSource measured_step(store::Store& store, std::int64_t run) {
     }
   }
   const store::Calibrations known = store::calibrations(store.path());
-  source.text = source_text(run, spec, steps.size() / std::max<std::size_t>(ranks.size(), 1));
+  source.text = source_text(
+      run, spec, steps.size() / std::max<std::size_t>(ranks.size(), 1),
+      with_communication_s / static_cast<double>(std::max<std::size_t>(steps.size(), 1)));
   source.gradient_bytes = analyze::gradient_bytes(spec.parameters);
   if (spec.bucket_in_use() > 0) source.bucket_bytes = static_cast<double>(spec.bucket_in_use());
   source.half_wire = spec.wire != record::Wire::kFloat;

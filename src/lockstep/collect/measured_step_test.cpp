@@ -56,6 +56,7 @@ TEST_F(MeasuredStep, LeavesCommunicationOut) {
   EXPECT_EQ(source.shape.batch_per_worker, 32);
   EXPECT_EQ(source.gradient_bytes, 4e6);
   EXPECT_TRUE(source.half_wire);
+  EXPECT_TRUE(source.text.ends_with("2 workers, 12.0 ms each with communication")) << source.text;
   EXPECT_EQ(source.jitter.samples(), 100u);  // 50 steps after the warm-up, two ranks
   EXPECT_NEAR(source.jitter.largest() / source.jitter.smallest(), 11.0 / 9, 1e-6);
 }

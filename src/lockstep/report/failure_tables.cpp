@@ -17,10 +17,13 @@ double cost(const simulate::JobForecast& row, const simulate::JobOutcome& outcom
 std::vector<Cell> failures_row(const simulate::JobForecast& row,
                                const simulate::JobOutcome& outcome, bool all_needed) {
   const double daly = simulate::daly_interval_s(row.job);
-  std::vector<Cell> cells{
-      count(row.workers),      all_needed ? "all" : "fewer",  duration(row.job.mttf_s()),
-      duration(daly),          duration(row.best_interval_s), duration(outcome.interval_s),
-      duration(row.job.work_s)};
+  std::vector<Cell> cells{count(row.workers),
+                          all_needed ? "all" : "fewer",
+                          duration(row.job.mttf_s()),
+                          duration(daly),
+                          row.best_interval_s ? duration(*row.best_interval_s) : Cell(),
+                          duration(outcome.interval_s),
+                          duration(row.job.work_s)};
   if (!outcome.finished) {
     cells.resize(cells.size() + 6);
     return cells;
@@ -92,9 +95,10 @@ nlohmann::json failure_json(const simulate::JobForecast& row) {
                       {"mttf_s", row.job.mttf_s()},
                       {"work_s", row.job.work_s},
                       {"daly_interval_s", simulate::daly_interval_s(row.job)},
-                      {"best_interval_s", row.best_interval_s},
+                      {"best_interval_s", nullptr},
                       {"interval_s", row.waits.interval_s},
                       {"all_needed", outcome_json(row, row.waits)}};
+  if (row.best_interval_s) json["best_interval_s"] = *row.best_interval_s;
   if (row.goes_on) json["fewer"] = outcome_json(row, *row.goes_on);
   return json;
 }

@@ -92,16 +92,9 @@ std::string jitter_note(const simulate::Jitter& jitter, std::int64_t most) {
   return text + ".";
 }
 
-/// Names the link that saturates, or the one that would first.
-std::string busiest_note(const SimulatedPoint& point) {
-  if (point.busiest_link.empty()) return "";
-  constexpr double kSaturated = 0.9;
-  const double share = point.busiest_share_of_step();
-  return fmt::format(
-      "{} workers: {} {} ({:.2g} % in use over a step, {:.0f} % during all-reduces).",
-      format_count(point.workers),
-      share >= kSaturated ? "a link saturates:" : "the busiest link is", point.busiest_link,
-      100 * share, 100 * point.busiest_share);
+std::string percent_text(double share) {
+  if (share < 1e-4) return "below 0.01 %";
+  return share < 0.1 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
 }
 
 std::string origin_of(const simulate::Settings& settings, const char* name,
@@ -122,6 +115,16 @@ SimulationSource simulation_source(const simulate::Settings& settings,
                                    const simulate::StepSource& step) {
   return {step.text, origin_of(settings, "inside", step.inside),
           origin_of(settings, "link", step.between)};
+}
+
+std::string busiest_note(const SimulatedPoint& point) {
+  if (point.busiest_link.empty()) return "";
+  constexpr double kSaturated = 0.9;
+  const double share = point.busiest_share_of_step();
+  return fmt::format("{} workers: {} {} ({} in use over a step, {} during all-reduces).",
+                     format_count(point.workers),
+                     share >= kSaturated ? "a link saturates:" : "the busiest link is",
+                     point.busiest_link, percent_text(share), percent_text(point.busiest_share));
 }
 
 std::string pays_note(const SimulatedScaling& scaling) {
@@ -156,10 +159,17 @@ void add_simulation_notes(Table& table, const SimulatedScaling& scaling,
   if (const std::string busiest = busiest_note(scaling.points.back()); !busiest.empty()) {
     table.notes.push_back(busiest);
   }
-  table.notes.push_back(
-      any_flows(scaling)
-          ? "network: flows that share links max-min fairly, round by round (SimGrid)."
-          : "network: only the hosts' own links are shared, so times are counted, not simulated.");
+}
+
+std::string method_note(std::span<const SimulatedScaling> all) {
+  const auto simulated = std::count_if(all.begin(), all.end(), any_flows);
+  if (simulated == 0) {
+    return "network: only the hosts' own links are shared, so times are counted, not simulated.";
+  }
+  return fmt::format("network: flows that share links max-min fairly, round by round (SimGrid){}.",
+                     simulated == std::ssize(all)
+                         ? ""
+                         : "; where only the hosts' own links are shared, times are counted");
 }
 
 }  // namespace lockstep::report

@@ -32,6 +32,19 @@ double examples_of(const simulate::StepShape& shape) {
   return shape.accumulate * std::max(shape.batch_per_worker, 1.0);
 }
 
+void add_busiest_columns(Table& table) {
+  table.columns.push_back({"busiest link", "", "busiest_link", Align::kLeft,
+                           "the link that is in use for the largest part of an all-reduce"});
+  table.columns.push_back({"in use", "%", "busiest_link_percent", Align::kRight,
+                           "of its capacity, over an all-reduce"});
+}
+
+void add_busiest_cells(std::vector<Cell>& row, const SimulatedPoint& point) {
+  const bool known = !point.busiest_link.empty();
+  row.push_back(known ? Cell(point.busiest_link) : Cell());
+  row.push_back(known ? significant(100 * point.busiest_share) : Cell());
+}
+
 void drop_column(Table& table, std::string_view key) {
   const auto found = std::find_if(table.columns.begin(), table.columns.end(),
                                   [&](const Column& column) { return column.key == key; });
@@ -62,12 +75,7 @@ Table simulation_table(const SimulatedScaling& scaling, const SimulationSource& 
       {"efficiency", "", "efficiency", Align::kRight,
        "examples/s relative to as many workers that exchange nothing"},
       {"examples/s", "", "examples_per_s", Align::kRight, "N b A / step"}};
-  if (flows) {
-    table.columns.push_back({"busiest link", "", "busiest_link", Align::kLeft,
-                             "the link that is in use for the largest part of an all-reduce"});
-    table.columns.push_back({"in use", "%", "busiest_link_percent", Align::kRight,
-                             "of its capacity, over an all-reduce"});
-  }
+  if (flows) add_busiest_columns(table);
   for (const SimulatedPoint& point : scaling.points) {
     std::vector<Cell> row{
         count(point.workers),
@@ -83,15 +91,13 @@ Table simulation_table(const SimulatedScaling& scaling, const SimulationSource& 
         step_ms(point.parts.communication_s),
         decimal(point.efficiency, 3),
         rate_cell(point)};
-    if (flows) {
-      row.push_back(point.flows ? Cell(point.busiest_link) : Cell());
-      row.push_back(point.flows ? decimal(100 * point.busiest_share, 0) : Cell());
-    }
+    if (flows) add_busiest_cells(row, point);
     table.rows.push_back(std::move(row));
   }
   if (!(scaling.scenario.shape.batch_per_worker > 0)) drop_column(table, "examples_per_s");
   if (const std::string pays = pays_note(scaling); !pays.empty()) table.notes.push_back(pays);
   add_simulation_notes(table, scaling, source);
+  table.notes.push_back(method_note({&scaling, 1}));
   return table;
 }
 
@@ -115,6 +121,8 @@ Table comparison_table(std::span<const SimulatedScaling> all, const SimulationSo
        "examples/s relative to the first scenario at the same count"},
       {"pays up to", "", "pays_up_to", Align::kRight,
        "largest count whose step up gave half of what its workers could give"}};
+  const bool flows = std::any_of(all.begin(), all.end(), any_flows);
+  if (flows) add_busiest_columns(table);
   for (const SimulatedScaling& one : all) {
     for (std::size_t i = 0; i < one.points.size(); ++i) {
       const SimulatedPoint& point = one.points[i];
@@ -131,9 +139,15 @@ Table comparison_table(std::span<const SimulatedScaling> all, const SimulationSo
            one.points.size() < 2
                ? Cell()
                : count(one.pays ? one.pays->workers : one.points.back().workers)});
+      if (flows) add_busiest_cells(table.rows.back(), point);
     }
   }
+  table.notes.push_back(
+      fmt::format("the next notes are about the first scenario, {}; the others differ from it as "
+                  "their names state.",
+                  all.front().scenario.name));
   add_simulation_notes(table, all.front(), source);
+  table.notes.push_back(method_note(all));
   return table;
 }
 

@@ -1,6 +1,7 @@
 #include "lockstep/simulate/drawn_step.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "lockstep/base/rng.h"
 
@@ -46,9 +47,15 @@ DrawnStep draw_step(const Scenario& scenario, const SimulatedPoint& point, std::
     step.ranks.push_back(
         {static_cast<std::int64_t>(rank), factors[rank], (slowest - factors[rank]) * busy});
   }
-  step.transfer_s =
-      step_parts(shape, point.all_reduce_s, slowest, slowest, &step.buckets).transfer_s;
+  const double mean =
+      std::accumulate(factors.begin(), factors.end(), 0.0) / static_cast<double>(factors.size());
+  const StepParts parts = step_parts(shape, point.all_reduce_s, slowest, mean, &step.buckets);
+  step.input_s = parts.input_s;
+  step.transfer_s = parts.transfer_s;
   if (point.workers > 1) stretch_until(step.buckets, slowest * busy + step.transfer_s);
+  for (BucketSpan& span : step.buckets) {
+    for (double* at : {&span.ready_s, &span.begin_s, &span.end_s}) *at += step.input_s;
+  }
   return step;
 }
 

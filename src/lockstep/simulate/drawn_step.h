@@ -18,6 +18,7 @@ struct DrawnRank {
 struct DrawnStep {
   std::vector<DrawnRank> ranks;     ///< by rank
   std::size_t slowest = 0;          ///< index into `ranks`
+  double input_s = 0;               ///< waiting for the loader, at the beginning
   double transfer_s = 0;            ///< exposed, the same on all ranks
   std::vector<BucketSpan> buckets;  ///< when the links carried each; empty with local steps
 };

@@ -33,6 +33,17 @@ TEST(DrawnStep, HasTheFirstRanksAndTheSlowestWhichWaitsForNobody) {
   EXPECT_NEAR(step.buckets.back().end_s, slowest.factor * 0.12 + step.transfer_s, 1e-12);
 }
 
+TEST(DrawnStep, BeginsWithTheWaitForTheLoader) {
+  Scenario scenario = jittery();
+  const DrawnStep fed = draw_step(scenario, simulate_workers(scenario, 8, {}), 2);
+  EXPECT_EQ(fed.input_s, 0);
+  scenario.shape.input_s = 0.5;
+  const DrawnStep starved = draw_step(scenario, simulate_workers(scenario, 8, {}), 2);
+  EXPECT_GT(starved.input_s, 0.4);
+  EXPECT_LT(starved.input_s, 0.5) << "the loader works while gradients travel";
+  EXPECT_NEAR(starved.buckets.back().end_s, fed.buckets.back().end_s + starved.input_s, 1e-12);
+}
+
 TEST(DrawnStep, IsTheSameForTheSameSeed) {
   const Scenario scenario = jittery();
   const SimulatedPoint point = simulate_workers(scenario, 64, {});

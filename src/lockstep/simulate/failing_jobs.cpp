@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "lockstep/base/error.h"
 #include "lockstep/simulate/settings.h"
@@ -10,11 +11,12 @@
 namespace lockstep::simulate {
 namespace {
 
-/// Beyond so many missing hosts the speed is that of the last one worked out.
-constexpr std::int64_t kMostMissing = 32;
+/// By which the numbers of missing hosts grow whose speed is simulated; between them it is
+/// interpolated.
+constexpr double kMissingGrowth = 1.25;
 
 double duration_of(const std::string& text, const char* usual, const char* option) {
-  return parse_time(text.empty() ? usual : text, option);
+  return parse_time_or_zero(text.empty() ? usual : text, option);
 }
 
 double job_seconds(const SimulatedPoint& point, const StepSource& source,
@@ -32,13 +34,18 @@ double job_seconds(const SimulatedPoint& point, const StepSource& source,
 std::vector<double> speeds_with_missing(const SimulatedScaling& scaling, const SimulatedPoint& all,
                                         std::int64_t least_hosts, const NetworkEngine& engine) {
   const std::int64_t per_host = scaling.scenario.cluster.per_host;
+  const std::int64_t most = all.hosts - least_hosts;
   std::vector<double> speeds{1};
-  const std::int64_t most = std::min(all.hosts - least_hosts, kMostMissing);
-  for (std::int64_t missing = 1; missing <= most; ++missing) {
+  while (std::ssize(speeds) <= most) {
+    const std::int64_t known = std::ssize(speeds) - 1;
+    const double next = std::ceil(kMissingGrowth * static_cast<double>(known));
+    const auto missing = std::clamp(static_cast<std::int64_t>(next), known + 1, most);
     const std::int64_t workers = all.workers - missing * per_host;
     const SimulatedPoint point = simulate_workers(scaling.scenario, workers, engine);
-    speeds.push_back(static_cast<double>(workers) / static_cast<double>(all.workers) *
-                     all.parts.step_s / point.parts.step_s);
+    const double speed = static_cast<double>(workers) / static_cast<double>(all.workers) *
+                         all.parts.step_s / point.parts.step_s;
+    const double step = (speed - speeds.back()) / static_cast<double>(missing - known);
+    while (std::ssize(speeds) <= missing) speeds.push_back(speeds.back() + step);
   }
   return speeds;
 }
@@ -52,8 +59,12 @@ FailingJob job_of(const SimulatedPoint& point, std::int64_t per_host, const Step
   job.host_mttf_s =
       parse_time(settings.mttf, "--mttf") / static_cast<double>(std::min(per_host, point.workers));
   job.checkpoint_s = duration_of(settings.checkpoint, kUsualCheckpoint, "--checkpoint");
+  if (job.checkpoint_s == 0) {
+    throw Error(ErrorKind::kUsage, "--checkpoint 0s: what costs nothing has no best interval",
+                "give the time that a checkpoint stops training: 60s, or 1ms");
+  }
   job.restart_s = duration_of(settings.restart, kUsualRestart, "--restart");
-  if (!settings.repair.empty()) job.repair_s = parse_time(settings.repair, "--repair");
+  job.repair_s = duration_of(settings.repair, "0s", "--repair");
   return job;
 }
 

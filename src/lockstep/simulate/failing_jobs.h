@@ -32,10 +32,10 @@ inline constexpr const char* kUsualRestart = "5min";
 struct JobForecast {
   std::int64_t workers = 1;
   FailingJob job;
-  double best_interval_s = 0;           ///< simulated optimum
-  JobOutcome waits;                     ///< all workers are needed
-  std::optional<JobOutcome> goes_on{};  ///< with fewer, down to the least that is asked for
-  double price_per_host_hour = 0;       ///< 0 = not given
+  std::optional<double> best_interval_s{};  ///< simulated optimum; none where no interval helps
+  JobOutcome waits;                         ///< all workers are needed
+  std::optional<JobOutcome> goes_on{};      ///< with fewer, down to the least that is asked for
+  double price_per_host_hour = 0;           ///< 0 = not given
 };
 
 /// One forecast per simulated count; none without a mean time to a failure. Throws kUsage where the

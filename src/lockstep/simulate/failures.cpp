@@ -13,6 +13,8 @@ namespace {
 /// A job that takes so many times its work will not finish.
 constexpr double kHopeless = 200;
 constexpr double kMostFailures = 200'000;
+/// A job of more failures is simulated in part: so many are as good as a mean.
+constexpr double kEnoughFailures = 20'000;
 
 /// One job, event by event. Failures have no memory, so the next one may be drawn again whenever
 /// the number of hosts changes.
@@ -36,21 +38,27 @@ class JobRun {
   bool finished() const { return finished_; }
 
  private:
-  /// Trains until the work is done, a host fails or, where some are missing, the next checkpoint.
-  /// Returns the work that is left after the last checkpoint.
+  /// Trains until the work is done, a host fails or, where some are missing, the first checkpoint
+  /// at which one of them is back. Returns the work that is left after the last checkpoint.
   double train(double left) {
     const double speed = speed_now();
-    const double stretches = std::ceil(left / speed / interval_s_ * (1 - 1e-12));
-    const bool to_the_end = repairs_.empty() || stretches <= 1;
+    const double all = std::ceil(left / speed / interval_s_ * (1 - 1e-12));
     const double whole_s = interval_s_ + job_.checkpoint_s;
+    const double stretches = std::min(all, stretches_until_repaired(whole_s, all));
+    const bool to_the_end = stretches == all;
     // The last stretch needs no checkpoint.
     const double seconds =
-        to_the_end ? left / speed + (stretches - 1) * job_.checkpoint_s : whole_s;
+        to_the_end ? left / speed + (all - 1) * job_.checkpoint_s : stretches * whole_s;
     const double begin = now_;
-    if (survives(seconds)) return to_the_end ? 0 : left - interval_s_ * speed;
-    const double saved = std::min(std::floor((now_ - begin) / whole_s), stretches - 1);
+    if (survives(seconds)) return to_the_end ? 0 : left - stretches * interval_s_ * speed;
+    const double saved = std::min(std::floor((now_ - begin) / whole_s), all - 1);
     fail();
     return left - saved * interval_s_ * speed;
+  }
+
+  double stretches_until_repaired(double whole_s, double without_repairs) const {
+    if (repairs_.empty()) return without_repairs;
+    return std::max(std::ceil((repairs_.front() - now_) / whole_s), 1.0);
   }
 
   std::int64_t hosts_left() const {
@@ -128,26 +136,29 @@ double daly_goodput(const FailingJob& job, double interval_s) {
          (m * std::exp(job.restart_s / m) * std::expm1((interval_s + job.checkpoint_s) / m));
 }
 
-JobOutcome simulate_job(const FailingJob& job, double interval_s, std::uint64_t seed,
+JobOutcome simulate_job(const FailingJob& asked, double interval_s, std::uint64_t seed,
                         int repetitions) {
+  FailingJob job = asked;
+  job.work_s = std::min(asked.work_s, kEnoughFailures * asked.mttf_s());
+  const double parts = asked.work_s / job.work_s;
   JobOutcome outcome;
   outcome.interval_s = interval_s;
   std::vector<double> totals;
   for (int i = 0; i < repetitions; ++i) {
     JobRun run(job, interval_s, Rng(seed, 0xfa11, static_cast<std::uint64_t>(i)));
     run.run();
-    totals.push_back(run.total_s());
-    outcome.failures += run.failures() / repetitions;
-    outcome.host_seconds += run.host_seconds() / repetitions;
+    totals.push_back(parts * run.total_s());
+    outcome.failures += parts * run.failures() / repetitions;
+    outcome.host_seconds += parts * run.host_seconds() / repetitions;
     outcome.finished = outcome.finished && run.finished();
     if (!run.finished()) break;
   }
   outcome.total_s = {summarize(totals).mean, quantile(totals, 0.05), quantile(totals, 0.95)};
-  outcome.goodput = outcome.finished ? job.work_s / outcome.total_s.value : 0;
+  outcome.goodput = outcome.finished ? asked.work_s / outcome.total_s.value : 0;
   return outcome;
 }
 
-double best_interval_s(const FailingJob& job, std::uint64_t seed) {
+std::optional<double> best_interval_s(const FailingJob& job, std::uint64_t seed) {
   // One long job with many failures; a spare stands by, as in Daly's formula.
   FailingJob steady = job;
   steady.repair_s = 0;
@@ -155,8 +166,8 @@ double best_interval_s(const FailingJob& job, std::uint64_t seed) {
   steady.speed = {1.0};
   steady.work_s = 4000 * job.mttf_s();
   const double daly = daly_interval_s(job);
-  double best = daly;
-  double best_goodput = -1;
+  std::optional<double> best;
+  double best_goodput = 0;
   for (int i = -24; i <= 24; ++i) {
     const double interval = daly * std::pow(8.0, i / 24.0);
     const double goodput = simulate_job(steady, interval, seed, 5).goodput;

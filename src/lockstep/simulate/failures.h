@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "lockstep/predict/estimate.h"
@@ -45,7 +46,8 @@ struct JobOutcome {
 JobOutcome simulate_job(const FailingJob& job, double interval_s, std::uint64_t seed,
                         int repetitions = 200);
 
-/// The interval with the best simulated goodput, within a factor of 8 around Daly's.
-double best_interval_s(const FailingJob& job, std::uint64_t seed);
+/// The interval with the best simulated goodput, within a factor of 8 around Daly's; none where the
+/// job finishes with none of them.
+std::optional<double> best_interval_s(const FailingJob& job, std::uint64_t seed);
 
 }  // namespace lockstep::simulate

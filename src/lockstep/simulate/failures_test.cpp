@@ -40,9 +40,10 @@ TEST(Failures, SimulatedGoodputAgreesWithDaly) {
 
 TEST(Failures, SimulatedOptimumIsNearDalys) {
   const FailingJob job = job_of(1000);
-  const double best = best_interval_s(job, 1);
+  const auto best = best_interval_s(job, 1);
+  ASSERT_TRUE(best);
   // The optimum is flat: what counts is that both are as good.
-  EXPECT_NEAR(daly_goodput(job, best), daly_goodput(job, daly_interval_s(job)), 0.002);
+  EXPECT_NEAR(daly_goodput(job, *best), daly_goodput(job, daly_interval_s(job)), 0.002);
 }
 
 TEST(Failures, AreTheSameForOneSeed) {
@@ -78,6 +79,40 @@ TEST(Failures, AJobThatCannotFinishIsNamed) {
   job.host_mttf_s = 100 * 60;
   job.work_s = kHour;
   EXPECT_FALSE(simulate_job(job, kHour, 1, 3).finished);
+}
+
+TEST(Failures, WhereNoIntervalHelpsThereIsNoBestOne) {
+  FailingJob job = job_of(100);
+  job.host_mttf_s = 100 * kHour;
+  EXPECT_TRUE(best_interval_s(job, 1));
+  EXPECT_FALSE(simulate_job(job, 40 * kHour, 1, 3).finished);
+  job.checkpoint_s = 100 * kHour;
+  EXPECT_FALSE(best_interval_s(job, 1));
+}
+
+// Goodput does not depend on how long the job is, so a part of a very long one stands for all.
+TEST(Failures, AVeryLongJobFinishes) {
+  FailingJob job = job_of(1000);
+  job.work_s = 1e6 * job.mttf_s();
+  const double interval = daly_interval_s(job);
+  const JobOutcome outcome = simulate_job(job, interval, 1, 3);
+  ASSERT_TRUE(outcome.finished);
+  EXPECT_NEAR(outcome.goodput, daly_goodput(job, interval), 0.003);
+  EXPECT_NEAR(outcome.failures * job.mttf_s() / outcome.total_s.value, 1, 0.02);
+}
+
+// A month in checkpoints every millisecond, while hosts are missing nearly all of the time.
+TEST(Failures, ShortIntervalsDuringLongRepairsTakeNoLongerToSimulate) {
+  FailingJob job = job_of(64);
+  job.host_mttf_s = 6250 * kHour;
+  job.checkpoint_s = 1e-6;
+  job.repair_s = 1000 * kHour;
+  job.least_hosts = 1;
+  for (int missing = 1; missing < 64; ++missing) job.speed.push_back(1 - missing / 64.0);
+  const JobOutcome outcome = simulate_job(job, 1e-3, 1, 3);
+  EXPECT_TRUE(outcome.finished);
+  EXPECT_GT(outcome.goodput, 0.7);
+  EXPECT_LT(outcome.goodput, 0.999);
 }
 
 }  // namespace

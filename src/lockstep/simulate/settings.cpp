@@ -18,6 +18,9 @@ constexpr double kStatedLinkSpread = 0.3;
 /// Between all and nothing of what overlap could hide: exchange and compute take time from each
 /// other. bench/simulate/README.md compares it with published steps.
 constexpr double kHiddenShare = 0.5;
+/// Beyond these, sums of times lose their digits.
+constexpr double kShortestTime = 1e-12;
+constexpr double kLongestTime = 1e12;
 /// Backward takes about twice as long as forward.
 constexpr double kBackwardShare = 2.0 / 3;
 
@@ -78,7 +81,7 @@ double number(const std::string& text, std::string_view name, double least, doub
   if (rest == "%") value /= 100;
   if (end == text.c_str() || (!rest.empty() && rest != "%") || !(value >= least) ||
       !(value <= most)) {
-    refuse(name, text, fmt::format("a number from {:g} to {:g}", least, most).c_str(),
+    refuse(name, text, fmt::format("a number from {:.10g} to {:.10g}", least, most).c_str(),
            fmt::format("for example --{} {}", name, example));
   }
   return value;
@@ -90,8 +93,9 @@ double numeric(const Settings& settings, std::string_view name, double fallback,
   return text.empty() ? fallback : number(text, name, least, most, example);
 }
 
-double whole(const Settings& settings, std::string_view name, double fallback, double most) {
-  const double value = numeric(settings, name, fallback, 1, most, "8");
+double whole(const Settings& settings, std::string_view name, double fallback, double most,
+             double least = 1) {
+  const double value = numeric(settings, name, fallback, least, most, "8");
   if (value != std::floor(value)) {
     refuse(name, value_of(settings, name), "a whole number", fmt::format("--{} 8", name));
   }
@@ -102,16 +106,14 @@ double whole(const Settings& settings, std::string_view name, double fallback, d
 void require_unit(const std::string& text, const std::string& option, const std::string& units) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || *end != '\0' || value == 0) return;
+  if (end == text.c_str() || *end != '\0' || value == 0 || !std::isfinite(value)) return;
   throw Error(ErrorKind::kUsage, fmt::format("{} '{}' has no unit", option, text),
               fmt::format("write it as {}", units));
 }
 
 double seconds(const Settings& settings, std::string_view name, double fallback) {
   const std::string text = value_of(settings, name);
-  if (text.empty()) return fallback;
-  if (text == "0" || text == "0s") return 0;
-  return parse_time(text, fmt::format("--{}", name));
+  return text.empty() ? fallback : parse_time_or_zero(text, fmt::format("--{}", name));
 }
 
 double bytes(const Settings& settings, std::string_view name, double fallback) {
@@ -120,6 +122,20 @@ double bytes(const Settings& settings, std::string_view name, double fallback) {
   const std::string option = fmt::format("--{}", name);
   require_unit(text, option, fmt::format("{0}MB, {0}kB or {0}B", text));
   return static_cast<double>(parse_bytes(text, option).count);
+}
+
+/// Compute that was measured with one batch is not that of another.
+double batch_of(const Settings& settings, const StepSource& source) {
+  const double measured = source.shape.batch_per_worker;
+  const double batch = whole(settings, "batch", measured, 1e9);
+  if (measured > 0 && batch != measured && value_of(settings, "compute").empty()) {
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("--batch {:.0f} needs the compute time of that batch: the run has b = {:.0f}",
+                    batch, measured),
+        "add --compute, or name a run with that batch");
+  }
+  return batch;
 }
 
 StepShape shape_of(const Settings& settings, const StepSource& source) {
@@ -135,7 +151,7 @@ StepShape shape_of(const Settings& settings, const StepSource& source) {
   shape.forward_s = compute - shape.backward_s;
   shape.other_s = seconds(settings, "other", shape.other_s);
   shape.input_s = seconds(settings, "input", shape.input_s);
-  shape.batch_per_worker = whole(settings, "batch", shape.batch_per_worker, 1e9);
+  shape.batch_per_worker = batch_of(settings, source);
   shape.accumulate = static_cast<int>(whole(settings, "accumulate", shape.accumulate, 1e6));
   shape.local_steps = static_cast<std::int64_t>(whole(settings, "local-sgd", 1, 1e9));
   const std::string overlap = value_of(settings, "overlap");
@@ -221,7 +237,7 @@ Cluster cluster_of(const Settings& settings, const StepSource& source) {
       whole(settings, "hosts-per-switch", cluster.topology.hosts_per_switch, 4096));
   cluster.topology.uplinks = static_cast<int>(whole(settings, "uplinks", 0, 4096));
   cluster.background = numeric(settings, "background", 0, 0, 0.95, "30%");
-  cluster.seed = static_cast<std::uint64_t>(numeric(settings, "seed", 1, 0, 1e15, "1"));
+  cluster.seed = static_cast<std::uint64_t>(whole(settings, "seed", 1, 1e15, 0));
   return cluster;
 }
 
@@ -277,7 +293,16 @@ double link_spread(const Settings& settings, const StepSource& source, const Clu
 
 double parse_time(const std::string& text, const std::string& option) {
   require_unit(text, option, fmt::format("{0}ms, {0}s or {0}h", text));
-  return parse_duration(text, option);
+  const double seconds = parse_duration(text, option);
+  if (seconds < kShortestTime || seconds > kLongestTime) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} '{}' cannot be simulated", option, text),
+                "give a time between 1 ps and 30,000 years");
+  }
+  return seconds;
+}
+
+double parse_time_or_zero(const std::string& text, const std::string& option) {
+  return text == "0" || text == "0s" ? 0 : parse_time(text, option);
 }
 
 std::span<const SettingInfo> known_settings() {

@@ -23,8 +23,11 @@ std::span<const SettingInfo> known_settings();
 /// By name, as written.
 using Settings = std::map<std::string, std::string>;
 
-/// Seconds of a positive time with a unit. Throws kUsage naming `option` otherwise.
+/// Seconds of a positive time with a unit. Throws kUsage naming `option` otherwise, and for times
+/// that are no longer those of a computer.
 double parse_time(const std::string& text, const std::string& option);
+/// The same, or none: "0" or "0s".
+double parse_time_or_zero(const std::string& text, const std::string& option);
 
 /// The scenario that settings and a measured step describe. Throws kUsage naming the setting, kData
 /// where neither gives compute time or gradients.

@@ -48,10 +48,28 @@ TEST(Settings, RefuseWhatMakesNoSense) {
       {"per-host", "0"},      {"per-host", "2.5"},        {"slow-rank", "0.5"},
       {"mixed", "25%"},       {"jitter", "lots"},         {"backward", "1h"},
       {"overlap", "maybe"},   {"hosts-per-switch", "x"},  {"compute", "120"},
-      {"gradients", "100"},   {"mixed", "50%:0.5+60%:2"}, {"machines", "1"}};
+      {"gradients", "100"},   {"mixed", "50%:0.5+60%:2"}, {"machines", "1"},
+      {"compute", "inf"},     {"compute", "1e300s"},      {"compute", "1e-30s"},
+      {"seed", "1.5"}};
   for (const auto& [name, value] : wrong) {
     EXPECT_THROW(make_scenario(with(kStated, name, value), {}), Error) << name << " " << value;
   }
+}
+
+// A step of b = 32 would pass for one of b = 128, four times as fast.
+TEST(Settings, AnotherBatchNeedsItsComputeTime) {
+  StepSource source;
+  source.shape.forward_s = 1;
+  source.shape.batch_per_worker = 32;
+  source.gradient_bytes = 4e6;
+  EXPECT_NO_THROW(make_scenario({{"batch", "32"}}, source));
+  EXPECT_THROW(make_scenario({{"batch", "128"}}, source), Error);
+  EXPECT_NO_THROW(make_scenario({{"batch", "128"}, {"compute", "4s"}}, source));
+  const Settings stated = with(kStated, "batch", "32");
+  EXPECT_THROW(parse_sweep(stated, "batch=32,128"), Error);
+  EXPECT_THROW(parse_variant(stated, "batch=128"), Error);
+  EXPECT_NO_THROW(parse_variant(stated, "batch=128,compute=480ms"));
+  EXPECT_NO_THROW(parse_variant(kStated, "batch=128"));
 }
 
 TEST(Settings, MoreMicroStepsEvenJitterOut) {
@@ -92,6 +110,8 @@ TEST(Settings, SweepsDoubleBetweenTheirEnds) {
   EXPECT_EQ(parse_sweep(kStated, "bucket=1MB,25MB").size(), 2u);
   EXPECT_THROW(parse_sweep(kStated, "link=400..10Gbit"), Error);
   EXPECT_THROW(parse_sweep(kStated, "links=1"), Error);
+  EXPECT_THROW(parse_sweep(kStated, "link="), Error);
+  EXPECT_THROW(parse_sweep(kStated, "bucket=1MB,,25MB"), Error);
 }
 
 }  // namespace

@@ -83,6 +83,12 @@ std::vector<double> distinct_sizes(const StepShape& shape) {
   return sizes;
 }
 
+std::string busiest_counted(Algorithm algorithm, const CountedTime& time) {
+  const bool outside = time.network_s >= time.inside_s;
+  if (algorithm == Algorithm::kCentral) return outside ? "link of rank 0's host" : "link of rank 0";
+  return outside ? "each host's link" : "links inside hosts";
+}
+
 Exchange exchange_of(const StepShape& shape, const Cluster& cluster, Algorithm algorithm,
                      const NetworkEngine& engine) {
   const std::vector<double> sizes = distinct_sizes(shape);
@@ -93,11 +99,11 @@ Exchange exchange_of(const StepShape& shape, const Cluster& cluster, Algorithm a
       const CountedTime time =
           count_nonblocking(all_reduce_schedule(algorithm, size, cluster), cluster);
       seconds[size] = time.seconds;
-      const bool outside = time.network_s >= time.inside_s;
-      exchange.busiest_link = outside ? "each host's link" : "links inside hosts";
+      exchange.busiest_link = busiest_counted(algorithm, time);
       exchange.busiest_share = std::max(time.network_s, time.inside_s) / time.seconds;
     }
   } else if (!sizes.empty()) {
+    check_network_size(cluster.topology, cluster.hosts());
     exchange.flows = true;
     const NetworkAnswer answer = engine({cluster, algorithm, sizes, false});
     for (const NetworkTime& time : answer.times) {

@@ -33,13 +33,25 @@ double exchange_end(const StepShape& shape, const std::vector<double>& all_reduc
   return end;
 }
 
+double busy_s(const StepShape& shape) {
+  return shape.accumulate * (shape.forward_s + shape.backward_s);
+}
+
+/// The loader works during the whole step: it is waited for as much less as the step takes longer
+/// than that of the measured worker alone.
+void wait_for_loader(StepParts& parts, const StepShape& shape, double mean) {
+  const double longer = (mean - 1) * busy_s(shape) + parts.wait_s + parts.transfer_s;
+  parts.input_s = std::clamp(shape.input_s - longer, 0.0, shape.input_s);
+  parts.step_s = parts.input_s + parts.compute_s + parts.wait_s + parts.transfer_s;
+}
+
 }  // namespace
 
 StepParts step_parts(const StepShape& shape, const std::vector<double>& all_reduce_s,
                      double slowest, double mean, std::vector<BucketSpan>* spans) {
   StepParts parts;
   for (const double seconds : all_reduce_s) parts.communication_s += seconds;
-  const double busy = shape.accumulate * (shape.forward_s + shape.backward_s);
+  const double busy = busy_s(shape);
   parts.compute_s = mean * busy + shape.other_s;
   parts.wait_s = (slowest - mean) * busy;
   if (shape.local_steps > 1) {
@@ -52,10 +64,7 @@ StepParts step_parts(const StepShape& shape, const std::vector<double>& all_redu
     const double at_least = std::max(end - compute_end, 0.0);
     parts.transfer_s = at_least + (1 - shape.hidden) * (parts.communication_s - at_least);
   }
-  // The loader goes on while workers wait for each other.
-  const double meanwhile = std::max(parts.wait_s, 0.0) + parts.transfer_s;
-  parts.input_s = std::max(shape.input_s - meanwhile, 0.0);
-  parts.step_s = parts.input_s + parts.compute_s + parts.wait_s + parts.transfer_s;
+  wait_for_loader(parts, shape, mean);
   return parts;
 }
 
@@ -72,13 +81,13 @@ StepParts mean_step(const StepShape& shape, const std::vector<double>& all_reduc
     const double u = (i + 0.5) / points;
     const double slowest = alone ? mean : slowest_factor(per_exchange, classes, u);
     const StepParts one = step_parts(shape, all_reduce_s, slowest, mean);
-    sum.step_s += one.step_s / points;
-    sum.input_s += one.input_s / points;
     sum.compute_s += one.compute_s / points;
     sum.wait_s += one.wait_s / points;
     sum.transfer_s += one.transfer_s / points;
     sum.communication_s += one.communication_s / points;
   }
+  // Batches that wait in its queue even out what differs from step to step.
+  wait_for_loader(sum, shape, mean);
   return sum;
 }
 

@@ -29,10 +29,10 @@ std::vector<std::string> cut(const std::string& text, char separator) {
   return parts;
 }
 
-/// The setting that "name=value" changes. Throws kUsage.
-void check_change(const std::string& option, const std::string& name, bool has_value) {
+/// Throws kUsage where `name` is no setting or its value is missing.
+void check_change(const std::string& option, const std::string& name, std::string_view value) {
   if (is_setting(name)) {
-    if (has_value) return;
+    if (!value.empty()) return;
     throw Error(ErrorKind::kUsage, fmt::format("{} {} has no value", option, name),
                 fmt::format("write it as {} {}=VALUE", option, name));
   }
@@ -40,6 +40,24 @@ void check_change(const std::string& option, const std::string& name, bool has_v
   for (const SettingInfo& one : known_settings()) names.push_back(one.name);
   throw Error(ErrorKind::kUsage, fmt::format("{} has no setting '{}'", option, name),
               fmt::format("settings: {}", fmt::join(names, ", ")));
+}
+
+[[noreturn]] void refuse_batch(const std::string& option, const std::string& batch) {
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{} batch={} needs the compute time of each batch", option, batch),
+              "state both: --compare batch=64,compute=240ms");
+}
+
+/// Another batch takes another time, which the base does not have.
+void check_batch(const Settings& base, const Variant& variant, const std::string& option) {
+  const auto value = [](const Settings& settings, const char* name) {
+    const auto found = settings.find(name);
+    return found == settings.end() ? std::string() : found->second;
+  };
+  const std::string batch = value(variant.settings, "batch");
+  if (batch == value(base, "batch") || value(base, "batch").empty()) return;
+  if (value(variant.settings, "compute") != value(base, "compute")) return;
+  refuse_batch(option, batch);
 }
 
 /// A bandwidth alone keeps the latency of the base.
@@ -92,9 +110,11 @@ Variant parse_variant(const Settings& base, const std::string& text, const std::
       continue;
     }
     last = part.substr(0, std::min(sign, part.size()));
-    check_change(option, last, sign != std::string::npos);
-    variant.settings[last] = part.substr(sign + 1);
+    const std::string value = sign == std::string::npos ? "" : part.substr(sign + 1);
+    check_change(option, last, value);
+    variant.settings[last] = value;
   }
+  check_batch(base, variant, option);
   for (const char* link : {"link", "inside"}) {
     std::string& value = variant.settings[link];
     if (!value.empty()) value = with_latency(base, link, value);
@@ -105,9 +125,12 @@ Variant parse_variant(const Settings& base, const std::string& text, const std::
 std::vector<Variant> parse_sweep(const Settings& base, const std::string& text) {
   const std::size_t sign = text.find('=');
   const std::string name = text.substr(0, std::min(sign, text.size()));
-  check_change("--sweep", name, sign != std::string::npos);
+  const std::string range = sign == std::string::npos ? "" : text.substr(sign + 1);
+  check_change("--sweep", name, range);
+  if (name == "batch") refuse_batch("--sweep", range);
   std::vector<Variant> variants;
-  for (const std::string& value : sweep_values(text, text.substr(sign + 1))) {
+  for (const std::string& value : sweep_values(text, range)) {
+    check_change("--sweep", name, value);
     Variant variant{fmt::format("{}={}", name, value), base};
     variant.settings[name] = with_latency(base, name, value);
     variants.push_back(variant);

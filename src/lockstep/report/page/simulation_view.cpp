@@ -5,6 +5,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
 #include "lockstep/report/page/views.h"
+#include "lockstep/report/simulation_notes.h"
 #include "lockstep/report/simulation_tables.h"
 #include "lockstep/simulate/drawn_step.h"
 #include "lockstep/simulate/settings.h"
@@ -98,6 +99,7 @@ Chart timeline_chart(const simulate::SimulatedScaling& scaling) {
     const simulate::DrawnRank& rank = step.ranks[i];
     const bool slowest = i == step.slowest && point.workers > 1;
     LaneWriter lane(chart, fmt::format("rank {}{}", rank.rank, slowest ? " (last)" : ""));
+    lane.add(step.input_s, "input");
     for (int micro = 0; micro < shape.accumulate; ++micro) {
       lane.add(rank.factor * shape.forward_s, "forward");
       lane.add(rank.factor * shape.backward_s, "backward");
@@ -111,9 +113,8 @@ Chart timeline_chart(const simulate::SimulatedScaling& scaling) {
   return {"simulated-step",
           fmt::format("One simulated step of {} workers", format_count(point.workers)),
           fmt::format("All workers wait for the one that is last. The lowest lane is the busiest "
-                      "link, which carries one bucket after the other: {:.2g} % of it is in use "
-                      "over a step.",
-                      100 * point.busiest_share_of_step()),
+                      "link, which carries one bucket after the other. {}",
+                      busiest_note(point)),
           "",
           "",
           std::move(chart)};

@@ -15,6 +15,8 @@ namespace lockstep::simulate {
 namespace {
 
 constexpr std::int64_t kMostInDimension = 1'000'000;
+/// Of a simulated network. With so many, lockstep-sim needs less than 2 GB.
+constexpr double kMostLinks = 250'000;
 
 [[noreturn]] void refuse_topology(const std::string& text) {
   throw Error(ErrorKind::kUsage, fmt::format("--topology '{}' is not a topology", text),
@@ -39,6 +41,45 @@ std::vector<std::int64_t> parse_dimensions(const std::string& text, const std::s
     begin = end + 1;
   }
   return dimensions;
+}
+
+double torus_hosts(const std::vector<std::int64_t>& dimensions) {
+  double hosts = 1;
+  for (const std::int64_t dimension : dimensions) hosts *= static_cast<double>(dimension);
+  return hosts;
+}
+
+double fat_tree_links(const Topology& topology, double hosts) {
+  const double down = topology.hosts_per_switch;
+  const double up = topology.uplinks > 0 ? topology.uplinks : down;
+  const double switches = std::ceil(hosts / down);
+  const double in_two_levels = hosts + switches * up;
+  return topology.levels == 2 ? in_two_levels
+                              : in_two_levels + up * std::ceil(switches / down) * up;
+}
+
+/// Of a network for so many hosts, in one direction.
+double link_count(const Topology& topology, std::int64_t hosts) {
+  const auto count = static_cast<double>(hosts);
+  switch (topology.kind) {
+    case TopologyKind::kStar:
+      return count;
+    case TopologyKind::kFatTree:
+      return fat_tree_links(topology, count);
+    case TopologyKind::kTorus: {
+      const auto dimensions = torus_dimensions(topology, hosts);
+      return torus_hosts(dimensions) * static_cast<double>(dimensions.size());
+    }
+    case TopologyKind::kDragonfly: {
+      const DragonflySize size = dragonfly_size(topology, hosts);
+      const auto groups = static_cast<double>(size.groups);
+      const auto routers = static_cast<double>(size.routers);
+      return count + groups * routers * (routers - 1) / 2 + groups * (groups - 1) / 2;
+    }
+    case TopologyKind::kPlatform:
+      break;  // its file has them, which the simulator reads
+  }
+  return 0;
 }
 
 std::int64_t largest_factor_up_to(std::int64_t number, std::int64_t limit) {
@@ -106,16 +147,35 @@ std::vector<std::int64_t> torus_dimensions(const Topology& topology, std::int64_
     const std::int64_t second = largest_factor_up_to(rest, std::max<std::int64_t>(square, 1));
     return {first, second, rest / second};
   }
-  std::int64_t room = 1;
-  for (const std::int64_t dimension : topology.dimensions) {
-    room = std::min(room * dimension, kMostInDimension);
-  }
-  if (room < hosts) {
+  if (torus_hosts(topology.dimensions) < static_cast<double>(hosts)) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("{} has {} hosts; {} are needed", topology_name(topology), room, hosts),
+                fmt::format("{} has {:.0f} hosts; {} are needed", topology_name(topology),
+                            torus_hosts(topology.dimensions), hosts),
                 "give larger dimensions, fewer --workers or more --per-host");
   }
   return topology.dimensions;
+}
+
+DragonflySize dragonfly_size(const Topology& topology, std::int64_t hosts) {
+  const std::int64_t nodes = topology.hosts_per_switch;
+  const std::int64_t all = (hosts + nodes - 1) / nodes;
+  const auto square = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(all))));
+  DragonflySize size;
+  size.routers = std::max<std::int64_t>(square, 2);
+  size.groups = std::max<std::int64_t>((all + size.routers - 1) / size.routers, 1);
+  return size;
+}
+
+void check_network_size(const Topology& topology, std::int64_t hosts) {
+  const double links = link_count(topology, hosts);
+  if (links <= kMostLinks) return;
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format(
+          "--topology {} for {} hosts has {:.4g} thousand links, more than the {:g} thousand "
+          "that can be simulated",
+          topology_name(topology), hosts, links / 1e3, kMostLinks / 1e3),
+      "give fewer --workers, more --per-host, or --topology star, whose times are counted");
 }
 
 }  // namespace lockstep::simulate

@@ -37,4 +37,15 @@ std::string topology_name(const Topology& topology);
 /// possible. Throws kUsage when there is no room for the hosts.
 std::vector<std::int64_t> torus_dimensions(const Topology& topology, std::int64_t hosts);
 
+/// Groups of a dragonfly for so many hosts, and routers in each: as many in a group as there are
+/// groups at most, since each group is connected with another one through a router of its own.
+struct DragonflySize {
+  std::int64_t groups = 1;
+  std::int64_t routers = 1;
+};
+DragonflySize dragonfly_size(const Topology& topology, std::int64_t hosts);
+
+/// Throws kUsage for a network of more links than can be simulated.
+void check_network_size(const Topology& topology, std::int64_t hosts);
+
 }  // namespace lockstep::simulate

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,7 @@ namespace lockstep::simulate {
 namespace {
 
 constexpr Seconds kLongestSimulation{1800};
+constexpr std::uint64_t kMostMemory = std::uint64_t{4} << 30;
 
 std::string require_program() {
   if (const char* given = std::getenv("LOCKSTEP_SIM_PROGRAM")) return given;
@@ -68,6 +70,10 @@ void check_outcome(const launch::StreamedOutcome& outcome, const Diagnostics& sa
   if (!said.message.empty()) {
     throw Error(kind_of_exit(outcome.status.code), said.message, said.hint);
   }
+  if (said.critical.find("bad_alloc") != std::string::npos) {
+    throw Error(ErrorKind::kEnvironment, "the simulated network needs too much memory",
+                "simulate fewer --workers, more --per-host or a smaller platform");
+  }
   throw Error(
       ErrorKind::kData,
       fmt::format("lockstep-sim failed: {}", said.critical.empty() ? said.last : said.critical),
@@ -88,6 +94,7 @@ NetworkAnswer ask(const NetworkRequest& request, const Clock& clock) {
   spec.program = require_program();
   spec.title = "lockstep-sim";
   spec.separate_errors = true;
+  spec.data_limit = kMostMemory;
   spec.input = nlohmann::json(request).dump() + "\n";
   launch::SignalInbox signals;
   Console console(clock);

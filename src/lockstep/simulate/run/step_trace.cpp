@@ -21,13 +21,14 @@ record::StepTimes step_times(const StepShape& shape, const DrawnStep& drawn,
                              const DrawnRank& rank) {
   record::StepTimes step;
   step.rank = static_cast<std::int32_t>(rank.rank);
+  step[Phase::kInputWait] = drawn.input_s;
   step[Phase::kForward] = rank.factor * shape.accumulate * shape.forward_s;
   step[Phase::kBackward] = rank.factor * shape.accumulate * shape.backward_s;
   step[Phase::kWait] = rank.wait_s;
   step[Phase::kTransfer] = drawn.transfer_s;
   step[Phase::kOptimizer] = shape.other_s;
   for (const double seconds : step.phase_s) step.total_s += seconds;
-  step.ready_ns = to_ns(step[Phase::kForward] + step[Phase::kBackward]);
+  step.ready_ns = to_ns(drawn.input_s + step[Phase::kForward] + step[Phase::kBackward]);
   return step;
 }
 
