@@ -71,7 +71,7 @@ std::string write_page(store::Store& store, const fs::path& folder) {
   report::PageSource source = report::stored_page(store, {}, digests);
   source.title = "Five scaling studies";
   const std::string html = report::page_html(report::build_page(source));
-  const std::string path = (folder / "index.html").string();
+  std::string path = (folder / "index.html").string();
   write_result(path, [&](std::ostream& out) { out << html; });
   return path;
 }

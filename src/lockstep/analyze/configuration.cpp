@@ -82,7 +82,7 @@ Configuration configuration_of(const Measurement& row,
     c.global_batch = std::llround(static_cast<double>(*c.workers) * *c.batch_per_worker);
   }
   if (c.workers && c.global_batch && !c.batch_per_worker && *c.global_batch % *c.workers == 0) {
-    c.batch_per_worker = static_cast<double>(*c.global_batch / *c.workers);
+    c.batch_per_worker = static_cast<double>(*c.global_batch) / static_cast<double>(*c.workers);
   }
   return c;
 }

@@ -110,7 +110,7 @@ class TableReader {
 
   /// The column of the table that a name means; notes keep their own name.
   std::string column_for(const std::string& field) {
-    const std::string name = lower(trim(field));
+    std::string name = lower(trim(field));
     if (record::find_column(name) != nullptr) return name;
     const auto synonym = std::find_if(kSynonyms.begin(), kSynonyms.end(),
                                       [&](const Synonym& entry) { return entry.name == name; });

@@ -13,7 +13,7 @@ std::optional<std::string> find_worker_program() {
   if (const char* given = std::getenv("LOCKSTEP_WORKER_PROGRAM")) return given;
   std::error_code failure;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failure);
-  if (const auto beside = find_program((self.parent_path() / "lockstep-worker").string())) {
+  if (auto beside = find_program((self.parent_path() / "lockstep-worker").string())) {
     return beside;
   }
   return find_program("lockstep-worker");

@@ -212,7 +212,7 @@ using PhasesByCount = std::map<double, std::map<std::string, std::vector<double>
 std::vector<MeasuredPhases> phases_of(const PhasesByCount& measured) {
   std::vector<MeasuredPhases> result;
   for (const auto& [workers, metrics] : measured) {
-    const auto mean = [&](const char* metric) {
+    const auto mean = [&metrics = metrics](const char* metric) {
       const auto found = metrics.find(metric);
       return found == metrics.end() ? 0.0 : median(found->second);
     };
@@ -266,7 +266,7 @@ std::optional<double> epoch_seconds(const TableSeries& table, double workers, do
   return std::nullopt;
 }
 
-std::vector<TableSeries> most_direct(std::vector<TableSeries> all) {
+std::vector<TableSeries> most_direct(const std::vector<TableSeries>& all) {
   std::map<std::string, std::vector<const TableSeries*>> by_name;
   for (const TableSeries& one : all) by_name[one.name].push_back(&one);
   std::vector<TableSeries> result;
@@ -361,7 +361,7 @@ std::vector<TableSeries> job_series(const std::vector<Measurement>& rows, RowsFr
   if (from == RowsFrom::kStore) require_times(rows);
   std::vector<TableSeries> all = series_of(rows, series_column);
   if (!series_column.empty()) return all;
-  return most_direct(std::move(all));
+  return most_direct(all);
 }
 
 std::vector<TableSeries> job_series_if_any(const std::vector<Measurement>& rows, RowsFrom from) {

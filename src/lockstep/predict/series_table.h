@@ -67,7 +67,7 @@ std::vector<TableSeries> series_of(const std::vector<record::Measurement>& rows,
 /// One series per key: of several metrics the one that gives the speed most directly (throughput,
 /// epoch time, step time, total time) and the time of an epoch, where one does. The total times are
 /// kept as its whole runs.
-std::vector<TableSeries> most_direct(std::vector<TableSeries> all);
+std::vector<TableSeries> most_direct(const std::vector<TableSeries>& all);
 
 /// Where rows come from; an error names what to do there.
 enum class RowsFrom { kStore, kTable };

@@ -141,7 +141,8 @@ std::map<std::tuple<std::string, std::string, bool>, std::vector<SplitRow>> spli
   std::map<std::tuple<std::string, std::string, bool>, std::vector<SplitRow>> kinds;
   for (const SpeedupGroup& group : groups) {
     for (TimeSplit& split : analyze::time_splits(group)) {
-      kinds[{group.model, group.dataset, split.per_step}].push_back({std::move(split)});
+      auto& kind = kinds[{group.model, group.dataset, split.per_step}];
+      kind.push_back({std::move(split)});
     }
   }
   return kinds;
@@ -156,7 +157,9 @@ Table split_table(const std::string& title, const std::vector<SplitRow>& rows, b
   const auto column = [&](const char* header, const std::string& key, std::string definition,
                           std::function<std::optional<double>(const TimeSplit&)> get) {
     builder.column({header, unit, key + suffix, Align::kRight, std::move(definition)},
-                   [get, per_step](const SplitRow& row) { return part(get(row.split), per_step); });
+                   [get = std::move(get), per_step](const SplitRow& row) {
+                     return part(get(row.split), per_step);
+                   });
   };
   column(per_step ? "step" : "T(N)", "total",
          per_step ? "step time, mean over ranks" : "epoch time",
@@ -209,7 +212,7 @@ Cell four_digits(std::optional<double> value) {
 }
 
 Cell time_digits(std::optional<double> value) {
-  const Cell exact = four_digits(value);
+  Cell exact = four_digits(value);
   if (!exact.number || *exact.number == 0 || std::fabs(*exact.number) >= 0.1) return exact;
   if (std::fabs(*exact.number) < 0.00005) return {"< 0.0001", *exact.number};
   return {fmt::format("{:.4f}", *exact.number), *exact.number};
@@ -302,7 +305,9 @@ std::vector<Table> all_reduce_tables(std::span<const SpeedupGroup> groups,
   std::vector<Table> tables;
   for (const auto& [key, rows] : sorted) {
     tables.push_back(builder.build("All-reduce: " + subject(key.first, key.second), rows));
-    const auto any = [&](auto&& holds) { return std::any_of(rows.begin(), rows.end(), holds); };
+    const auto any = [&rows = rows](auto&& holds) {
+      return std::any_of(rows.begin(), rows.end(), holds);
+    };
     if (any([](const AllReduce& row) { return !row.busbw; })) {
       tables.back().notes.push_back(
           "gradients are sent during backward: the time is only what backward did not hide, and no "

@@ -133,18 +133,19 @@ class Server::State {
       answer_error(response, response.status, response.status == 404 ? "not found" : "bad request");
     };
     http_.set_error_handler(explain);
-    http_.set_exception_handler([](const Request&, Response& response, std::exception_ptr thrown) {
-      set_safe_headers(response);
-      try {
-        std::rethrow_exception(thrown);
-      } catch (const Error& error) {
-        answer_error(response, http_status(error.kind()), error.what(), error.hint());
-      } catch (const std::exception& problem) {
-        answer_error(response, 500, problem.what());
-      } catch (...) {
-        answer_error(response, 500, "internal error");
-      }
-    });
+    http_.set_exception_handler(
+        [](const Request&, Response& response, const std::exception_ptr& thrown) {
+          set_safe_headers(response);
+          try {
+            std::rethrow_exception(thrown);
+          } catch (const Error& error) {
+            answer_error(response, http_status(error.kind()), error.what(), error.hint());
+          } catch (const std::exception& problem) {
+            answer_error(response, 500, problem.what());
+          } catch (...) {
+            answer_error(response, 500, "internal error");
+          }
+        });
   }
 
   bool allowed(const Request& request, Response& response) {

@@ -77,8 +77,9 @@ json studies_json(std::span<const RunSummary> runs, std::span<const store::Study
              {"done", progress.done},
              {"running", progress.running},
              {"failed", progress.failed}};
-    const auto expects = std::find_if(outlooks.begin(), outlooks.end(),
-                                      [&](const auto& outlook) { return outlook.study == name; });
+    const auto expects =
+        std::find_if(outlooks.begin(), outlooks.end(),
+                     [&name = name](const auto& outlook) { return outlook.study == name; });
     if (expects != outlooks.end()) {
       one["planned"] = expects->planned;
       one["at_most"] = expects->at_most;

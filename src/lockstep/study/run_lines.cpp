@@ -58,26 +58,37 @@ RunFigures run_figures(const std::vector<record::Measurement>& rows) {
   return figures;
 }
 
-/// "overlap"; "overlap, 2 threads" in a study that varies them; "-" for other programs.
-std::string strategy_text(const Cell& cell) {
-  std::string text(cell.strategy ? record::name_of(cell.strategy) : "-");
+/// "overlap"; "overlap, 2 threads" in a study that varies them; empty for other programs.
+std::string setting_text(const Cell& cell) {
+  std::string text(cell.strategy ? record::name_of(cell.strategy) : "");
   if (cell.threads > 0) {
-    text += ", " + counted(cell.threads, "thread");
+    text += (text.empty() ? "" : ", ") + counted(cell.threads, "thread");
   }
   return text;
 }
 
-std::string run_line_header() {
-  return fmt::format("{:>9} {:>3} {:>6} {:>7}  {:<9} {:>6} {:>11} {:>9}  {}", "run", "N", "b", "B",
-                     "strategy", "repeat", "examples/s", "s/epoch", "status");
+RunLines::RunLines(std::span<const PlannedRun> plan) {
+  for (const PlannedRun& planned : plan) {
+    setting_width_ = std::max(setting_width_, setting_text(planned.cell).size());
+  }
+  if (setting_width_ > 0) setting_width_ = std::max(setting_width_, std::string("setting").size());
 }
 
-std::string run_line(std::size_t at, std::size_t of, const PlannedRun& planned,
-                     const RunFigures& figures, const std::string& status) {
+std::string RunLines::setting(const std::string& text) const {
+  return setting_width_ == 0 ? "" : fmt::format("  {:<{}}", text, setting_width_);
+}
+
+std::string RunLines::header() const {
+  return fmt::format("{:>9} {:>3} {:>6} {:>7}{} {:>6} {:>11} {:>9}  {}", "run", "N", "b", "B",
+                     setting("setting"), "repeat", "examples/s", "s/epoch", "status");
+}
+
+std::string RunLines::line(std::size_t at, std::size_t of, const PlannedRun& planned,
+                           const RunFigures& figures, const std::string& status) const {
   const Cell& cell = planned.cell;
-  return fmt::format("{:>9} {:>3} {:>6} {:>7}  {:<9} {:>6} {:>11} {:>9}  {}",
+  return fmt::format("{:>9} {:>3} {:>6} {:>7}{} {:>6} {:>11} {:>9}  {}",
                      fmt::format("{}/{}", at, of), cell.workers, batch_text(cell.batch_per_worker),
-                     batch_text(cell.global_batch()), strategy_text(cell), planned.repeat,
+                     batch_text(cell.global_batch()), setting(setting_text(cell)), planned.repeat,
                      rate_text(figures), epoch_text(figures), status);
 }
 
@@ -137,7 +148,7 @@ report::Table plan_table(const std::vector<PlanRow>& rows) {
       {"N", "", "workers", Align::kRight, "workers"},
       {"b", "", "batch_per_worker", Align::kRight, "examples per worker and step"},
       {"B", "", "global_batch", Align::kRight, "examples per step"},
-      {"strategy", "", "strategy", Align::kLeft, ""},
+      {"setting", "", "setting", Align::kLeft, "strategy, and threads per worker if they vary"},
       {"runs", "", "runs", Align::kRight, "repeats of this configuration"},
       {"done", "", "done", Align::kRight, "of them, already in the store"},
       {"failed", "", "failed", Align::kRight, "of them, tried without success"},
@@ -147,7 +158,7 @@ report::Table plan_table(const std::vector<PlanRow>& rows) {
   for (const PlanRow& row : rows) {
     table.rows.push_back(
         {row.title, report::count(row.cell.workers), batch_cell(row.cell.batch_per_worker),
-         batch_cell(row.cell.global_batch()), strategy_text(row.cell), report::count(row.runs),
+         batch_cell(row.cell.global_batch()), setting_text(row.cell), report::count(row.runs),
          report::count(row.done), report::count(row.failed), report::count(row.out_of_memory),
          row.each ? report::significant(row.each->count()) : report::Cell()});
   }

@@ -22,11 +22,22 @@ struct RunFigures {
 /// From the measurements of one run: medians over its epochs.
 RunFigures run_figures(const std::vector<record::Measurement>& rows);
 
-/// Columns of the lines below, as wide as they are.
-std::string run_line_header();
-/// "  3/18   2    128     256  overlap   1    14,213      4.22  done".
-std::string run_line(std::size_t at, std::size_t of, const PlannedRun& planned,
-                     const RunFigures& figures, const std::string& status);
+/// The lines of a study in progress, one per run. Strategy and threads have a column where the plan
+/// has some.
+class RunLines {
+ public:
+  explicit RunLines(std::span<const PlannedRun> plan);
+
+  std::string header() const;
+  /// "  3/18   2    128     256  overlap   1    14,213      4.22  done".
+  std::string line(std::size_t at, std::size_t of, const PlannedRun& planned,
+                   const RunFigures& figures, const std::string& status) const;
+
+ private:
+  std::string setting(const std::string& text) const;
+
+  std::size_t setting_width_ = 0;  ///< 0: no column
+};
 
 /// One configuration of a plan, for its table.
 struct PlanRow {

@@ -15,9 +15,17 @@
 #include "lockstep/report/render/render.h"
 #include "lockstep/store/study_outlook.h"
 #include "lockstep/store/writer_lock.h"
-#include "lockstep/study/run_lines.h"
 
 namespace lockstep::study {
+namespace {
+
+std::vector<PlannedRun> planned(const std::vector<StudyRun>& runs) {
+  std::vector<PlannedRun> plan;
+  for (const StudyRun& run : runs) plan.push_back(run.planned);
+  return plan;
+}
+
+}  // namespace
 
 Runner::Runner(std::vector<StudyRun> runs, StudyOptions options, StudyResults results,
                Console& console, launch::SignalInbox& signals)
@@ -25,9 +33,9 @@ Runner::Runner(std::vector<StudyRun> runs, StudyOptions options, StudyResults re
       options_(std::move(options)),
       results_(std::move(results)),
       console_(console),
-      signals_(signals) {
-  for (const StudyRun& run : runs_) plan_.push_back(run.planned);
-}
+      signals_(signals),
+      plan_(planned(runs_)),
+      lines_(plan_) {}
 
 void Runner::load() {
   std::error_code ignored;
@@ -169,7 +177,7 @@ std::string Runner::line(std::size_t at, const std::string& status) {
   if (states_[at].state == PlannedState::kDone) {
     figures = run_figures(results_.measurements(states_[at].run));
   }
-  return run_line(at + 1, runs_.size(), plan_[at], figures, status);
+  return lines_.line(at + 1, runs_.size(), plan_[at], figures, status);
 }
 
 void Runner::carry_out(std::size_t at) {
@@ -240,7 +248,7 @@ void Runner::carry_out() {
   prepare();
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     if (!is_due(i)) continue;
-    if (!header) say(run_line_header());
+    if (!header) say(lines_.header());
     header = true;
     if (signals_.take_stop_requests() > 0) stop();
     tell_outlook(i);

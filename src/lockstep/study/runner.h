@@ -12,6 +12,7 @@
 #include "lockstep/store/store.h"
 #include "lockstep/study/executor.h"
 #include "lockstep/study/plan/planned_state.h"
+#include "lockstep/study/run_lines.h"
 
 namespace lockstep::study {
 
@@ -90,6 +91,7 @@ class Runner {
   Console& console_;
   launch::SignalInbox& signals_;
   std::vector<PlannedRun> plan_;
+  RunLines lines_;
   std::vector<store::RunSummary> stored_;  ///< all of the store, for estimates
   std::vector<StoredState> states_;
   std::vector<std::string> problems_;  ///< of the runs that failed now

@@ -80,7 +80,7 @@ std::string limit_sentence(const StepBreakdown& steps, const RunFacts& facts) {
         format_seconds(steps.mean.step));
   }
   if (steps.slowest_stands_out() && steps.slowest->cost_share >= kLateRankShare) {
-    if (const std::string late = late_rank_sentence(steps); !late.empty()) return late;
+    if (std::string late = late_rank_sentence(steps); !late.empty()) return late;
   }
   const RankBreakdown& mean = steps.mean;
   const std::array parts{

@@ -20,7 +20,7 @@ namespace lockstep::analyze {
 namespace {
 
 std::string place(const std::string& device, std::optional<std::int64_t> workers) {
-  const std::string kind = device.empty() ? "worker" : device;
+  std::string kind = device.empty() ? "worker" : device;
   if (!workers) return kind;
   return counted(*workers, kind, device);
 }

@@ -201,17 +201,17 @@ class Affine final : public Transform {
                       TransformScratch&) const override {
     check_shape(image);
     const bool flip = draw(rng).x_col < 0;
-    const auto [channels, height, width] = options_.input;
-    const auto place = [&](PixelOrder order, int c, int y, int x) {
-      const int at = order == PixelOrder::kPlanar ? (c * height + y) * width + x
-                                                  : (y * width + x) * channels + c;
+    const ImageShape& in = options_.input;
+    const auto place = [&in](PixelOrder order, int c, int y, int x) {
+      const int at = order == PixelOrder::kPlanar ? (c * in.height + y) * in.width + x
+                                                  : (y * in.width + x) * in.channels + c;
       return static_cast<std::size_t>(at);
     };
-    for (int c = 0; c < channels; ++c) {
-      for (int y = 0; y < height; ++y) {
-        for (int x = 0; x < width; ++x) {
+    for (int c = 0; c < in.channels; ++c) {
+      for (int y = 0; y < in.height; ++y) {
+        for (int x = 0; x < in.width; ++x) {
           out[place(options_.order, c, y, x)] =
-              image.pixels[place(image.order, c, y, flip ? width - 1 - x : x)];
+              image.pixels[place(image.order, c, y, flip ? in.width - 1 - x : x)];
         }
       }
     }

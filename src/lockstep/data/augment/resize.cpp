@@ -31,10 +31,10 @@ void make_taps(double begin, double end, int limit, int size, ResizeScratch::Tap
   const int highest = std::min(limit, static_cast<int>(std::ceil(end)));
   const auto centre = [&](int i) { return begin + (i + 0.5) * scale; };
   const auto low = [&](int i) {
-    return std::clamp(static_cast<int>(centre(i) - reach + 0.5), lowest, highest - 1);
+    return std::clamp(static_cast<int>(std::floor(centre(i) - reach + 0.5)), lowest, highest - 1);
   };
   const auto high = [&](int i) {
-    return std::clamp(static_cast<int>(centre(i) + reach + 0.5), low(i) + 1, highest);
+    return std::clamp(static_cast<int>(std::floor(centre(i) + reach + 0.5)), low(i) + 1, highest);
   };
   int most = 1;
   for (int i = 0; i < size; ++i) most = std::max(most, high(i) - low(i));
@@ -123,23 +123,31 @@ void blend_rows(const std::uint8_t* const* rows, const std::uint16_t* weights, s
 
 using Tile = std::uint8_t __attribute__((vector_size(kTile)));
 
+/// The first halves of two rows, interleaved.
+Tile low_halves(Tile a, Tile b) {
+  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+
+Tile high_halves(Tile a, Tile b) {
+  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
+                                 31);
+}
+
 /// Transposes 16 rows of `size` bytes, `from` apart, into rows `to` apart. `size` is a multiple
 /// of 16. Interleaving row i with row i + 8, four times over, moves every byte to its place.
 void transpose_rows(const std::uint8_t* in, std::size_t from, std::size_t size, std::uint8_t* out,
                     std::size_t to) {
-  constexpr Tile kLow = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
-  constexpr Tile kHigh = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   for (std::size_t x = 0; x < size; x += kTile) {
     Tile a[kTile], b[kTile];
     for (std::size_t r = 0; r < kTile; ++r) std::memcpy(&a[r], in + r * from + x, kTile);
     for (int round = 0; round < 2; ++round) {
       for (std::size_t r = 0; r < 8; ++r) {
-        b[2 * r] = __builtin_shuffle(a[r], a[r + 8], kLow);
-        b[2 * r + 1] = __builtin_shuffle(a[r], a[r + 8], kHigh);
+        b[2 * r] = low_halves(a[r], a[r + 8]);
+        b[2 * r + 1] = high_halves(a[r], a[r + 8]);
       }
       for (std::size_t r = 0; r < 8; ++r) {
-        a[2 * r] = __builtin_shuffle(b[r], b[r + 8], kLow);
-        a[2 * r + 1] = __builtin_shuffle(b[r], b[r + 8], kHigh);
+        a[2 * r] = low_halves(b[r], b[r + 8]);
+        a[2 * r + 1] = high_halves(b[r], b[r + 8]);
       }
     }
     for (std::size_t r = 0; r < kTile; ++r) std::memcpy(out + (x + r) * to, &a[r], kTile);

@@ -111,7 +111,7 @@ std::vector<std::uint8_t> read_labels(const std::string& path, int classes) {
 
 /// The plain file, or the one with .gz.
 std::string find_file(const std::string& folder, const std::string& stem) {
-  const std::string path = (std::filesystem::path(folder) / stem).string();
+  std::string path = (std::filesystem::path(folder) / stem).string();
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) return path;
   if (std::filesystem::exists(path + ".gz", ignored)) return path + ".gz";
@@ -143,7 +143,7 @@ DataSplit load_idx_dataset(const std::string& folder, const std::string& name, i
   info.name = name;
   info.path = folder;
   info.classes = classes;
-  const DataSplit split{read_part(folder, "train", info), read_part(folder, "t10k", info)};
+  DataSplit split{read_part(folder, "train", info), read_part(folder, "t10k", info)};
   const ImageShape train = split.train->info().shape, test = split.validation->info().shape;
   if (train != test) {
     fail_idx(folder, fmt::format("the training images are {} x {}, the t10k images {} x {}",

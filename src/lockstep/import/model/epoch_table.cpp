@@ -71,8 +71,8 @@ std::vector<record::EpochResult> EpochTable::results() const {
   std::vector<record::EpochResult> results;
   results.reserve(rows_.size());
   for (const auto& [epoch, row] : rows_) {
-    const auto value = [&](std::size_t i) {
-      const Cell& cell = row.cells[i];
+    const auto value = [&, &cells = row.cells](std::size_t i) {
+      const Cell& cell = cells[i];
       return cell.percent || percent[i] ? cell.value / 100 : cell.value;
     };
     record::EpochResult result;

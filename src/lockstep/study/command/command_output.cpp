@@ -49,7 +49,7 @@ CommandOutput::CommandOutput(std::filesystem::path path, const import::Importer&
                              const Clock& clock, std::ofstream file)
     : path_(std::move(path)), importer_(importer), clock_(clock), file_(std::move(file)) {}
 
-CommandOutput::CommandOutput(std::filesystem::path path, const import::Importer& importer,
+CommandOutput::CommandOutput(const std::filesystem::path& path, const import::Importer& importer,
                              const Clock& clock)
     : CommandOutput(path, importer, clock, open_output(path)) {}
 

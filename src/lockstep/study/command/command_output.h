@@ -18,7 +18,8 @@ class CommandOutput {
  public:
   /// Makes the file and its folder; what an earlier attempt left there is overwritten. `importer`
   /// outlives this object. Throws kEnvironment when the file cannot be written.
-  CommandOutput(std::filesystem::path path, const import::Importer& importer, const Clock& clock);
+  CommandOutput(const std::filesystem::path& path, const import::Importer& importer,
+                const Clock& clock);
 
   /// The file that a batch job writes: nothing is made, and it need not exist yet.
   static CommandOutput of_job(std::filesystem::path path, const import::Importer& importer,

@@ -55,7 +55,7 @@ class CommandJob final : public WatchedJob {
     if (command_.watch) end.records = watch::WatchFolder::records_of(watch_folder(files_)).string();
     CommandRecord record(command_, planned_, label_, output_, context_);
     record.begin(began, record::Launcher::kSlurm, state.queue_wait_s.value_or(-1));
-    const ExecutedRun executed = record.finish(end);
+    ExecutedRun executed = record.finish(end);
     std::error_code ignored;
     std::filesystem::remove_all(watch_folder(files_), ignored);
     if (executed.end == RunEnd::kDone && !record.has_figures() && !command_.wall_time) {

@@ -72,10 +72,11 @@ void Block::table_of(ImportedRun& run, bool training_is_part) const {
   std::size_t loose = 0;
   std::int64_t rate_conflicts = 0;
   for (const auto& [epoch, row] : rows_) {
-    const bool figures = row.rate > 0 || row.losses > 0 || row.step_s > 0 ||
-                         std::any_of(row.cells.begin(), row.cells.end(), [&](const Cell& cell) {
-                           return cell.rank != 1000 && &cell != &row.cells[kLearningRate];
-                         });
+    const bool figures =
+        row.rate > 0 || row.losses > 0 || row.step_s > 0 ||
+        std::any_of(row.cells.begin(), row.cells.end(), [&cells = row.cells](const Cell& cell) {
+          return cell.rank != 1000 && &cell != &cells[kLearningRate];
+        });
     if (!figures) continue;  // a learning rate alone: the epoch began and printed nothing else
     for (std::size_t i = 0; i < kCellMetrics.size(); ++i) {
       const Cell& cell = row.cells[i];
