@@ -10,8 +10,9 @@ string(REGEX REPLACE "\\+.*" "" Torch_VERSION "${version}")
 message(STATUS "LibTorch ${version} of a pip install: ${LOCKSTEP_TORCH_ROOT}")
 
 # Wheels up to 2.5 have strings of the C++ ABI before GCC 5; every other library here has the new one, and
-# linking both fails with a page of undefined references.
-file(STRINGS ${lib}/libc10.so new_abi REGEX "__cxx11" LIMIT_COUNT 1)
+# linking both fails with a page of undefined references. The constructor of c10::Error takes one; some names of the
+# standard library are there with the new ABI in any wheel.
+file(STRINGS ${lib}/libc10.so new_abi REGEX "3c105ErrorC[12]E.*__cxx11" LIMIT_COUNT 1)
 if(NOT new_abi)
   message(FATAL_ERROR "LibTorch ${version} in ${LOCKSTEP_TORCH_ROOT} was built with the old C++ ABI "
     "(_GLIBCXX_USE_CXX11_ABI=0), which does not link with the other libraries. Use a wheel of torch 2.6 or later, "

@@ -2,11 +2,16 @@
 # usage: cmake -DSOURCE=... -DSCRATCH=... -P pip_torch_test.cmake
 cmake_minimum_required(VERSION 3.22)
 
-# make_torch(FOLDER [ABI text in libc10.so] [CUDA] [HEADERS]): site-packages with torch and, with HEADERS, CUDA's.
+# What libc10.so contains, as the wheels of torch 2.5.1 and 2.15 do: the first has the new ABI in copies of the standard
+# library's names alone.
+set(old_abi "_ZGTtNSt11logic_errorC1ERKNSt7__cxx1112basic_stringIcE\n_ZN3c105ErrorC1ENS_14SourceLocationESs")
+set(new_abi "_ZN3c105ErrorC1ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE")
+
+# make_torch(FOLDER [names in libc10.so] [CUDA] [HEADERS]): site-packages with torch and, with HEADERS, CUDA's.
 function(make_torch folder abi)
   file(REMOVE_RECURSE ${folder})
   file(WRITE ${folder}/torch/version.py "__version__ = '2.15.0+cu132'\n")
-  file(WRITE ${folder}/torch/lib/libc10.so "a library with ${abi} in it\n")
+  file(WRITE ${folder}/torch/lib/libc10.so "${abi}\n")
   if("CUDA" IN_LIST ARGN)
     file(WRITE ${folder}/torch/lib/libtorch_cuda.so "")
   endif()
@@ -38,18 +43,18 @@ endfunction()
 
 set(site ${SCRATCH}/site-packages)
 
-make_torch(${site} "GLIBC alone" CUDA HEADERS)
+make_torch(${site} "${old_abi}" CUDA HEADERS)
 configured(${site} code text)
 expect("an old C++ ABI is said" "old C\\+\\+ ABI" "${text}")
 if(code EQUAL 0)
   message(FATAL_ERROR "an old C++ ABI is an error")
 endif()
 
-make_torch(${site} "__cxx11" CUDA HEADERS)
+make_torch(${site} "${new_abi}" CUDA HEADERS)
 configured(${site} code text)
 expect("headers of pip packages are found" "HAS_CUDA=ON INCLUDES=.*nvidia/cu13/include" "${text}")
 
-make_torch(${site} "__cxx11" CUDA)
+make_torch(${site} "${new_abi}" CUDA)
 configured(${site} code text)
 expect("missing headers are said" "nccl.h.* was not found: building for CPUs only" "${text}")
 expect("and the build goes on" "HAS_CUDA=OFF" "${text}")
@@ -78,7 +83,7 @@ if(text MATCHES "not found")
   message(FATAL_ERROR "-DLOCKSTEP_CUDA=OFF needs no headers")
 endif()
 
-make_torch(${site} "__cxx11")
+make_torch(${site} "${new_abi}")
 configured(${site} code text -DLOCKSTEP_CUDA=ON)
 expect("a wheel without CUDA is said" "was built without CUDA" "${text}")
 file(REMOVE_RECURSE ${SCRATCH})
