@@ -19,6 +19,7 @@
 #include "lockstep/comm/rendezvous/placement.h"
 #include "lockstep/measure/machine.h"
 #include "lockstep/train/sync/device.h"
+#include "lockstep/train/sync/device_settings.h"
 #include "lockstep/train/trainer/trainer.h"
 #include "probe.h"
 #include "process_setup.h"
@@ -123,6 +124,7 @@ std::string reason_of(const std::exception& problem) {
 void run_rank(Command& command, const comm::Placement& place, EventChannel& events) {
   record::TrainRequest& request = command.request;
   set_up_process(command.link->parsed() ? 1 : request.spec.threads_per_worker);
+  train::set_device_environment(request.spec);
   RankConnection connection(place, request, events);
   try {
     if (command.link->parsed()) {

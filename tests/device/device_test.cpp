@@ -177,6 +177,20 @@ TEST(PageLock, WhatCannotBeLockedIsUsedAsItIsAndLeavesNoErrorBehind) {
   ::unsetenv("DEVICE_DOUBLE_UNPINNABLE");
 }
 
+TEST(Device, SaysWhyThereIsNoGpuAndDoesNotBlameLibTorch) {
+  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  try {
+    Device::require_gpu(0);
+    ADD_FAILURE() << "no GPU is visible";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "--device cuda, but CUDA finds no GPU on this host (no CUDA-capable device is "
+                 "detected)");
+    EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+  }
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
 TEST(Device, RefusesAGpuThatIsNotVisible) {
   ::setenv("CUDA_VISIBLE_DEVICES", "2,3", 1);
   EXPECT_EQ(Device::visible_gpus(), 2);

@@ -4,11 +4,20 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
+#include <cstdlib>
+#include <filesystem>
 #include <mutex>
 
 #include "lockstep/base/error.h"
 #include "lockstep/comm/backends/c10d/member_store.h"
+#include "lockstep/comm/backends/single.h"
 #include "lockstep/comm/rendezvous/in_process_ranks.h"
+#include "lockstep/comm/rendezvous/network_address.h"
+#include "lockstep/library/device_sum.h"
+#include "lockstep/library/replica.h"
+#include "lockstep/library/step_watch.h"
+#include "lockstep/record/worker_environment.h"
+#include "ordering.h"
 
 namespace lockstep::comm {
 namespace {
@@ -82,6 +91,31 @@ TEST(Nccl, SumsThatTheHostDoesNotWaitForAreThereForTheDevice) {
     comm->confirm();
     EXPECT_EQ(sum.item<float>(), 12);
   });
+}
+
+TEST(Nccl, SendsGradientsIn16BitsAndTheRestExactly) {
+  for (const Wire wire : {Wire::kHalf, Wire::kBrain}) {
+    on_all_ranks(2, fresh_job(), [&](Session& session) {
+      const int gpu = session.options().place.rank;
+      const auto comm = make_nccl(session.context(), gpu);
+      const auto memory = comm->allocate_rounded(6, wire, 2);
+      const auto on_device = torch::from_blob(
+          memory.data(), {6},
+          torch::TensorOptions().device(torch::kCUDA, static_cast<c10::DeviceIndex>(gpu)));
+      // Neither format keeps the last digit of 1.0001; both keep 1.
+      on_device.fill_(1.0001);
+      comm->start_sum(memory);
+      comm->queue_finish();
+      const auto sums = on_device.cpu();
+      comm->confirm();
+      EXPECT_TRUE(torch::equal(sums.narrow(0, 0, 4), torch::full({4}, 2.0)));
+      EXPECT_TRUE(torch::equal(sums.narrow(0, 4, 2), torch::full({2}, 1.0001).mul(2)));
+      on_device.fill_(3);
+      comm->start_sum(memory.first(3));
+      comm->finish();
+      EXPECT_EQ(on_device.sum().item<float>(), 3 * 6 + 3 * 3);
+    });
+  }
 }
 
 TEST(Nccl, FailuresOfSumsThatTheHostDoesNotWaitForShowWhenTheyAreConfirmed) {
@@ -179,7 +213,51 @@ TEST(Nccl, RanksThatNeverArriveAreNamed) {
   });
 }
 
+TEST(Nccl, ShutsAGroupDownWhenAllRanksAreDoneWithIt) {
+  const int before = c10d::fake_nccl_shut_down;
+  on_all_ranks(2, fresh_job(), [](Session& session) {
+    make_nccl(session.context(), session.options().place.rank);
+  });
+  EXPECT_EQ(c10d::fake_nccl_shut_down - before, 2);
+  EXPECT_EQ(c10d::fake_nccl_only_destroyed, 0);
+}
+
+TEST(Nccl, LeavesAGroupBehindWhoseRanksAreGone) {
+  // Its destructor would wait for them, for as long as c10d's own timeout.
+  const int before = c10d::fake_nccl_shut_down;
+  on_all_ranks(2, fresh_job(), [](Session& session) {
+    const auto comm = make_nccl(short_context(session), session.options().place.rank);
+    if (session.options().place.rank == 1) comm->abandon();
+  });
+  EXPECT_EQ(c10d::fake_nccl_shut_down, before);
+  EXPECT_EQ(c10d::fake_nccl_only_destroyed, 0);
+}
+
+TEST(Nccl, TakesTheNetworkOfTheRunUnlessTheUserChoseOne) {
+  const std::string address = outward_address(), network = interface_with(address);
+  const auto chosen = [&] {
+    on_all_ranks(1, fresh_job(), [&](Session& session) {
+      Context context = session.context();
+      context.address = address;
+      make_nccl(context, 0);
+    });
+    const char* const value = std::getenv("NCCL_SOCKET_IFNAME");
+    return std::string(value != nullptr ? value : "");
+  };
+  ::unsetenv("NCCL_SOCKET_IFNAME");
+  EXPECT_EQ(chosen(), network.empty() ? "" : "=" + network);
+  ::setenv("NCCL_SOCKET_IFNAME", "ib0", 1);
+  EXPECT_EQ(chosen(), "ib0");
+}
+
 TEST(Nccl, LeavesNoFailureToTheThreadsOfC10d) {
+  // As many job scripts have it.
+  for (const char* name : {"TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT"}) {
+    ::unsetenv(name);
+  }
+  ::setenv(
+      TORCH_VERSION_MAJOR < 2 ? "NCCL_ASYNC_ERROR_HANDLING" : "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+      "1", 1);
   on_all_ranks(1, fresh_job(), [](Session& session) { make_nccl(session.context(), 0); });
   const bool recent =
       TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 2);
@@ -193,6 +271,90 @@ TEST(Nccl, LeavesNoFailureToTheThreadsOfC10d) {
   }
   // Each version has its own names, and warns of those of others.
   EXPECT_EQ(std::getenv(recent ? "NCCL_BLOCKING_WAIT" : "TORCH_NCCL_BLOCKING_WAIT"), nullptr);
+}
+
+torch::Device gpu_of(const Communicator& communicator) {
+  return {torch::kCUDA, static_cast<c10::DeviceIndex>(communicator.rank())};
+}
+
+TEST(DeviceSum, SumsTensorsOfAnyLengthWithoutAWayThroughTheHost) {
+  on_all_ranks(2, fresh_job(), [](Session& session) {
+    const auto comm = make_nccl(session.context(), session.options().place.rank);
+    library::DeviceSum device_sum(*comm);
+    const auto options = torch::TensorOptions().device(gpu_of(*comm));
+    // More than the buffer, the second across its end; the third is dense, but not contiguous.
+    const std::vector<torch::Tensor> tensors{
+        torch::full({700'001}, comm->rank() + 1.0, options),
+        torch::full({3, 200'000}, comm->rank() + 10.0, options),
+        torch::arange(6, options).to(torch::kFloat).reshape({2, 3}).t()};
+    for (const auto& tensor : tensors) EXPECT_TRUE(device_sum.takes(tensor));
+    EXPECT_FALSE(device_sum.takes(torch::ones({2})));
+    EXPECT_FALSE(device_sum.takes(torch::ones({2}, options.dtype(torch::kLong))));
+    device_sum.sum(tensors);
+    device_sum.sum(std::span(tensors).first(1));
+    EXPECT_TRUE(torch::equal(tensors[0].cpu(), torch::full({700'001}, 6.0)));
+    EXPECT_TRUE(torch::equal(tensors[1].cpu(), torch::full({3, 200'000}, 21.0)));
+    EXPECT_TRUE(torch::equal(tensors[2].cpu(),
+                             torch::arange(0, 12, 2).to(torch::kFloat).reshape({2, 3}).t()));
+  });
+}
+
+TEST(Library, MeasuresAPhaseUntilTheGpuIsThroughWithIt) {
+  std::string folder = ::testing::TempDir() + "step_watch_XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const torch::Device gpu(torch::kCUDA, 0);
+  const auto waits_in_a_step = [&] {
+    library::StepWatch watch(0, 1);
+    watch.describe(1, gpu);
+    watch.before_forward(4);
+    auto output = torch::ones({4}, gpu);
+    const std::int64_t before = device_double::Ordering::instance().waits();
+    output.add_(1);
+    watch.after_forward();
+    output.add_(1);
+    watch.backward_done();
+    return device_double::Ordering::instance().waits() - before;
+  };
+  EXPECT_EQ(waits_in_a_step(), 0) << "without a record nobody waits";
+  ::setenv(record::worker_environment::kWatchFolder, folder.c_str(), 1);
+  EXPECT_EQ(waits_in_a_step(), 2);
+  ::unsetenv(record::worker_environment::kWatchFolder);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Library, RefusesANetworkThatIsNotOnTheGpuWhereItsRankSums) {
+  on_all_ranks(1, fresh_job(), [](Session& session) {
+    const auto nccl = make_nccl(session.context(), 0);
+    const torch::Device first(torch::kCUDA, 0), second(torch::kCUDA, 1);
+    const auto refused = [&](torch::Device network) -> std::string {
+      try {
+        library::require_own_device(network, first, "the generator", *nccl);
+        return "";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+        return error.what();
+      }
+    };
+    EXPECT_EQ(refused(torch::kCPU), "the generator is on the CPU, but this rank sums on cuda:0");
+    EXPECT_EQ(refused(second), "the generator is on cuda:1, but this rank sums on cuda:0");
+    EXPECT_EQ(refused(first), "");
+    // Other back ends take gradients through the host.
+    EXPECT_NO_THROW(library::require_own_device(torch::kCPU, first, "", *make_single()));
+  });
+}
+
+TEST(MemberStore, UsesNoMembershipOnceItIsClosed) {
+  c10::intrusive_ptr<c10d::Store> clone;
+  on_all_ranks(1, fresh_job(), [&](Session& session) {
+    const auto store = c10::make_intrusive<MemberStore>(session.context(), "test");
+    clone = store->clone();
+    store->set("present", std::vector<std::uint8_t>{1});
+    EXPECT_TRUE(clone->check({"present"}));
+    store->close();
+  });
+  // A thread of c10d that outlives the run, whose membership is gone.
+  EXPECT_FALSE(clone->check({"present"}));
+  EXPECT_THROW(clone->get("present"), Error);
 }
 
 TEST(MemberStore, AnswersWhetherKeysAreThereAndDoesNotThrow) {

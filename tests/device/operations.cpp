@@ -4,6 +4,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/native/CPUFallback.h>
 #include <ATen/native/Resize.h>
+#include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include <optional>
@@ -167,7 +168,11 @@ class OnAliases {
 c10::DeviceIndex device_among(const torch::jit::Stack& stack, std::size_t arguments) {
   c10::DeviceIndex device = current_device();
   for (std::size_t i = stack.size() - arguments; i < stack.size(); ++i) {
-    visit_tensors(stack[i], [&](const at::Tensor& tensor) {
+    const c10::IValue& argument = stack[i];
+    if (argument.isDevice() && argument.toDevice().is_cuda() && argument.toDevice().has_index()) {
+      device = argument.toDevice().index();
+    }
+    visit_tensors(argument, [&](const at::Tensor& tensor) {
       if (on_device(tensor)) device = tensor.device().index();
     });
   }
@@ -194,7 +199,9 @@ void on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   } else {
     ++Counters::instance().operations;
   }
-  const int stream = current_stream(device_among(*stack, count));
+  // Results are made on the GPU of the arguments, whichever is the thread's own.
+  const c10::DeviceGuard guard({c10::kCUDA, device_among(*stack, count)});
+  const int stream = current_stream(current_device());
   Ordering::instance().run(stream, accesses, [&] {
     OnAliases aliases;
     for (std::size_t i = begin; i < stack->size(); ++i) {

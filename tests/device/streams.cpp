@@ -128,7 +128,8 @@ namespace at {
 struct CUDAHooks final : CUDAHooksInterface {
   explicit CUDAHooks(CUDAHooksArgs) {}
   void initCUDA() const override {}
-  bool hasCUDA() const override { return true; }
+  /// As LibTorch's own answer.
+  bool hasCUDA() const override { return device_double::visible_devices() > 0; }
   int getNumGPUs() const override { return device_double::visible_devices(); }
   bool hasPrimaryContext(int64_t) const override { return true; }
   int64_t current_device() const override { return device_double::current_device(); }
@@ -154,7 +155,19 @@ REGISTER_CUDA_HOOKS(CUDAHooks)
 
 }  // namespace at
 
-/// What the CUDA runtime has under this name: which GPU of the host a visible one is.
+constexpr int kNoDevice = 100;
+
+// What the CUDA runtime has under these names.
+extern "C" int cudaGetDeviceCount(int* count) {
+  *count = device_double::visible_devices();
+  return *count > 0 ? 0 : kNoDevice;
+}
+
+extern "C" const char* cudaGetErrorString(int error) {
+  return error == kNoDevice ? "no CUDA-capable device is detected" : "unknown error";
+}
+
+/// Which GPU of the host a visible one is.
 extern "C" int cudaDeviceGetPCIBusId(char* text, int length, int device) {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   int host_device = device;

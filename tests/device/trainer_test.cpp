@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <numeric>
 #include <string>
 
+#include "lockstep/base/error.h"
 #include "lockstep/comm/backends/single.h"
 #include "lockstep/train/trainer/trainer.h"
 #include "ordering.h"
@@ -19,12 +21,8 @@ struct Trained {
   std::vector<double> losses;
 };
 
-/// Trains on generated data, in this process.
-Trained trained(const std::string& device, std::int64_t steps, record::PhaseTiming phases = {},
-                const std::string& recipe = "fashion", std::int64_t batch = 16) {
-  const SystemClock clock;
-  const std::atomic<bool> stop = false;
-  const auto communicator = comm::make_single();
+record::TrainRequest synthetic_run(const std::string& device, const std::string& recipe,
+                                   std::int64_t batch, std::int64_t steps) {
   record::TrainRequest request;
   request.spec.recipe = recipe;
   request.spec.device = device;
@@ -33,6 +31,16 @@ Trained trained(const std::string& device, std::int64_t steps, record::PhaseTimi
   request.spec.batch_per_worker = batch;
   request.spec.max_steps = steps;
   request.validate = false;
+  return request;
+}
+
+/// Trains on generated data, in this process.
+Trained trained(const std::string& device, std::int64_t steps, record::PhaseTiming phases = {},
+                const std::string& recipe = "fashion", std::int64_t batch = 16) {
+  const SystemClock clock;
+  const std::atomic<bool> stop = false;
+  const auto communicator = comm::make_single();
+  record::TrainRequest request = synthetic_run(device, recipe, batch, steps);
   request.phases = phases;
   Trained result;
   const auto keep = [&](const record::Event& event) {
@@ -50,6 +58,49 @@ Trained trained(const std::string& device, std::int64_t steps, record::PhaseTimi
 
 double sum_of_phases(const record::StepTimes& step) {
   return std::accumulate(step.phase_s.begin(), step.phase_s.end(), 0.0);
+}
+
+/// The type that --amp chooses on a GPU of that compute capability. With fp16 the run ends after it
+/// has begun: this LibTorch computes in it on GPUs only.
+record::AmpType amp_type_on(const char* capability, record::AmpType asked) {
+  ::setenv("DEVICE_DOUBLE_CAPABILITY", capability, 1);
+  const SystemClock clock;
+  const std::atomic<bool> stop = false;
+  const auto communicator = comm::make_single();
+  record::TrainRequest request = synthetic_run("cuda", "fashion", 16, 1);
+  request.spec.amp = true;
+  request.spec.amp_type = asked;
+  std::optional<record::AmpType> chosen;
+  const auto keep = [&](const record::Event& event) {
+    if (const auto* started = std::get_if<record::RunStarted>(&event)) {
+      chosen = started->spec.amp_type;
+    }
+  };
+  Trainer trainer(request, {}, *communicator, clock, keep, stop);
+  ::unsetenv("DEVICE_DOUBLE_CAPABILITY");
+  try {
+    trainer.run();
+  } catch (const c10::Error&) {
+    EXPECT_EQ(chosen, record::AmpType::kHalf);
+  }
+  return chosen.value();
+}
+
+TEST(DeviceTrainer, ComputesInBfloat16OnlyWhereTheGpuDoes) {
+  using record::AmpType;
+  EXPECT_EQ(amp_type_on("75", AmpType::kAuto), AmpType::kHalf);
+  EXPECT_EQ(amp_type_on("80", AmpType::kAuto), AmpType::kBrain);
+  EXPECT_EQ(amp_type_on("90", AmpType::kHalf), AmpType::kHalf);
+  try {
+    amp_type_on("75", AmpType::kBrain);
+    ADD_FAILURE() << "bfloat16 is emulated there";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "--amp-type bf16 would be slow on this GPU, whose compute capability is 7.5; bf16 "
+                 "needs 8.0");
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+  }
+  ::unsetenv("DEVICE_DOUBLE_CAPABILITY");
 }
 
 TEST(DeviceTrainer, WaitsForTheDeviceOncePerStep) {

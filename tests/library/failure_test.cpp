@@ -76,10 +76,15 @@ TEST_F(FailureTest, NamesTheRankUnderMpiToo) {
   }
 }
 
+TEST_F(FailureTest, GivesAllRanksAnExceptionOfAnyType) {
+  expect_error(fail("number"), 5, "an exception that is not a std::exception", 3);
+}
+
 TEST_F(FailureTest, NamesARankThatLeftBeforeTheOthers) {
   const auto captured = fail("exit");
   EXPECT_EQ(captured.status.code, 5) << captured.errors;
-  EXPECT_GE(count(captured.errors, "rank 1"), 2U) << captured.errors;
+  EXPECT_EQ(count(captured.errors, "rank 1 called exit() before its job ended"), 2U)
+      << captured.errors;
 }
 
 TEST_F(FailureTest, NamesTheParameterThatDiffersBetweenRanks) {

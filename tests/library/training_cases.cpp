@@ -132,6 +132,14 @@ void run_batch_norm(lockstep::Job& job) {
     compare(net->parameters()[i], plain->parameters()[i]);
   for (std::size_t i = 0; i < net->buffers().size(); ++i)
     compare(net->buffers()[i], plain->buffers()[i]);
+  // 16 bits, as under autocast: a mean that is rounded to them would be off by half a deviation.
+  lockstep::SyncBatchNorm norm(job, torch::nn::BatchNormOptions(2));
+  const auto x = torch::arange(6000).remainder(3).add(99).to(torch::kBFloat16).reshape({3000, 2});
+  const auto expected =
+      torch::batch_norm(x.to(torch::kFloat), {}, {}, {}, {}, true, 0, 1e-5, false);
+  const auto normalised = norm(x);
+  if (normalised.scalar_type() != torch::kBFloat16) largest = INFINITY;
+  if ((normalised - expected).abs().max().item<double>() > 0.01) largest = INFINITY;
   job.print(largest < 1e-5 ? "batch norms agree"
                            : "batch norms differ by " + std::to_string(largest));
 }

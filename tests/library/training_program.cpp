@@ -57,6 +57,7 @@ void misbehave(const std::string& how, lockstep::Job& job, std::int64_t step) {
   if (how == "throw") throw std::runtime_error("the data of rank 1 is bad");
   if (how == "torch") TORCH_CHECK(false, "the shapes of rank 1 do not fit");
   if (how == "hang") std::this_thread::sleep_for(std::chrono::minutes(5));
+  if (how == "number") throw 42;
   if (how == "exit") std::exit(0);
 }
 

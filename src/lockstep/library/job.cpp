@@ -63,7 +63,11 @@ std::string text_of(const std::exception& error) {
                           "see its output"));
       }
     } catch (...) {
-      std::fputs("error: an exception of unknown type\n", stderr);
+      const std::string text = "an exception that is not a std::exception";
+      std::fputs(fmt::format("{}error: {}\n", rank_prefix(), text).c_str(), stderr);
+      if (job) {
+        job->report(Error(ErrorKind::kWorker, fmt::format("rank {}: {}", job->place().rank, text)));
+      }
     }
     if (job) job->close();
   } catch (...) {
@@ -71,6 +75,16 @@ std::string text_of(const std::exception& error) {
   }
   std::fflush(nullptr);
   ::_exit(code);
+}
+
+/// A rank that calls exit() leaves the others waiting.
+void report_exit() {
+  const auto job = current_job.lock();
+  if (!job || job->place().size == 1) return;
+  job->report(Error(ErrorKind::kWorker,
+                    fmt::format("rank {} called exit() before its job ended", job->place().rank),
+                    "return from main, or throw an exception"));
+  job->close();
 }
 
 const char* variable(const char* name) {
@@ -146,6 +160,7 @@ Job join(int argc, char** argv, const JoinOptions& options) {
   limit_threads(place);
   auto state = std::make_shared<library::JobState>(place, with_environment(options));
   current_job = state;
+  std::atexit(report_exit);
   return Job(std::move(state));
 }
 
@@ -165,8 +180,7 @@ int Job::local_size() const {
 }
 
 torch::Device Job::device() const {
-  if (!state_->on_gpu()) return torch::kCPU;
-  return {torch::kCUDA, static_cast<torch::DeviceIndex>(state_->place().gpu)};
+  return state_->device();
 }
 
 std::string Job::backend() const {
@@ -208,7 +222,12 @@ torch::Tensor Job::gather(const torch::Tensor& tensor) {
 
 void Job::sum_(torch::Tensor& tensor) {
   const torch::NoGradGuard no_grad;
-  if (size() > 1) tensor.copy_(gather(tensor).sum(0, false, tensor.scalar_type()));
+  if (size() == 1) return;
+  if (state_->device_sum().takes(tensor)) {
+    state_->collective([&] { state_->device_sum().sum(std::span(&tensor, 1)); });
+  } else {
+    tensor.copy_(gather(tensor).sum(0, false, tensor.scalar_type()));
+  }
 }
 
 void Job::mean_(torch::Tensor& tensor) {

@@ -77,6 +77,12 @@ JobState::JobState(comm::Placement place, const JoinOptions& options)
     backend_ = comm::choose_backend(backend_, on_gpu_, *session_);
   }
   communicator_ = connect();
+  device_sum_.emplace(*communicator_);
+}
+
+torch::Device JobState::device() const {
+  if (!on_gpu_) return torch::kCPU;
+  return {torch::kCUDA, static_cast<torch::DeviceIndex>(place_.gpu)};
 }
 
 JobState::~JobState() {
@@ -144,7 +150,8 @@ void JobState::fail_with_cause(const Error& error) {
   } while (clock_->monotonic() < until);
   if (!timed_out) fail(error);
   fail(Error(ErrorKind::kPeer, error.what(),
-             "see its output; raise LOCKSTEP_TIMEOUT if it was only slow"));
+             "see its output; raise LOCKSTEP_TIMEOUT if it was only slow, and use join() if it has "
+             "fewer batches"));
 }
 
 void JobState::close() noexcept {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <torch/torch.h>
+
 #include <atomic>
 #include <exception>
 #include <list>
@@ -13,6 +15,7 @@
 #include "lockstep/comm/rendezvous/placement.h"
 #include "lockstep/comm/rendezvous/session.h"
 #include "lockstep/job.h"
+#include "lockstep/library/device_sum.h"
 #include "lockstep/library/step_watch.h"
 
 namespace lockstep::library {
@@ -29,11 +32,14 @@ class JobState {
 
   const comm::Placement& place() const { return place_; }
   bool on_gpu() const { return on_gpu_; }
+  /// As Job::device().
+  torch::Device device() const;
   const Clock& clock() const { return *clock_; }
   StepWatch& watch() { return watch_; }
 
   /// For what Job itself does.
   comm::Communicator& communicator() { return *communicator_; }
+  DeviceSum& device_sum() { return *device_sum_; }
 
   /// A communicator of its own for each module: two that reduce during one backward may be handed
   /// their buckets in different orders on different ranks. Collective; lives as long as the job.
@@ -69,6 +75,7 @@ class JobState {
   std::unique_ptr<comm::Session> session_;
   std::unique_ptr<Clock> clock_;
   std::unique_ptr<comm::Communicator> communicator_;
+  std::optional<DeviceSum> device_sum_;  ///< over communicator_
   std::list<std::unique_ptr<comm::Communicator>> others_;
   StepWatch watch_;
 };

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "lockstep/base/error.h"
-#include "lockstep/train/optim/sum_of_squares.h"
 #include "lockstep/train/sync/flat_parameters.h"
 
 namespace lockstep::library {
@@ -112,12 +111,9 @@ void Reducer::collect_parameters() {
            "call the module directly, without DataParallel");
   }
   device_ = parameters_[0].device();
-  if (device_.is_cpu() && communicator_.residence() == comm::Residence::kDevice) {
-    refuse(fmt::format("{} is on the CPU, but this job sums on GPUs", options_.name),
-           "call module->to(job.device()) before DataParallel, or hide the GPUs with "
-           "CUDA_VISIBLE_DEVICES=");
-  }
-  state_.watch().describe(count, device_.str());
+  state_.collective(
+      [&] { require_own_device(device_, state_.device(), options_.name, communicator_); });
+  state_.watch().describe(count, device_);
   if (!options_.broadcast_buffers) buffers_.clear();
 }
 
@@ -256,11 +252,10 @@ void Reducer::fill_tail(std::span<float> tail) {
 
 /// Autograd calls it when a backward pass is over.
 void Reducer::backward_done() {
+  // A record waits here for a GPU: its last sums are queued before that.
+  if (!device_.is_cpu()) state_.collective([&] { sync_->hand_over_rest(); });
   state_.watch().backward_done();
-  state_.collective([&] {
-    sync_->hand_over_rest();
-    sync_->finish();
-  });
+  state_.collective([&] { sync_->finish(/*sum_squares=*/wants_norms()); });
   read_tail();
   state_.watch().sums_done();
   if (wants_norms()) measure_noise();
@@ -318,10 +313,7 @@ void Reducer::measure_noise() {
   if (!even) return;
   // Each rank's gradient was divided by the number of ranks before its norm was taken.
   const double own = ranks * static_cast<double>(tail[kNorm]);
-  const auto gradients = sync_->flat().narrow(0, 0, static_cast<std::int64_t>(plan_.tail_begin));
-  const double averaged = gradients.is_cpu()
-                              ? train::sum_of_squares(gradients.data_ptr<float>(), plan_.tail_begin)
-                              : gradients.square().sum().item<double>();
+  const double averaged = sync_->sum_squares();
   const auto examples = static_cast<double>(examples_);
   noise_.add(own, examples, averaged, ranks * examples);
   if (watched_) state_.watch().norms(own, averaged, examples_);

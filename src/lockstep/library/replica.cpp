@@ -66,6 +66,16 @@ std::vector<ModuleTensor> tensors_of(const torch::nn::Module& module) {
   return tensors;
 }
 
+void require_own_device(torch::Device network, torch::Device own, const std::string& title,
+                        const comm::Communicator& communicator) {
+  if (network == own || communicator.residence() == comm::Residence::kHost) return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{} is on {}, but this rank sums on {}", title,
+                          network.is_cpu() ? "the CPU" : network.str(), own.str()),
+              "call module->to(job.device()) before DataParallel, or hide the GPUs with "
+              "CUDA_VISIBLE_DEVICES=");
+}
+
 void require_same_tensors(const std::vector<ModuleTensor>& tensors, const std::string& title,
                           comm::Communicator& communicator) {
   std::string mine;
@@ -145,9 +155,11 @@ void decode_bytes(std::span<const float> floats, std::span<const torch::Tensor> 
   std::int64_t at = 0;
   for (torch::Tensor target : tensors) {
     const auto size = static_cast<std::int64_t>(target.nbytes());
-    // A copy is aligned for its type.
-    const auto part = bytes.narrow(0, at, size).clone().view(target.scalar_type());
-    target.copy_(part.reshape(target.sizes()));
+    auto part = bytes.narrow(0, at, size);
+    if (at % static_cast<std::int64_t>(target.element_size()) != 0) {
+      part = part.clone();  // a copy is aligned for its type
+    }
+    target.copy_(part.view(target.scalar_type()).reshape(target.sizes()));
     at += size;
   }
 }

@@ -21,6 +21,10 @@ struct ModuleTensor {
 };
 std::vector<ModuleTensor> tensors_of(const torch::nn::Module& module);
 
+/// Throws kUsage where the ranks sum on GPUs and the network is not on this rank's, `own`.
+void require_own_device(torch::Device network, torch::Device own, const std::string& title,
+                        const comm::Communicator& communicator);
+
 /// Throws kUsage, the same on every rank, unless all have the same tensors by name, shape, type and
 /// whether they are trained. Collective.
 void require_same_tensors(const std::vector<ModuleTensor>& tensors, const std::string& title,

@@ -37,7 +37,11 @@ std::vector<int> deal(const std::vector<torch::Tensor>& parameters, int ranks) {
 class ShardedOptimizer::Shards {
  public:
   Shards(const Job& job, std::vector<torch::Tensor> parameters, Make make)
-      : job_(job), state_(job.state()), communicator_(state_.new_communicator()), make_(make) {
+      : job_(job),
+        state_(job.state()),
+        communicator_(state_.new_communicator()),
+        device_sum_(communicator_),
+        make_(make) {
     for (torch::Tensor& parameter : parameters) {
       if (parameter.requires_grad()) parameters_.push_back(parameter);
     }
@@ -136,6 +140,14 @@ class ShardedOptimizer::Shards {
   /// All ranks get the parameters that each rank updated.
   void exchange() {
     const torch::NoGradGuard no_grad;
+    if (std::all_of(parameters_.begin(), parameters_.end(),
+                    [&](const auto& parameter) { return device_sum_.takes(parameter); })) {
+      // Each value is the sum of that of its rank and zeros.
+      for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        if (owner_[i] != job_.rank()) parameters_[i].detach().zero_();
+      }
+      return device_sum_.sum(parameters_);
+    }
     const auto ranks = static_cast<std::size_t>(job_.size());
     const std::size_t length = std::min(kChunk, longest_);
     std::vector<float> mine(length), all(length * ranks);
@@ -180,6 +192,7 @@ class ShardedOptimizer::Shards {
   Job job_;
   library::JobState& state_;
   comm::Communicator& communicator_;
+  library::DeviceSum device_sum_;
   Make make_;
   std::vector<torch::Tensor> parameters_;
   std::vector<int> owner_;

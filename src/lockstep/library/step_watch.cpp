@@ -1,5 +1,6 @@
 #include "lockstep/library/step_watch.h"
 
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -69,12 +70,15 @@ StepWatch::StepWatch(int rank, int size) : rank_(rank), size_(size) {
   cpu_s_ = processor_seconds();
 }
 
-void StepWatch::describe(std::int64_t parameters, const std::string& device) {
+void StepWatch::describe(std::int64_t parameters, torch::Device device) {
   parameters_ += parameters;
   device_ = device;
 }
 
 void StepWatch::mark(Watched phase) {
+  if (!device_.is_cpu()) {
+    c10::impl::VirtualGuardImpl(device_.type()).getStream(device_).synchronize();
+  }
   const Nanoseconds now = clock_.monotonic();
   if (begun_) step_.phases[phase] += now - last_;
   last_ = now;
@@ -198,7 +202,7 @@ void StepWatch::open() {
       "{{\"type\":\"started\",\"v\":1,\"rank\":{},\"world\":{},\"host\":{},\"pid\":{},"
       "\"torch\":{},\"device\":{},\"threads\":{},\"parameters\":{},"
       "\"wall_minus_monotonic_ns\":{}}}",
-      rank_, size_, json_text(host), ::getpid(), json_text(TORCH_VERSION), json_text(device_),
+      rank_, size_, json_text(host), ::getpid(), json_text(TORCH_VERSION), json_text(device_.str()),
       at::get_num_threads(), parameters_, clock_.wall() - clock_.monotonic()));
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <torch/torch.h>
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -15,6 +17,9 @@ namespace lockstep::library {
 /// that the watcher of Python scripts writes too (watch/rank_record.h reads it), one file per rank.
 /// Without LOCKSTEP_WATCH_DIR it does nothing. Every moment of a step belongs to one phase.
 ///
+/// A GPU computes after the host has queued its work: the host then waits for it at the end of each
+/// phase, as it would not without the record.
+///
 /// A step ends where the next batch is fetched or, where the loader is not wrapped, where the next
 /// forward begins; steps without a synchronised backward are joined with the next. Never throws: a
 /// record that cannot be written ends recording with one line on stderr. One thread.
@@ -24,7 +29,7 @@ class StepWatch {
   bool on() const { return on_; }
 
   /// Facts of the module that is wrapped; those of all modules add up.
-  void describe(std::int64_t parameters, const std::string& device);
+  void describe(std::int64_t parameters, torch::Device device);
 
   void begin_epoch();
   /// What follows belongs to `epoch`; begin_epoch() next begins that one.
@@ -74,7 +79,7 @@ class StepWatch {
   FileDescriptor file_;
   SystemClock clock_;
   std::int64_t parameters_ = 0;
-  std::string device_ = "cpu";
+  torch::Device device_{torch::kCPU};
   bool wrapped_loader_ = false;
   bool in_pass_ = false;  ///< of a wrapped loader
   int epochs_ = 0;

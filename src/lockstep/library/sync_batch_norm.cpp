@@ -65,16 +65,20 @@ SyncBatchNormImpl::SyncBatchNormImpl(const Job& job, const torch::nn::BatchNormO
   }
 }
 
-torch::Tensor SyncBatchNormImpl::forward(const torch::Tensor& input) {
-  if (input.dim() < 2 || input.size(1) != options.num_features()) {
+torch::Tensor SyncBatchNormImpl::forward(const torch::Tensor& given) {
+  if (given.dim() < 2 || given.size(1) != options.num_features()) {
     throw Error(ErrorKind::kUsage, "SyncBatchNorm takes N x C x ... with C as it was constructed",
                 "check the shape of the input");
   }
   const bool track = is_training() && options.track_running_stats();
   if (!is_training() && options.track_running_stats()) {
-    return torch::batch_norm(input, weight, bias, running_mean, running_var, false, 0.0,
+    return torch::batch_norm(given, weight, bias, running_mean, running_var, false, 0.0,
                              options.eps(), false);
   }
+  // Sums over a batch do not fit into 16 bits; under autocast that is what convolutions return.
+  const bool is_short =
+      given.scalar_type() == torch::kHalf || given.scalar_type() == torch::kBFloat16;
+  const auto input = is_short ? given.to(torch::kFloat) : given;
   std::vector<std::int64_t> others{0};
   for (std::int64_t d = 2; d < input.dim(); ++d) others.push_back(d);
   const std::int64_t rows = input.numel() / std::max<std::int64_t>(1, input.size(1));
@@ -99,7 +103,7 @@ torch::Tensor SyncBatchNormImpl::forward(const torch::Tensor& input) {
   if (options.affine()) {
     output = output * along_channels(weight, input) + along_channels(bias, input);
   }
-  return output;
+  return output.to(given.scalar_type());
 }
 
 torch::nn::Sequential convert_sync_batch_norm(const torch::nn::Sequential& network,

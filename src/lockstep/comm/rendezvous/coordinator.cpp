@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -163,7 +164,7 @@ class Coordinator::Loop {
         put(frame.field(0), frame.field(1));
         return;
       case FrameType::kGet:
-        member.wanted.push_back(frame.field(0));
+        want(member, frame.field(0));
         answer(member);
         return;
       case FrameType::kFailed:
@@ -177,6 +178,13 @@ class Coordinator::Loop {
       default:
         return;
     }
+  }
+
+  /// Once, however often it is asked for: a thread of LibTorch asks every second for a key that is
+  /// set only when a run fails.
+  static void want(Member& member, const std::string& key) {
+    const auto known = std::find(member.wanted.begin(), member.wanted.end(), key);
+    if (known == member.wanted.end()) member.wanted.push_back(key);
   }
 
   void put(const std::string& key, const std::string& value) {

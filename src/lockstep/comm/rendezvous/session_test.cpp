@@ -51,6 +51,29 @@ TEST(Session, NumbersTheMembersOfAGroup) {
   });
 }
 
+/// One answer for each question would arrive late, as the value of a later question.
+TEST(Session, AnswersOnceForAKeyThatWasAskedForInVain) {
+  on_all_ranks(2, fresh_job(), [&](Session& session) {
+    Membership& membership = session.membership();
+    const Seconds enough(20);
+    if (session.options().place.rank == 1) {
+      membership.get("asked", enough);
+      for (int i = 0; i < 10; ++i) membership.get("clock", enough);  // the last question arrives
+      membership.put("late", "first");
+      membership.get("read", enough);
+      membership.put("late", "second");
+      membership.put("again", "");
+      return;
+    }
+    for (int i = 0; i < 3; ++i) EXPECT_THROW(membership.get("late", Seconds(0.01)), Error);
+    membership.put("asked", "");
+    EXPECT_EQ(membership.get("late", enough), "first");
+    membership.put("read", "");
+    membership.get("again", enough);
+    EXPECT_EQ(membership.get("late", enough), "second");
+  });
+}
+
 TEST(Session, NamesARankThatNeverJoins) {
   const std::string job = fresh_job();
   std::vector<std::thread> threads;

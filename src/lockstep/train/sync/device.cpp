@@ -4,10 +4,10 @@
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "lockstep/base/error.h"
+#include "lockstep/train/sync/cuda_function.h"
 #include "lockstep/train/sync/torch_version.h"
 
 // Streams and events are those of LibTorch's interface for all devices, so that nothing here needs
@@ -20,6 +20,17 @@ constexpr int kPciBytes = 16;
 
 c10::impl::VirtualGuardImpl runtime() {
   return c10::impl::VirtualGuardImpl(torch::kCUDA);
+}
+
+/// Why the CUDA runtime shows no GPU, for example that its driver is too old; empty if it does not
+/// say.
+std::string reason_for_no_gpu() {
+  auto* const count = cuda_function<int(int*)>("cudaGetDeviceCount");
+  auto* const text_of = cuda_function<const char*(int)>("cudaGetErrorString");
+  int gpus = 0;
+  const int failure = count != nullptr ? count(&gpus) : 0;
+  if (failure != 0) forget_cuda_failure();
+  return failure != 0 && text_of != nullptr ? fmt::format(" ({})", text_of(failure)) : "";
 }
 
 }  // namespace
@@ -65,16 +76,14 @@ void Device::wait() const {
 }
 
 std::string Device::pci_id_of(int gpu) {
-  using Function = int(char*, int, int);
-  auto* const get = reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, "cudaDeviceGetPCIBusId"));
+  auto* const get = cuda_function<int(char*, int, int)>("cudaDeviceGetPCIBusId");
   char text[kPciBytes] = {};
   return get != nullptr && get(text, kPciBytes, gpu) == 0 ? text : "";
 }
 
 int Device::compute_capability() const {
-  using Function = int(int*, int, int);
   constexpr int kMajor = 75, kMinor = 76;  // of cudaDeviceAttr
-  auto* const get = reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, "cudaDeviceGetAttribute"));
+  auto* const get = cuda_function<int(int*, int, int)>("cudaDeviceGetAttribute");
   int major = 0, minor = 0;
   if (is_cpu() || get == nullptr || get(&major, kMajor, device_.index()) != 0 ||
       get(&minor, kMinor, device_.index()) != 0) {
@@ -96,13 +105,15 @@ int Device::visible_gpus() {
 }
 
 void Device::require_gpu(int gpu) {
-  if (!at::detail::getCUDAHooks().hasCUDA()) {
+  const int gpus = visible_gpus();
+  // LibTorch's hasCUDA() is false on a host without a GPU, too.
+  if (gpus == 0 && cuda_function<int(int*)>("cudaGetDeviceCount") == nullptr) {
     throw Error(ErrorKind::kEnvironment, "--device cuda, but this LibTorch was built without CUDA",
                 "train with --device cpu, or build against a LibTorch with CUDA");
   }
-  const int gpus = visible_gpus();
   if (gpus == 0) {
-    throw Error(ErrorKind::kEnvironment, "--device cuda, but CUDA finds no GPU on this host",
+    throw Error(ErrorKind::kEnvironment,
+                "--device cuda, but CUDA finds no GPU on this host" + reason_for_no_gpu(),
                 "check nvidia-smi and CUDA_VISIBLE_DEVICES, or train with --device cpu");
   }
   if (gpu >= gpus) {

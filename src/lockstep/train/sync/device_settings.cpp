@@ -6,6 +6,13 @@
 
 namespace lockstep::train {
 
+void set_device_environment(const record::RunSpec& spec) {
+  if (!spec.deterministic) return;
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  // Sums inside the switch of a host (NVLS) are made in any order.
+  ::setenv("NCCL_ALGO", "^NVLS", /*overwrite=*/0);
+}
+
 void apply_device_settings(record::RunSpec& spec) {
   const bool gpu = spec.device == "cuda";
   spec.tf32 = spec.tf32 && gpu;
@@ -18,8 +25,6 @@ void apply_device_settings(record::RunSpec& spec) {
     context.setBenchmarkCuDNN(spec.cudnn_benchmark);
   }
   if (spec.deterministic) {
-    // cuBLAS reads it when it is first used.
-    ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
     context.setDeterministicCuDNN(true);
     context.setDeterministicAlgorithms(true, /*warn_only=*/false);
   }

@@ -1,11 +1,11 @@
 #include "lockstep/train/sync/device_timer.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "lockstep/base/error.h"
+#include "lockstep/train/sync/cuda_function.h"
 
 namespace lockstep::train {
 namespace {
@@ -17,7 +17,7 @@ void require_success(int code, const char* what) {
 
 template <class Function>
 void find_function(Function*& function, const char* name) {
-  function = reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
+  function = cuda_function<Function>(name);
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ GradientSync::GradientSync(std::vector<torch::Tensor> parameters, comm::BucketPl
       communicator_(communicator),
       options_(options),
       clock_(clock),
+      scale_(torch::scalar_tensor(options.scale, torch::kFloat)),
       shared_(
           communicator.allocate_rounded(plan_.total, options.wire, plan_.total - plan_.tail_begin)),
       accumulators_(parameters_.size()),
@@ -189,11 +190,11 @@ void GradientSync::make_view(std::size_t parameter) {
   auto& grad = parameters_[parameter].mutable_grad();
   auto& slot = slots_[parameter];
   if (grad.data_ptr() == slot.data_ptr()) {
-    if (options_.scale != 1) slot.mul_(options_.scale);
+    if (options_.scale != 1) slot.mul_(scale_);
     return;
   }
   if (options_.scale != 1) {
-    at::mul_out(slot, grad, torch::scalar_tensor(options_.scale, slot.options()));
+    at::mul_out(slot, grad, scale_);
   } else {
     slot.copy_(grad);
   }
@@ -293,9 +294,9 @@ void GradientSync::hand_over_rest() {
   start_full_buckets();
 }
 
-void GradientSync::finish() {
+void GradientSync::finish(bool sum_squares) {
   queue_sums();
-  queue_results();
+  queue_results(sum_squares);
   read_results();
 }
 

@@ -131,8 +131,8 @@ class GradientSync {
   /// here on communication is exposed.
   void hand_over_rest();
 
-  /// Blocks until all sums are there.
-  void finish();
+  /// Blocks until all sums are there, and sum_squares() if wanted.
+  void finish(bool sum_squares = false);
 
   /// The three parts of finish(). The first does not block on a device whose communicator sums
   /// there; elsewhere it does.
@@ -172,6 +172,9 @@ class GradientSync {
   comm::Communicator& communicator_;
   SyncOptions options_;
   const Clock& clock_;
+  /// options_.scale as a tensor of the host: a kernel of a GPU takes its value along, without
+  /// another launch.
+  torch::Tensor scale_;
   std::span<float> shared_;  ///< what the communicator sums
   torch::Tensor flat_;       ///< the same memory, unless buckets pass through the host
   bool on_device_ = false;   ///< the host cannot reach into flat_

@@ -15,26 +15,37 @@ constexpr Seconds kCheckWait{0.1};
 
 }  // namespace
 
+void MemberStore::close() {
+  const std::lock_guard lock(link_->mutex);
+  link_->membership = nullptr;
+}
+
+Membership& MemberStore::membership() const {
+  const std::lock_guard lock(link_->mutex);
+  if (link_->membership == nullptr) throw Error(ErrorKind::kPeer, "the run has ended");
+  return *link_->membership;
+}
+
 c10::intrusive_ptr<c10d::Store> MemberStore::clone() {
-  return c10::make_intrusive<MemberStore>(context_, name_);
+  return c10::make_intrusive<MemberStore>(link_, name_);
 }
 
 void MemberStore::set(const std::string& key, const std::vector<std::uint8_t>& value) {
-  context_.membership->put(name_of(key), std::string(value.begin(), value.end()));
+  membership().put(name_of(key), std::string(value.begin(), value.end()));
 }
 
 std::vector<std::uint8_t> MemberStore::get(const std::string& key) {
-  const std::string value = context_.membership->get(name_of(key), context_.timeout);
+  const std::string value = membership().get(name_of(key), link_->timeout);
   return {value.begin(), value.end()};
 }
 
 void MemberStore::wait(const std::vector<std::string>& keys) {
-  for (const std::string& key : keys) context_.membership->get(name_of(key), context_.timeout);
+  for (const std::string& key : keys) membership().get(name_of(key), link_->timeout);
 }
 
 void MemberStore::wait(const std::vector<std::string>& keys,
                        const std::chrono::milliseconds& timeout) {
-  for (const std::string& key : keys) context_.membership->get(name_of(key), Seconds(timeout));
+  for (const std::string& key : keys) membership().get(name_of(key), Seconds(timeout));
 }
 
 std::int64_t MemberStore::add(const std::string&, std::int64_t) {
@@ -48,8 +59,10 @@ bool MemberStore::deleteKey(const std::string&) {
 // A thread of recent LibTorch polls for a key that ranks in trouble set; an exception would end the
 // process.
 bool MemberStore::check(const std::vector<std::string>& keys) {
+  const std::lock_guard lock(link_->mutex);
+  if (link_->membership == nullptr) return false;
   try {
-    for (const std::string& key : keys) context_.membership->get(name_of(key), kCheckWait);
+    for (const std::string& key : keys) link_->membership->get(name_of(key), kCheckWait);
     return true;
   } catch (const Error&) {
     return false;

@@ -2,6 +2,8 @@
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include <memory>
+#include <mutex>
 #include <string>
 
 #include "lockstep/comm/context.h"
@@ -12,10 +14,20 @@ namespace lockstep::comm {
 /// The authenticated connection to the coordinator, as the store through which c10d exchanges
 /// addresses. Implements what that needs: set, get, wait and check.
 class MemberStore final : public c10d::Store {
+  struct Link;
+
  public:
   /// Keys of different names do not collide.
   MemberStore(const Context& context, std::string name)
-      : context_(context), name_(std::move(name)) {}
+      : MemberStore(std::make_shared<Link>(context), std::move(name)) {}
+  /// As clone() makes it.
+  MemberStore(std::shared_ptr<Link> link, std::string name)
+      : link_(std::move(link)), name_(std::move(name)) {}
+
+  /// From now on this store and its clones answer that there is nothing, and do not use the
+  /// membership any more: c10d's threads may outlive it when a run fails. Waits for a check that is
+  /// under way, 0.1 s at most.
+  void close();
 
   /// Called by recent LibTorch; earlier versions have no such function to override.
   c10::intrusive_ptr<c10d::Store> clone();
@@ -31,9 +43,19 @@ class MemberStore final : public c10d::Store {
   std::int64_t getNumKeys() override;
 
  private:
-  std::string name_of(const std::string& key) const { return name_ + "/" + key; }
+  struct Link {
+    explicit Link(const Context& context)
+        : membership(context.membership), timeout(context.timeout) {}
+    std::mutex mutex;
+    Membership* membership;  ///< null after close()
+    Seconds timeout;
+  };
 
-  Context context_;
+  std::string name_of(const std::string& key) const { return name_ + "/" + key; }
+  /// Throws kPeer after close().
+  Membership& membership() const;
+
+  std::shared_ptr<Link> link_;
   std::string name_;
 };
 

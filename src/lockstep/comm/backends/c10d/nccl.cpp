@@ -14,7 +14,6 @@
 #if defined(USE_C10D_NCCL) && defined(LOCKSTEP_HAS_CUDA)
 #define LOCKSTEP_HAS_NCCL 1
 #include <torch/torch.h>
-#include <torch/version.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
 #include <algorithm>
@@ -25,8 +24,10 @@
 #include <thread>
 
 #include "lockstep/comm/backends/c10d/member_store.h"
+#include "lockstep/comm/backends/c10d/nccl_environment.h"
 #include "lockstep/comm/backends/c10d/rounded_sum.h"
 #include "lockstep/comm/rendezvous/peer_watch.h"
+#include "lockstep/comm/wire/rounded_areas.h"
 #else
 #define LOCKSTEP_HAS_NCCL 0
 #endif
@@ -40,44 +41,18 @@ namespace {
 /// A sum inside a host takes well under a millisecond: poll often before sleeping.
 constexpr int kPollsBeforeSleep = 1000;
 constexpr std::chrono::microseconds kNap{20};
+constexpr std::chrono::milliseconds kNapOfConnection{1};
 /// After which others may know that this rank waits.
 constexpr std::chrono::seconds kLongWait{1};
 
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 2)
-constexpr const char* kFailureSettings[] = {
-    "TORCH_NCCL_ENABLE_MONITORING", "TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_BLOCKING_WAIT",
-    "TORCH_NCCL_RETHROW_CUDA_ERRORS"};
-#else  // later versions warn of these names
-constexpr const char* kFailureSettings[] = {"NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT"};
-#endif
-
-/// c10d has threads that end the process when a collective takes longer than its own timeout, when
-/// they hear of trouble through the store, or when they are the first to see a failure of the GPU.
-/// The coordinator of the run, await() and the thread that trains report all three, with a message
-/// that names the rank: c10d's must come later.
-void leave_failures_to_us() {
-  for (const char* name : kFailureSettings) {
-    ::setenv(name, "0", /*overwrite=*/0);
-  }
-}
+/// Ours comes first.
 constexpr std::chrono::hours kTimeoutOfC10d{24 * 7};
 
-/// What c10d reports of an error of NCCL: its first line names the call, and what follows "Last
-/// error:" the cause. The rest explains kinds of errors, or is a stack trace.
-std::string cause_in(const std::string& report) {
-  static constexpr std::string_view kCause = "Last error:";
-  std::string text = report.substr(0, report.find('\n'));
-  const std::size_t marked = report.find(kCause);
-  if (marked == std::string::npos) return text;
-  const std::size_t begin = report.find_first_not_of(" \n", marked + kCause.size());
-  if (begin == std::string::npos) return text;
-  return text + "; last error: " + report.substr(begin, report.find('\n', begin) - begin);
-}
-
-/// NCCL chooses an interface by itself, which may be one that the other hosts do not reach.
-void use_interface_of(const std::string& address) {
-  const std::string name = interface_with(address);
-  if (!name.empty()) ::setenv("NCCL_SOCKET_IFNAME", ("=" + name).c_str(), /*overwrite=*/0);
+/// Ends a group whose work is done. Where LibTorch has no such function the destructor does it;
+/// where it has one, the destructor warns that it was not called.
+template <class Group>
+void shut_down(Group& group) {
+  if constexpr (requires { group.shutdown(); }) group.shutdown();
 }
 
 class Nccl final : public Communicator {
@@ -85,30 +60,28 @@ class Nccl final : public Communicator {
   Nccl(const Context& context, int gpu)
       : Communicator(context.rank, context.size),
         context_(context),
+        store_(c10::make_intrusive<MemberStore>(context, "nccl/" + context.group)),
         device_(torch::kCUDA, static_cast<c10::DeviceIndex>(gpu)),
         timeout_(static_cast<std::int64_t>(context.timeout.count() * 1000)) {
-    leave_failures_to_us();
-    use_interface_of(context.address);
-    auto store = c10::make_intrusive<MemberStore>(context, "nccl/" + context.group);
+    set_nccl_environment(context.address);
     auto settings = c10d::ProcessGroupNCCL::Options::create();
     settings->timeout = kTimeoutOfC10d;
+    // Sums start while backward keeps the GPU full: its blocks must not wait behind all of those.
+    settings->is_high_priority_stream = true;
     group_ =
-        c10::make_intrusive<c10d::ProcessGroupNCCL>(store, context.rank, context.size, settings);
-    wait_for_all("begins");
-    connect();
+        c10::make_intrusive<c10d::ProcessGroupNCCL>(store_, context.rank, context.size, settings);
+    try {
+      wait_for_all("begins");
+      connect();
+    } catch (...) {
+      let_go();
+      throw;
+    }
   }
 
   /// A communicator that one rank tears down while another still uses it hangs or fails there.
   ~Nccl() override {
-    if (abandoned_) {
-      group_.release();  // its destructor would wait for ranks that are gone; the process ends now
-      return;
-    }
-    try {
-      wait_for_all("ends");
-    } catch (const Error&) {
-      // A rank is gone. Whoever lost it has reported it.
-    }
+    if (abandoned_ || !ends_well()) let_go();
   }
 
   void abandon() noexcept override { abandoned_ = true; }
@@ -123,27 +96,35 @@ class Nccl final : public Communicator {
     return {areas_.back().data_ptr<float>(), count};
   }
 
+  void round_sums(std::span<float> values, Wire wire) override { rounded_.add(values, wire); }
+
   // c10d makes its stream wait for what the current stream has to do first, the copy of the
   // gradients into `values` among it.
   void start_sum(std::span<float> values) override {
-    if (values.empty()) return;
+    const RoundedAreas::Split split = rounded_.split(values);
     translate("all-reduce", [&] {
-      std::vector<at::Tensor> tensors{on_device(values)};
-      pending_.push_back(group_->allreduce(tensors));
+      if (!split.rounded.empty()) {
+        start(split.rounded, on_device(split.rounded).to(type_of(split.wire)));
+      }
+      if (!split.exact.empty()) start(split.exact, on_device(split.exact));
     });
   }
 
   void finish() override {
     translate("all-reduce", [&] {
-      for (; !pending_.empty(); pending_.pop_front()) await(*pending_.front(), "all-reduce");
+      for (; !pending_.empty(); pending_.pop_front()) {
+        await(*pending_.front().work, "all-reduce");
+        store(pending_.front());
+      }
     });
   }
 
   void queue_finish() override {
     translate("all-reduce", [&] {
       for (; !pending_.empty(); pending_.pop_front()) {
-        pending_.front()->wait();
-        unconfirmed_.push_back(pending_.front());
+        pending_.front().work->wait();
+        store(pending_.front());
+        unconfirmed_.push_back(pending_.front().work);
       }
     });
   }
@@ -189,6 +170,24 @@ class Nccl final : public Communicator {
   }
 
  private:
+  /// False if a rank is gone; whoever lost it has reported it.
+  bool ends_well() noexcept {
+    try {
+      wait_for_all("ends");
+      shut_down(*group_);
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  /// Of a group whose ranks are gone: its destructor would wait for them. The process ends soon;
+  /// until then threads of c10d go on, and ask the store.
+  void let_go() {
+    store_->close();
+    group_.release();
+  }
+
   /// Every rank has come this far. Throws kPeer, naming those that have not.
   void wait_for_all(const char* stage) {
     const auto key = [&](int rank) {
@@ -214,7 +213,8 @@ class Nccl final : public Communicator {
   }
 
   /// NCCL connects its ranks in the first collective, and blocks inside it without a deadline. It
-  /// is therefore made by another thread, which is left behind if it does not return.
+  /// is therefore made by another thread, which is left behind if it does not return. Ranks are
+  /// connected when its sum has arrived.
   void connect() {
     struct State {
       std::atomic<bool> done{false};
@@ -226,7 +226,9 @@ class Nccl final : public Communicator {
         // A new thread begins with the first GPU, where this rank needs no context.
         const c10::DeviceGuard own_gpu(device);
         std::vector<at::Tensor> one{torch::zeros({1}, torch::TensorOptions().device(device))};
-        group->allreduce(one)->wait();
+        const auto work = group->allreduce(one);
+        while (!work->isCompleted()) std::this_thread::sleep_for(kNapOfConnection);
+        if (const std::exception_ptr problem = work->exception()) std::rethrow_exception(problem);
       } catch (...) {
         state->problem = std::current_exception();
       }
@@ -236,6 +238,26 @@ class Nccl final : public Communicator {
       wait_until([&] { return state->done.load(); }, "first all-reduce");
       if (state->problem) std::rethrow_exception(state->problem);
     });
+  }
+
+  struct Pending {
+    c10::intrusive_ptr<c10d::Work> work;
+    std::span<float> values;
+    at::Tensor sent;  ///< the same memory, or a copy in 16 bits
+  };
+
+  void start(std::span<float> values, const at::Tensor& sent) {
+    std::vector<at::Tensor> tensors{sent};
+    pending_.push_back({group_->allreduce(tensors), values, sent});
+  }
+
+  /// On the current stream, which waits for the sum already.
+  void store(const Pending& sum) const {
+    if (sum.sent.scalar_type() != at::kFloat) on_device(sum.values).copy_(sum.sent);
+  }
+
+  static at::ScalarType type_of(Wire wire) {
+    return wire == Wire::kHalf ? at::kHalf : at::kBFloat16;
   }
 
   at::Tensor on_device(std::span<float> values) const {
@@ -280,7 +302,7 @@ class Nccl final : public Communicator {
       if (reports_lack_of_memory(problem.what())) throw;  // no other rank is to blame
       context_.membership->check();  // the cause, where the coordinator has heard of it
       throw Error(ErrorKind::kPeer,
-                  "the " + std::string(what) + " failed: " + cause_in(problem.what()),
+                  "the " + std::string(what) + " failed: " + cause_of_nccl_error(problem.what()),
                   "another rank died, hung or lost its connection; see its output, or repeat with "
                   "NCCL_DEBUG=INFO");
     }
@@ -288,12 +310,14 @@ class Nccl final : public Communicator {
 
   Context context_;
   Attendance attendance_{context_};
+  c10::intrusive_ptr<MemberStore> store_;
   torch::Device device_;
   std::chrono::milliseconds timeout_;
   bool abandoned_ = false;
   c10::intrusive_ptr<c10d::ProcessGroupNCCL> group_;
   std::deque<at::Tensor> areas_;
-  std::deque<c10::intrusive_ptr<c10d::Work>> pending_;
+  RoundedAreas rounded_;
+  std::deque<Pending> pending_;
   std::deque<c10::intrusive_ptr<c10d::Work>> unconfirmed_;  ///< the stream waits for them
 };
 

@@ -17,6 +17,9 @@ namespace c10d {
 
 enum class FakeNccl { kSums, kFails, kNeverEnds, kConnectionHangs };
 inline std::atomic<FakeNccl> fake_nccl{FakeNccl::kSums};
+/// Groups that were shut down, and those that were destroyed without it.
+inline std::atomic<int> fake_nccl_shut_down{0};
+inline std::atomic<int> fake_nccl_only_destroyed{0};
 /// What work that fails reports.
 inline std::string fake_nccl_error = "NCCL error: remote process exited";
 
@@ -25,19 +28,21 @@ class ProcessGroupNCCL : public torch::CustomClassHolder {
   struct Options : torch::CustomClassHolder {
     static c10::intrusive_ptr<Options> create() { return c10::make_intrusive<Options>(); }
     std::chrono::milliseconds timeout{0};
+    bool is_high_priority_stream = false;
   };
 
   /// As NCCL's: complete also when it failed, and wait() does not throw then.
   class SumWork : public Work {
    public:
-    bool isCompleted() override { return fake_nccl == FakeNccl::kFails || done_; }
+    explicit SumWork(FakeNccl behaviour) : behaviour_(behaviour) {}
+    bool isCompleted() override { return behaviour_ == FakeNccl::kFails || done_; }
     std::exception_ptr exception() const override {
-      if (fake_nccl != FakeNccl::kFails) return nullptr;
+      if (behaviour_ != FakeNccl::kFails) return nullptr;
       return std::make_exception_ptr(std::runtime_error(fake_nccl_error));
     }
     bool wait(std::chrono::milliseconds) override {
       // NCCL's makes only the stream wait.
-      if (fake_nccl == FakeNccl::kFails || fake_nccl == FakeNccl::kNeverEnds) return true;
+      if (behaviour_ == FakeNccl::kFails || behaviour_ == FakeNccl::kNeverEnds) return true;
       std::unique_lock lock(mutex_);
       changed_.wait_for(lock, std::chrono::seconds(30), [&] { return done_.load(); });
       return true;
@@ -49,6 +54,7 @@ class ProcessGroupNCCL : public torch::CustomClassHolder {
     }
 
    private:
+    const FakeNccl behaviour_;
     std::atomic<bool> done_{false};
     std::mutex mutex_;
     std::condition_variable changed_;
@@ -60,11 +66,19 @@ class ProcessGroupNCCL : public torch::CustomClassHolder {
     const std::lock_guard lock(mutex());
     if (rank == 0) rounds().clear();
   }
+  ~ProcessGroupNCCL() override {
+    if (!down_) ++fake_nccl_only_destroyed;
+  }
+  void shutdown() {
+    down_ = true;
+    ++fake_nccl_shut_down;
+  }
 
   c10::intrusive_ptr<Work> allreduce(std::vector<at::Tensor>& tensors) {
-    auto work = c10::make_intrusive<SumWork>();
     const std::lock_guard lock(mutex());
     const bool connects = calls_ == 0;
+    // The first sum connects the ranks, and succeeds unless that is what hangs.
+    auto work = c10::make_intrusive<SumWork>(connects ? FakeNccl::kSums : fake_nccl.load());
     Round& round = rounds()[calls_++];
     if (fake_nccl == FakeNccl::kConnectionHangs && connects) return work;
     if (fake_nccl == FakeNccl::kNeverEnds && !connects) return work;
@@ -106,6 +120,7 @@ class ProcessGroupNCCL : public torch::CustomClassHolder {
   int rank_;
   int size_;
   int calls_ = 0;
+  bool down_ = false;
 };
 
 }  // namespace c10d
