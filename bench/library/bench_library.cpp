@@ -1,6 +1,6 @@
 // Steps of the library against other ways to train the same network, in alternation in one process
-// per rank: bench_library lenet|resnet18 [rounds] [batch per rank] [way]. With the name of one way
-// it makes no other, and prints the peak memory of a rank. Start it with LOCKSTEP_WORKERS=N.
+// per rank: bench_library lenet|resnet18 [rounds] [batch per rank] [way[;way...]]. With names of
+// ways it makes no other, and prints the peak memory of a rank. Start it with LOCKSTEP_WORKERS=N.
 //   plain     forward, backward, torch::optim::SGD; nothing is exchanged (one rank only)
 //   blocking  the same, then one all-reduce of Gloo per parameter and a division
 //   engine    GradientSync and the fused optimizer, as lockstep train uses them
@@ -202,7 +202,9 @@ int main(int argc, char** argv) {
                     torch::randint(10, {size})};
   const std::string file = job.broadcast("/tmp/bench-library-" + std::to_string(::getpid()));
   const std::string only = argc > 4 ? argv[4] : "";
-  const auto wanted = [&](const char* name) { return only.empty() || only == name; };
+  const auto wanted = [&](const std::string& name) {
+    return only.empty() || (";" + only + ";").find(";" + name + ";") != std::string::npos;
+  };
   std::vector<Way> ways;
   if (wanted("library"))
     ways.push_back(with_library<torch::optim::SGD>("library", make, job, kSgd));

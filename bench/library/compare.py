@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The PyTorch project's C++ example of distributed training, with the library and with its own way.
 
-compare.py BUILD [--ranks 2] [--rounds 5] [--epochs 1]: runs dist_mnist and dist_mnist_mpi in turn on
-Fashion-MNIST and prints the seconds of the last epoch of each, with their ratio round by round.
+compare.py BUILD [--ranks 2] [--rounds 5] [--epochs 1]: runs dist_mnist, dist_mnist_mpi and dist_mnist_gloo in
+turn on Fashion-MNIST and prints the seconds of the last epoch of each, with their ratio round by round to the first.
 """
 
 import argparse
@@ -43,7 +43,8 @@ def main():
         unpack(pathlib.Path(folder))
         arguments = [folder, str(options.epochs)]
         ways = {
-            "blocking, mpirun": ([*mpirun, programs / "dist_mnist_mpi", *arguments], environment),
+            "MPI, mpirun": ([*mpirun, programs / "dist_mnist_mpi", *arguments], environment),
+            "Gloo, mpirun": ([*mpirun, programs / "dist_mnist_gloo", *arguments], environment),
             "library, mpirun": ([*mpirun, programs / "dist_mnist", *arguments], environment),
             "library, lockstep run": (
                 [programs / "dist_mnist", *arguments],
@@ -54,7 +55,7 @@ def main():
         for _ in range(options.rounds):
             for name, (command, variables) in ways.items():
                 times[name].append(seconds(command, variables)[0])
-    first = times["blocking, mpirun"]
+    first = times["MPI, mpirun"]
     for name, taken in times.items():
         ratios = [a / b for a, b in zip(first, taken)]
         print(
