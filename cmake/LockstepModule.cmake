@@ -125,4 +125,6 @@ function(lockstep_embed output)
     DEPENDS ${paths} ${script}
     COMMENT "Embedding ${ARG_FUNCTION}"
     VERBATIM)
+  # tools/lint reads joined sources without building anything.
+  set_source_files_properties(${output} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
