@@ -215,8 +215,9 @@ std::string Configuration::label() const {
                      : device.empty() ? counted(*workers, "worker")
                                       : fmt::format("{} {}", *workers, device);
   if (!variant.empty()) text += fmt::format(" ({})", variant);
-  if (batch_per_worker) text += fmt::format(", b = {}", record::batch_text(*batch_per_worker));
-  if (global_batch) text += fmt::format(", B = {}", *global_batch);
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (batch_per_worker) add(fmt::format("b = {}", record::batch_text(*batch_per_worker)));
+  if (global_batch) add(fmt::format("B = {}", *global_batch));
   return text;
 }
 

@@ -46,6 +46,17 @@ TEST(Speedup, StrongScalingComparesTheSameGlobalBatch) {
   EXPECT_DOUBLE_EQ(*point(groups[0], 2, 64).speedup, 1.6);
 }
 
+TEST(Speedup, NamesAConfigurationOfUnknownWorkersAndDeviceByItsBatch) {
+  MeasurementRows table;
+  table.device.clear();
+  table.at_local(1, 32, "epoch_time", 38).at_local(2, 32, "epoch_time", 20);
+  table.at_local(4, 32, "epoch_time", 11);
+  table.rows.back().workers.reset();
+  const auto configured = configurations(table.rows);
+  EXPECT_TRUE(std::any_of(configured.begin(), configured.end(),
+                          [](const Configuration& c) { return c.label() == "b = 32"; }));
+}
+
 TEST(Speedup, WeakScalingComparesTheSameBatchPerWorker) {
   MeasurementRows table;
   table.at_local(1, 32, "epoch_time", 20).at_local(4, 32, "epoch_time", 5);
