@@ -10,6 +10,7 @@ time of the steps that counted / the time from the first step to the end of the 
 With RECORD, the call is a slice of a longer series: it adds its line to that file, takes other random times than the
 slices before, and also prints the sum over all slices.
 """
+import glob
 import json
 import os
 import random
@@ -56,6 +57,14 @@ class Job:
     def kill_at_random(self, mttf):
         while not self.done.wait(random.expovariate(1 / mttf)):
             self.kill()
+
+    def kill_half_way(self):
+        """By its checkpoints, since a machine that others use too may slow down at any time."""
+        while self.process.poll() is None:
+            names = glob.glob(f"{self.folder}/checkpoints/checkpoint-*.json")
+            if any(int(name[-17:-5]) >= CALIBRATION_STEPS // 2 for name in names):
+                return self.kill()
+            time.sleep(0.05)
 
     def wait(self):
         code = self.process.wait()
@@ -105,8 +114,7 @@ def calibrated(programs, folder):
     plain = Job(programs, folder, CALIBRATION_STEPS, every=0).wait().step_s()
     saved = Job(programs, folder, CALIBRATION_STEPS).wait().step_s()
     once = Job(programs, folder, CALIBRATION_STEPS)
-    timer = threading.Timer(1 + CALIBRATION_STEPS / 2 * saved, once.kill)  # about half way
-    timer.start()
+    once.kill_half_way()
     restart = statistics.mean(once.wait().restart_s())
     return {"step": plain, "checkpoint": max((saved - plain) * EVERY, 1e-3), "restart": restart}
 
