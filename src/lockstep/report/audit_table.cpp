@@ -31,7 +31,11 @@ Table audit_table(const analyze::Audit& audit, bool slips) {
   TableBuilder<AuditFinding> builder;
   builder
       .column({"line", "", "line", Align::kRight, "of the table"},
-              [](const AuditFinding& f) { return count(static_cast<std::int64_t>(f.line)); })
+              [](const AuditFinding& f) {
+                // Rows of a store have none.
+                return count(f.line > 0 ? std::optional(static_cast<std::int64_t>(f.line))
+                                        : std::nullopt);
+              })
       .column({"configuration", "", "configuration", Align::kLeft, ""},
               [](const AuditFinding& f) { return Cell(f.configuration); })
       .column({"figure", "", "metric", Align::kLeft, ""},

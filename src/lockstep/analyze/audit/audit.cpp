@@ -110,18 +110,39 @@ class Auditor {
            a.global_batch == b.global_batch && a.batch_per_worker == b.batch_per_worker;
   }
 
+  /// Where a table has no batches, its own ratios are to its smallest count.
+  static std::optional<std::int64_t> baseline_of(const SpeedupGroup& group) {
+    if (group.scaling) return group.baseline_workers;
+    std::optional<std::int64_t> smallest;
+    for (const SpeedupPoint& point : group.points) {
+      const auto workers = point.configuration.workers;
+      if (workers && (!smallest || *workers < *smallest)) smallest = workers;
+    }
+    return smallest;
+  }
+
+  static bool comparable(const SpeedupGroup& group, const Configuration& a,
+                         const Configuration& b) {
+    if (group.scaling) return !unlike(a, b, *group.scaling);
+    return a.batch_per_worker == b.batch_per_worker && a.global_batch == b.global_batch;
+  }
+
   void fill_times(AuditFacts& facts, const SpeedupGroup& group, const SpeedupPoint& point) const {
     facts.configuration = point.configuration;
     if (options_.parameters) facts.configuration.parameters = options_.parameters;
     facts.time_n = point.time_s;
-    if (!group.scaling || !group.baseline_workers) return;
-    facts.baseline_workers = *group.baseline_workers;
+    facts.rate_n = point.examples_per_s;
+    const auto baseline = baseline_of(group);
+    if (!baseline) return;
+    facts.baseline_workers = *baseline;
     std::int64_t previous = 0;
     for (const SpeedupPoint& other : group.points) {
-      if (!other.time_s || !other.configuration.workers) continue;
-      const bool alike = !unlike(other.configuration, point.configuration, *group.scaling);
+      if (!other.configuration.workers) continue;
+      const bool alike = comparable(group, other.configuration, point.configuration);
       const std::int64_t workers = *other.configuration.workers;
-      if (workers == *group.baseline_workers) {
+      if (workers == *baseline && alike) facts.rate_one = other.examples_per_s;
+      if (!other.time_s) continue;
+      if (workers == *baseline) {
         if (alike) {
           facts.time_one = other.time_s;
         } else {

@@ -13,7 +13,8 @@ constexpr double kGibi = 1073741824.0;
 /// What is missing for a time on N and on the baseline; empty when both are there.
 std::string missing_times(const AuditFacts& facts) {
   if (!facts.configuration.workers) return "the worker count is missing";
-  if (!facts.time_n) return "no time was measured in this configuration";
+  if (!facts.time_n && !facts.rate_n) return "no time was measured in this configuration";
+  if (!facts.time_n) return "the number of examples is missing";
   if (!facts.time_one) return "the baseline at the same batch is missing";
   return "";
 }
@@ -22,16 +23,39 @@ Expectation unknown(std::string reason) {
   return {std::nullopt, std::move(reason), {}};
 }
 
+/// T(N0) and T(N), or the times of one example: only their ratio counts.
+struct TimesOfRatio {
+  double one = 0;
+  double all = 0;
+  std::string formula;
+};
+
+std::optional<TimesOfRatio> times_of_ratio(const AuditFacts& facts) {
+  if (!facts.configuration.workers) return std::nullopt;
+  const auto n = *facts.configuration.workers;
+  if (facts.time_n && facts.time_one) {
+    return TimesOfRatio{*facts.time_one, *facts.time_n,
+                        fmt::format("T({})/T({}) = {:.5g} / {:.5g}", facts.baseline_workers, n,
+                                    *facts.time_one, *facts.time_n)};
+  }
+  if (facts.rate_n && facts.rate_one) {
+    return TimesOfRatio{1 / *facts.rate_one, 1 / *facts.rate_n,
+                        fmt::format("throughput({})/throughput({}) = {:.5g} / {:.5g}", n,
+                                    facts.baseline_workers, *facts.rate_n, *facts.rate_one)};
+  }
+  return std::nullopt;
+}
+
 Expectation expect_speedup(const AuditFacts& facts) {
-  if (const auto missing = missing_times(facts); !missing.empty()) return unknown(missing);
-  const double one = *facts.time_one;
-  const double all = *facts.time_n;
+  const auto times = times_of_ratio(facts);
+  if (!times) return unknown(missing_times(facts));
+  const double one = times->one;
+  const double all = times->all;
   const double n = static_cast<double>(*facts.configuration.workers) /
                    static_cast<double>(facts.baseline_workers);
   Expectation e;
   e.value = one / all;
-  e.formula = fmt::format("T({})/T({}) = {:.5g} / {:.5g}", facts.baseline_workers,
-                          *facts.configuration.workers, one, all);
+  e.formula = times->formula;
   e.slips = {
       {"the ratio is inverted, T(N)/T(1)", all / one},
       {"the scaled form N T(1)/T(N) was reported as the speedup", n * one / all},
@@ -51,10 +75,11 @@ Expectation expect_speedup(const AuditFacts& facts) {
 }
 
 Expectation expect_efficiency(const AuditFacts& facts) {
-  if (const auto missing = missing_times(facts); !missing.empty()) return unknown(missing);
+  const auto times = times_of_ratio(facts);
+  if (!times) return unknown(missing_times(facts));
   const double n = static_cast<double>(*facts.configuration.workers) /
                    static_cast<double>(facts.baseline_workers);
-  const double ratio = *facts.time_one / *facts.time_n;
+  const double ratio = times->one / times->all;
   Expectation e;
   e.value = ratio / n;
   e.formula = fmt::format("S/N = {:.5g} / {}", ratio, n);

@@ -13,6 +13,8 @@ struct AuditFacts {
   Configuration configuration;
   std::optional<double> time_n;    ///< T(N), seconds per epoch
   std::optional<double> time_one;  ///< T(N0) at the same fixed batch
+  std::optional<double> rate_n;    ///< throughput(N): a speedup follows from rates too
+  std::optional<double> rate_one;  ///< throughput(N0) at the same fixed batch
   std::int64_t baseline_workers = 1;
   /// T(N0) at other batches: what one gets by reading the wrong row.
   std::vector<double> other_baselines;

@@ -48,6 +48,29 @@ TEST(Audit, NamesTheSlipBehindASpeedup) {
   EXPECT_EQ(reported("speedup", 3.3).slip, "");
 }
 
+/// What a README has: images/s on 1, 2 and 4 GPUs, and speedups.
+TEST(Audit, SpeedupsFollowFromRatesWithoutBatchAndExamples) {
+  const auto of_rates = [](const char* metric, double value) {
+    MeasurementRows table;
+    table.examples = 0;
+    for (const auto& [workers, rate] : {std::pair{1, 812.0}, {2, 1570.0}, {4, 3010.0}}) {
+      table.at_local(workers, 0, "throughput", rate);
+    }
+    table.at_local(4, 0, metric, value);
+    for (auto& row : table.rows) {
+      row.batch_per_worker.reset();
+      row.examples.reset();
+    }
+    return only(table);
+  };
+  EXPECT_EQ(of_rates("reported_speedup", 3.71).outcome, AuditOutcome::kFollows);
+  EXPECT_EQ(of_rates("reported_efficiency", 0.927).outcome, AuditOutcome::kFollows);
+  EXPECT_EQ(of_rates("reported_speedup", 3.9).outcome, AuditOutcome::kDoesNotFollow);
+  EXPECT_NE(of_rates("reported_speedup", 0.2698).slip.find("inverted"), std::string::npos);
+  EXPECT_EQ(of_rates("reported_communication_time", 3.9).formula,
+            "the number of examples is missing");
+}
+
 TEST(Audit, NamesTheSlipBehindABandwidth) {
   EXPECT_EQ(reported("bandwidth", 0.01).slip, "the 4 bytes per parameter were left out");
   EXPECT_EQ(reported("bandwidth", 0.32).slip, "bits were mistaken for bytes");
