@@ -111,6 +111,22 @@ TEST_F(StoredRunsTest, AStudyIsReadAloneAndAnUnknownOneIsAnError) {
   }
 }
 
+TEST_F(StoredRunsTest, RunsWithoutFiguresAreAnErrorWithTheWayToStateThem) {
+  store::ImportedRecord run;
+  run.source = {"digest", "", "table.csv", "tables"};
+  run.started = store::started(2, 128);
+  run.ended = {record::RunStatus::kDone, 1, 10, 0, ""};
+  store::add_imports(path(), std::vector{run});
+  store::Store store(path());
+  try {
+    measured_runs(store, {});
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), "1 run in " + path() + " has no time, loss or accuracy");
+    EXPECT_NE(error.hint().find("--set NAME=VALUE"), std::string::npos) << error.hint();
+  }
+}
+
 TEST_F(StoredRunsTest, AStoreOfAThousandRunsIsReadWhole) {
   import_runs(1000);
   const StoredRuns found = collect();

@@ -102,9 +102,11 @@ class TableReader {
     }
     for (const char* needed : {"metric", "value"}) {
       if (seen.count(needed) > 0) continue;
-      fail(fmt::format("{}: column '{}' is missing; the columns are {}", place(), needed,
-                       printable(fmt::format("{}", fmt::join(columns_, ", ")), 200)),
-           "a measurements table has one row per value, with the columns metric and value");
+      fail(
+          fmt::format("{}: column '{}' is missing; the columns are {}", place(), needed,
+                      printable(fmt::format("{}", fmt::join(columns_, ", ")), 200)),
+          "a measurements table has one row per value, with the columns metric and value; lockstep "
+          "import reads tables with one row per run");
     }
   }
 
