@@ -12,6 +12,7 @@ slices before, and also prints the sum over all slices.
 """
 import glob
 import json
+import math
 import os
 import random
 import statistics
@@ -95,9 +96,13 @@ class Job:
         return statistics.mean(seconds[-1] for step, seconds in self.steps.items() if step >= 50)
 
     def restart_s(self):
-        """From each kill to the first step after it."""
-        return [min(start for start in self.starts if start > kill) - kill for kill in self.kills
-                if any(start > kill for start in self.starts)]
+        """From each kill to the first step after it, where no other kill came first: the model repeats those itself."""
+        found = []
+        for kill, following in zip(self.kills, self.kills[1:] + [math.inf]):
+            first = min((start for start in self.starts if start > kill), default=math.inf)
+            if first < following:
+                found.append(first - kill)
+        return found
 
 
 def forecast(programs, work, mttf, checkpoint, restart, interval):

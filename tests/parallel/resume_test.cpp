@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <sstream>
 #include <thread>
 
 #include "eventually.h"
@@ -71,6 +72,26 @@ TEST_F(Resume, ContinuesBitForBitAfterTheRunWasKilled) {
   ASSERT_EQ(epochs.size(), 1u);
   EXPECT_EQ(epochs[0].train_loss, whole_epochs.at(0).train_loss);
   EXPECT_EQ(epochs[0].examples, whole_epochs.at(0).examples);
+}
+
+/// Else a run that is killed and resumed would have gaps: no later attempt repeats these steps.
+TEST_F(Resume, StepsAreInTheRecordBeforeTheirCheckpointIs) {
+  const auto whole = run_to_success(checkpointed("whole"));
+  std::int64_t recorded = 0;
+  int checkpoints = 0;
+  std::istringstream lines(whole.output);
+  for (std::string line; std::getline(lines, line);) {
+    const auto event = record::from_line(line);
+    if (!event) continue;
+    if (const auto* block = std::get_if<record::StepBlock>(&*event)) {
+      for (const auto& step : block->steps) recorded = std::max(recorded, step.step + 1);
+    } else if (const auto* written = std::get_if<record::CheckpointWritten>(&*event)) {
+      EXPECT_GE(recorded, written->step);
+      ++checkpoints;
+    }
+  }
+  EXPECT_EQ(recorded, 60);
+  EXPECT_GE(checkpoints, 2);
 }
 
 TEST_F(Resume, SurvivesAKillInTheMiddleOfWritingACheckpoint) {

@@ -198,6 +198,8 @@ bool Trainer::train_epoch(int epoch) {
     }
     if (checkpoints_ && request_.checkpoint_every > 0 && position_.step < steps_per_epoch_ &&
         position_.total % request_.checkpoint_every == 0) {
+      // A run that is killed later is resumed after these steps: nothing repeats what is lost now.
+      log_->flush();
       save_checkpoint();
     }
   }
