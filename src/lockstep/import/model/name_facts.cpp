@@ -232,9 +232,9 @@ class NameFacts {
 
 /// "exp_4gpus.log.gz" -> "exp_4gpus".
 std::string_view without_extensions(std::string_view file) {
-  constexpr std::array<std::string_view, 13> kExtensions{
-      ".gz",   ".log",   ".txt", ".out", ".err",    ".csv",     ".tsv",
-      ".json", ".jsonl", ".o",   ".e",   ".stdout", ".pt.trace"};
+  constexpr std::array<std::string_view, 15> kExtensions{
+      ".gz",    ".log", ".txt", ".out",    ".err", ".csv",   ".tsv",     ".json",
+      ".jsonl", ".o",   ".e",   ".stdout", ".md",  ".ipynb", ".pt.trace"};
   for (bool again = true; again;) {
     again = false;
     for (const std::string_view extension : kExtensions) {
@@ -248,11 +248,11 @@ std::string_view without_extensions(std::string_view file) {
 
 /// Names that tools give all their files: they carry no information about what was run.
 bool says_nothing(std::string_view name) {
-  constexpr std::array<std::string_view, 28> kGeneric{
-      "",        "events", "metrics", "trainer_state", "stdout",  "stderr",   "out",
-      "log",     "logs",   "output",  "outputs",       "train",   "training", "main",
-      "history", "run",    "runs",    "rank",          "version", "slurm",    "nohup",
-      "console", "job",    "results", "result",        "tmp",     "worker",   "trace"};
+  constexpr std::array<std::string_view, 29> kGeneric{
+      "",       "events", "metrics", "trainer_state", "stdout",   "stderr",  "out",     "log",
+      "logs",   "output", "outputs", "train",         "training", "main",    "history", "run",
+      "runs",   "rank",   "version", "slurm",         "nohup",    "console", "job",     "results",
+      "result", "tmp",    "worker",  "trace",         "readme"};
   while (!name.empty() && !is_letter(name.back())) name.remove_suffix(1);  // "rank-0"
   return among(lower(name), kGeneric);
 }

@@ -21,6 +21,8 @@ TEST(NameFacts, NamesThatEveryRunHasGiveWayToTheFolders) {
   EXPECT_EQ(name_of_series("vit/events.out.tfevents.1700000000.host.0"), "vit");
   EXPECT_EQ(name_of_series("logs/slurm-123456.out"), "slurm");
   EXPECT_EQ(name_of_series("bert_8gpu/rank-0.json.gz"), "bert");
+  EXPECT_EQ(name_of_series("bert-on-8-gpus/README.md"), "bert-on");
+  EXPECT_EQ(name_of_series("hw2.ipynb"), "hw2");
   EXPECT_EQ(name_of_series("metrics.csv"), "metrics");
   EXPECT_EQ(name_of_series("4gpu.log"), "");
 }
