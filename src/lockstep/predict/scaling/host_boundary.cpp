@@ -69,17 +69,6 @@ int devices_per_host(std::string_view device) {
   return 0;
 }
 
-std::size_t first_across_hosts(const std::vector<ScalingPoint>& points, int devices_per_host) {
-  if (points.empty() || (points.back().nodes <= 0 && devices_per_host <= 0)) return 0;
-  const bool counted = points.back().nodes > 0;
-  const auto across = [&](const ScalingPoint& point) {
-    return counted ? point.nodes > 1 : point.workers > devices_per_host;
-  };
-  std::size_t first = points.size();
-  while (first > 0 && across(points[first - 1])) --first;
-  return first == points.size() ? 0 : first;
-}
-
 Boundary locate_boundary(const ScalingSeries& series, const ScalingPoint& target) {
   Boundary boundary;
   if (series.points.empty()) return boundary;

@@ -18,10 +18,6 @@ struct Boundary {
   double just_crossed = 0;  ///< last on several, the one before on one
 };
 
-/// Index of the first point from which on all used several hosts; 0 when the last one did not, or
-/// when the end of the host is unknown. What a worker did on one host it does not come back to.
-std::size_t first_across_hosts(const std::vector<ScalingPoint>& points, int devices_per_host);
-
 /// `target.nodes` and the nodes of the points are used where known, else the host size.
 Boundary locate_boundary(const ScalingSeries& series, const ScalingPoint& target);
 

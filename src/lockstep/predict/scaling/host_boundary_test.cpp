@@ -31,14 +31,6 @@ TEST(HostBoundary, NodesWinOverTheHostSize) {
   EXPECT_EQ(boundary.just_crossed, 1);
 }
 
-TEST(HostBoundary, FindsTheFirstCountOfThoseAcrossHosts) {
-  EXPECT_EQ(first_across_hosts({{2, 1, 1}, {4, 1, 1}, {8, 1, 2}, {16, 1, 4}}, 0), 2u);
-  EXPECT_EQ(first_across_hosts({{2, 1, 0}, {4, 1, 0}, {8, 1, 0}}, 4), 2u);
-  EXPECT_EQ(first_across_hosts({{2, 1, 1}, {4, 1, 1}}, 2), 0u) << "one host as counted";
-  EXPECT_EQ(first_across_hosts({{2, 1, 0}, {64, 1, 0}}, 0), 0u) << "nothing says where it ends";
-  EXPECT_EQ(first_across_hosts({}, 4), 0u);
-}
-
 TEST(HostBoundary, IsHalfSureWhenTheHostSizeIsAGuess) {
   const ScalingSeries s = make_series("s", {{4, 1, 0}, {8, 2, 0}});
   EXPECT_EQ(locate_boundary(s, {16, 0, 0}).crosses_next, 0.5);

@@ -8,24 +8,29 @@
 
 namespace lockstep::predict {
 
-/// The forms that are averaged with so much evidence.
-const std::vector<Form>& forms_of(Evidence evidence);
+/// The forms that are averaged in a situation: by what the series can support and by where the
+/// target lies.
+const std::vector<Form>& forms_of(const Situation& situation);
 
-/// Half-width of the interval in a situation: the scale exp(coefficient . terms), times the
-/// quantiles that residuals of that scale had in cross-validation (conformal prediction).
-struct SpreadModel {
-  std::vector<double> center;       ///< per shape term
-  std::vector<double> scale;        ///< per shape term
-  std::vector<double> coefficient;  ///< intercept, shape terms, places but the first
-  double low_quantile = -2;         ///< 5 % of the scaled residuals lie below
-  double high_quantile = 2;         ///< 5 % lie above
+/// How the average came out in one situation, in log efficiency relative to the last point.
+struct Mixture {
+  std::vector<Form> forms;
+  std::vector<double> weights;  ///< per form; they add up to 1
+  double change = 0;            ///< weighted mean of the forms
 };
 
-struct EvidencePrior {
-  /// Of the forms of this evidence, at each place; each adds up to 1.
-  std::array<std::vector<double>, kPlaceCount> weights;
-  SpreadModel spread;
-  std::size_t rows = 0;  ///< situations it was fitted to
+/// All forms weigh the same, but for what each got wrong on the series itself.
+Mixture mix(const Situation& situation);
+
+/// What the error of a prediction is measured in: the loss per doubling that was seen last, and a
+/// little more, over the doublings ahead. Positive; grows with the distance.
+double spread_scale(const Situation& situation);
+
+/// Quantiles of the errors of other series, in units of spread_scale().
+struct SpreadPrior {
+  double low_quantile = -3;
+  double high_quantile = 2;
+  std::size_t rows = 0;  ///< predictions of the prior's series that it was fitted to
 };
 
 /// Quantiles of the error of log-linear interpolation between two measured neighbours, in units of
@@ -39,41 +44,22 @@ struct InteriorPrior {
 inline constexpr int kLevels = 9;
 using Calibration = std::array<double, kLevels>;
 
-/// What other people's series say about how series go on: fitted once by tools/fit-prior, shipped
+/// How far off predictions of other people's series were: fitted once by tools/fit-prior, shipped
 /// as numbers.
 struct Prior {
-  std::array<EvidencePrior, kEvidenceCount> evidence;
+  SpreadPrior one_count;
+  SpreadPrior more_counts;
   InteriorPrior interior;
   std::string provenance;
   /// Part of the largest counts that the interval of each level covered, each predicted by a prior
   /// that had seen nothing of its source.
   Calibration covered{};
 
-  const EvidencePrior& of(Evidence e) const { return evidence[static_cast<std::size_t>(e)]; }
+  const SpreadPrior& of(Evidence evidence) const {
+    return evidence == Evidence::kOneCount ? one_count : more_counts;
+  }
 };
 
 const Prior& shipped_prior();
-
-/// How the average came out in one situation, in log efficiency relative to the last point.
-struct Mixture {
-  std::vector<double> weights;  ///< per form of the evidence; they add up to 1
-  double change = 0;            ///< weighted mean of the forms
-};
-
-/// `weights` are those of the place, see EvidencePrior; what each form got wrong on the series
-/// itself reduces its share.
-Mixture mix(const std::vector<double>& weights, const Situation& situation);
-Mixture mix(const EvidencePrior& prior, const Situation& situation);
-
-inline constexpr int kShapeTerms = 6;
-/// Terms of SpreadModel: logarithms of the forms' disagreement (weighted and whole), the last
-/// slope, the roughness, the doublings ahead and the mean slope.
-std::array<double, kShapeTerms> shape_terms(const Situation& situation, const Mixture& mixture);
-/// The regressors of SpreadModel in the order of its coefficients.
-std::vector<double> spread_terms(const SpreadModel& model,
-                                 const std::array<double, kShapeTerms>& shape, Place place);
-/// The scale; positive and bounded.
-double spread_scale(const SpreadModel& model, const std::array<double, kShapeTerms>& shape,
-                    Place place);
 
 }  // namespace lockstep::predict

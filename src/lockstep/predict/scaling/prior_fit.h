@@ -16,35 +16,11 @@ struct LearningSeries {
   std::string kind;    ///< weak, strong, mixed or "not stated"
 };
 
-/// One situation met in a series, with what really came.
-struct LearningRow {
-  Situation situation;
-  double actual = 0;      ///< log efficiency at the target relative to the last seen point
-  double fit_weight = 1;  ///< in the fit of the form weights
-  double spread_weight = 1;
-  std::string group;
-  std::string source;
-};
-
-/// Every target of every prefix of the series. The largest count from all others weighs most, as it
-/// is what a user asks; the next count from a shorter prefix and counts further off weigh less.
-std::vector<LearningRow> learning_rows(const std::vector<LearningSeries>& series,
-                                       Evidence evidence);
-
-using PlaceWeights = std::array<std::vector<double>, kPlaceCount>;
-
-/// The weights of the forms at each place: minimise the weighted mean absolute log error, bounded
-/// for outliers, with a ridge penalty that pulls them together.
-PlaceWeights fit_weights(const std::vector<LearningRow>& rows, Evidence evidence);
-
-/// Fits the scale to residuals that cross-validation left, and takes the quantiles of those
-/// residuals over scales that did not see their source (or group, where there are few sources).
-SpreadModel fit_spread(const std::vector<LearningRow>& rows, const std::vector<Mixture>& held_out);
-
 /// Fewer series than this are too few to fit a prior of their own to.
 inline constexpr std::size_t kEnoughForPrior = 60;
 
-/// The whole prior. Throws kData when there are too few series to learn from (below 20).
+/// The quantiles of the errors that predictions of these series have: of every count from every
+/// part of the series below it. Throws kData when there are too few series (below 20).
 Prior fit_prior(const std::vector<LearningSeries>& series, std::string provenance);
 
 /// Splits groups into folds, the same way every time; the fold of each element of `groups`.

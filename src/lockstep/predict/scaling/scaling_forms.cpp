@@ -6,17 +6,17 @@
 
 #include "lockstep/base/statistics.h"
 #include "lockstep/predict/scaling/classic_models.h"
-#include "lockstep/predict/scaling/host_boundary.h"
 #include "lockstep/predict/scaling/shared_work.h"
 
 namespace lockstep::predict {
 namespace {
 
-/// A fall of more than a factor of 3.3 at one count is a change of regime, not noise to recover
-/// from; and no form may promise a greater gain than that.
-constexpr double kLargestRecovery = 1.2;
+/// No form may promise a greater gain in efficiency than a factor of 3.3.
+constexpr double kLargestGain = 1.2;
 /// No form may lose more than a factor of 12 in efficiency per doubling.
 constexpr double kLargestLossPerDoubling = 2.5;
+/// What the prior's series lose per doubling (least mean error from their first count on).
+constexpr double kTypicalLossPerDoubling = 0.045;
 
 /// t = t_last + c (shape(n) - shape(n_last)), through the last two points; steady where t fell.
 double through_last_two(const std::vector<ScalingPoint>& points, double target,
@@ -29,13 +29,6 @@ double through_last_two(const std::vector<ScalingPoint>& points, double target,
   return growth <= 0 ? 0 : -std::log1p(growth * ahead);
 }
 
-/// More workers made the job slower, and yet more of them slower still: that is no outlier.
-bool keeps_falling(const std::vector<ScalingPoint>& points) {
-  const std::size_t last = points.size() - 1;
-  return last >= 2 && points[last].rate < points[last - 1].rate &&
-         points[last - 1].rate < points[last - 2].rate;
-}
-
 /// What a textbook form predicts, as the change of log efficiency from the last count.
 double change_by(ClassicModel model, const ScalingSeries& series, const ScalingPoint& target) {
   const ScalingPoint& last = series.points.back();
@@ -43,23 +36,12 @@ double change_by(ClassicModel model, const ScalingSeries& series, const ScalingP
          std::log(last.rate / last.workers);
 }
 
-/// Back to the efficiency before the last count; not across the host boundary.
-double recovery(const ScalingSeries& series) {
-  const std::vector<ScalingPoint>& points = series.points;
-  const std::size_t last = points.size() - 1;
-  if (last < 2 || keeps_falling(points)) return 0;
-  if (first_across_hosts(points, series.devices_per_host) >= last) return 0;
-  const double fall = std::log(points[last - 1].rate / points[last - 1].workers) -
-                      std::log(points[last].rate / points[last].workers);
-  return std::fabs(fall) < kLargestRecovery ? fall : 0;
-}
-
 }  // namespace
 
 std::string_view form_name(Form form) {
   constexpr std::array<std::string_view, kFormCount> kNames{
-      "steady",   "ring",    "serial", "power_last", "median_loss", "amdahl",      "ernest",
-      "previous", "typical", "steep",  "share_last", "share_all",   "share_growth"};
+      "steady", "ring",    "serial",     "power_last", "median_loss", "amdahl",
+      "ernest", "typical", "share_last", "share_all",  "share_growth"};
   return kNames[static_cast<std::size_t>(form)];
 }
 
@@ -69,8 +51,7 @@ std::array<double, kFormCount> evaluate_forms(const ScalingSeries& series,
   std::array<double, kFormCount> change{};
   const auto set = [&](Form form, double value) { change[static_cast<std::size_t>(form)] = value; };
   const double doublings = std::log2(target.workers / points.back().workers);
-  set(Form::kTypicalLoss, -0.04 * doublings);
-  set(Form::kSteepLoss, -0.35 * doublings);
+  set(Form::kTypicalLoss, -kTypicalLossPerDoubling * doublings);
   if (points.size() > 1) {
     const double n = target.workers;
     set(Form::kRing, through_last_two(points, n, [](double x) { return -1 / x; }));
@@ -80,7 +61,6 @@ std::array<double, kFormCount> evaluate_forms(const ScalingSeries& series,
     set(Form::kMedianLoss, std::min(0.0, median(slopes(points)) * doublings));
     set(Form::kAmdahl, change_by(ClassicModel::kAmdahl, series, target));
     set(Form::kErnest, change_by(ClassicModel::kErnest, series, target));
-    set(Form::kPrevious, recovery(series));
   }
   if (points.size() > 1 && shares_work(series)) {
     const SharedWork shared(series, target);
@@ -90,7 +70,7 @@ std::array<double, kFormCount> evaluate_forms(const ScalingSeries& series,
   }
   const double floor = -kLargestLossPerDoubling * std::max(doublings, 0.5);
   for (double& value : change) {
-    value = std::isfinite(value) ? std::clamp(value, floor, kLargestRecovery) : 0;
+    value = std::isfinite(value) ? std::clamp(value, floor, kLargestGain) : 0;
   }
   return change;
 }

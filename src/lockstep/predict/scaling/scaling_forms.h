@@ -9,8 +9,8 @@
 namespace lockstep::predict {
 
 /// The ways a series may go on. Each is simple and wrong in its own way; a prediction is an average
-/// of them (see prior.h). t is the time one worker needs for its share of the work. The first ten
-/// are for a share that stays the same, the last three for one that gets smaller.
+/// of some of them (see prior.h). t is the time one worker needs for its share of the work. The
+/// first nine are for a share that stays the same, the last three for one that gets smaller.
 enum class Form {
   kSteady,       ///< efficiency stays: perfect scaling from the last count
   kRing,         ///< t grows as 1 - 1/n: bandwidth-bound ring all-reduce; last two counts
@@ -19,15 +19,13 @@ enum class Form {
   kMedianLoss,   ///< the median of the losses per doubling from count to count goes on
   kAmdahl,       ///< Amdahl's law through all counts
   kErnest,       ///< Ernest's features through all counts
-  kPrevious,     ///< the last count was an outlier: back to the efficiency before it
-  kTypicalLoss,  ///< 4 % of the logarithm lost per doubling, for any measurement
-  kSteepLoss,    ///< 35 % lost per doubling, as when a slow link is crossed
+  kTypicalLoss,  ///< 4.5 % of the logarithm lost per doubling, for any measurement
   kShareLast,    ///< t = a + c w, w the share of one worker; last two counts of unlike share
   kShareAll,     ///< the same through all counts
   kShareGrowth,  ///< t = a + c w + d log n + e n through all counts
 };
 
-inline constexpr int kFormCount = 13;
+inline constexpr int kFormCount = 11;
 
 std::string_view form_name(Form form);
 

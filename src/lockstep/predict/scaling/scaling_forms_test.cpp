@@ -32,25 +32,12 @@ TEST(ScalingForms, EachFormContinuesItsOwnLawExactly) {
   EXPECT_NEAR(time_by(Form::kErnest, logarithmic, 32), logarithmic(32), 1e-6);
 }
 
-TEST(ScalingForms, DoNotRecoverFromACollapse) {
-  const ScalingSeries s = make_series("s", {{1, 1, 0}, {8, 8, 0}, {16, 1.6, 0}});
-  EXPECT_EQ(change_of(Form::kPrevious, s, {32, 0, 0}), 0);
-}
-
 TEST(ScalingForms, KeepAGainButDoNotAddToIt) {
   // The second count was disturbed; the third came back, and no law through the last two goes on.
   const ScalingSeries s = make_series("s", {{1, 1, 0}, {4, 1.2, 0}, {8, 4, 0}});
   for (const Form form : {Form::kRing, Form::kSerial, Form::kPowerLast, Form::kMedianLoss}) {
     EXPECT_LE(change_of(form, s, {16, 0, 0}), 0) << form_name(form);
   }
-}
-
-TEST(ScalingForms, DoNotComeBackAcrossTheHostBoundary) {
-  const ScalingSeries left = make_series("s", {{2, 2, 1}, {4, 3.9, 1}, {8, 4, 2}});
-  EXPECT_EQ(change_of(Form::kPrevious, left, {16, 0, 4}), 0);
-  // Two counts on several hosts: the first of those may come back.
-  const ScalingSeries beyond = make_series("s", {{2, 2, 1}, {4, 3.9, 1}, {8, 4, 2}, {12, 5, 3}});
-  EXPECT_NEAR(change_of(Form::kPrevious, beyond, {16, 0, 4}), std::log(0.5 / (5.0 / 12)), 1e-12);
 }
 
 TEST(ScalingForms, OnePointSaysNothingButWhatOthersLose) {

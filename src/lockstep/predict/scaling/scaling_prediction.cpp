@@ -165,12 +165,14 @@ void explain(ScalingPrediction& prediction, const ScalingSeries& series, const S
                     100 * std::sqrt(3.0) * series.rounding));
   }
   if (prediction.width.empty()) {
-    prediction.width.push_back("the spread that series of this shape showed one step further on");
+    prediction.width.push_back(
+        "the errors on other series, which grow with the last loss and with the distance");
   }
 }
 
-double scale_at(const EvidencePrior& part, const Situation& situation) {
-  return spread_scale(part.spread, shape_terms(situation, mix(part, situation)), situation.place);
+/// Forms of shared work agree through any two counts, which does not make them right.
+bool two_of_shared_work(const ScalingSeries& series) {
+  return shares_work(series) && series.points.size() == 2;
 }
 
 /// How far the logarithm of the rate may lie below and above the prediction.
@@ -179,47 +181,15 @@ struct HalfWidths {
   double high = 0;
 };
 
-/// Errors add up as in a random walk at least: no target is surer than one nearer by, times the
-/// root of the distance.
-HalfWidths half_widths(const ScalingSeries& series, const ScalingPoint& target, const Prior& prior,
-                       Evidence evidence) {
-  const EvidencePrior& part = prior.of(evidence);
-  const auto scale_to = [&](const ScalingPoint& point) {
-    Situation situation = describe(series, point);
-    situation.evidence = evidence;
-    return scale_at(part, situation);
-  };
-  const double doublings = std::log2(target.workers / series.points.back().workers);
-  double scale = scale_to(target);
-  for (int step = 1; step < doublings; ++step) {
-    const ScalingPoint nearer{series.points.back().workers * std::exp2(step), 0, 0, target.batch};
-    scale = std::max(scale, scale_to(nearer) * std::sqrt(doublings / step));
-  }
-  return {-part.spread.low_quantile * scale, part.spread.high_quantile * scale};
-}
-
-/// Forms of shared work agree through any two counts, which does not make them right.
-bool two_of_shared_work(const ScalingSeries& series) {
-  return shares_work(series) && series.points.size() == 2;
-}
-
-/// Where the counts say little about the target (two of shared work; none across hosts, whatever
-/// the shape inside one), the doubt is at least that of other series of two counts.
-HalfWidths half_widths(const ScalingSeries& series, const ScalingPoint& target, const Prior& prior,
-                       const Situation& situation) {
-  HalfWidths widths = half_widths(series, target, prior, situation.evidence);
-  const bool leaving =
-      situation.evidence == Evidence::kMoreCounts && situation.place == Place::kLeaving;
-  if (leaving || two_of_shared_work(series)) {
-    const HalfWidths two = half_widths(series, target, prior, Evidence::kTwoCounts);
-    widths = {std::max(widths.low, two.low), std::max(widths.high, two.high)};
-  }
+HalfWidths half_widths(const Situation& situation, const Mixture& mixture,
+                       const SpreadPrior& spread) {
+  const double scale = spread_scale(situation);
+  HalfWidths widths{-spread.low_quantile * scale, spread.high_quantile * scale};
   if (situation.evidence == Evidence::kSharedWork) {
     // Where the shares do not tell compute from overhead, any of the forms may be right.
-    const double change = mix(prior.of(situation.evidence), situation).change;
-    for (const Form form : forms_of(situation.evidence)) {
-      widths.low = std::max(widths.low, change - situation.form(form));
-      widths.high = std::max(widths.high, situation.form(form) - change);
+    for (const Form form : mixture.forms) {
+      widths.low = std::max(widths.low, mixture.change - situation.form(form));
+      widths.high = std::max(widths.high, situation.form(form) - mixture.change);
     }
   }
   return widths;
@@ -235,13 +205,19 @@ double fall_gone_on(const std::vector<ScalingPoint>& points, double workers) {
 }
 
 /// See kLowestRate; but a job that its last workers made slower may go on to get slower, and one
-/// that did so twice in a row is taken to be able to.
+/// that did so twice in a row is taken to be able to. From two counts of shared work any overhead
+/// is possible, up to one that makes the job slower by as much as there are more workers.
 double bounded_low(const ScalingSeries& series, const ScalingPoint& target,
                    const ScalingPrediction& prediction, double noise) {
   const std::vector<ScalingPoint>& points = series.points;
   const std::size_t count = points.size();
-  const double gone_on =
-      fall_gone_on(points, target.workers) * std::exp(-std::min(noise, kLongestLog));
+  const double allowed = std::exp(-std::min(noise, kLongestLog));
+  if (two_of_shared_work(series)) {
+    const ScalingPoint& last = points.back();
+    const double slowest = last.rate * last.workers / target.workers;
+    return std::max(prediction.low, kLowestRate * allowed * std::min(slowest, prediction.rate));
+  }
+  const double gone_on = allowed * fall_gone_on(points, target.workers);
   double low = std::max(prediction.low, kLowestRate * std::min(gone_on, prediction.rate));
   if (count > 2 && points[count - 1].rate < points[count - 2].rate &&
       points[count - 2].rate < points[count - 3].rate) {
@@ -250,12 +226,23 @@ double bounded_low(const ScalingSeries& series, const ScalingPoint& target,
   return low;
 }
 
+/// Work that the last workers made slower does not get faster with more than it ever was; weak
+/// scaling does come back, where the slow count was an outlier.
+double bounded_high(const ScalingSeries& series, const ScalingPrediction& prediction,
+                    double noise) {
+  const std::vector<ScalingPoint>& points = series.points;
+  if (!shares_work(series) || points.size() < 2) return prediction.high;
+  if (points.back().rate >= points[points.size() - 2].rate) return prediction.high;
+  double best = prediction.rate;
+  for (const ScalingPoint& point : points) best = std::max(best, point.rate);
+  return std::min(prediction.high, best * std::exp(std::min(noise, kLongestLog)));
+}
+
 ScalingPrediction beyond(const ScalingSeries& series, const ScalingPoint& target,
                          const Prior& prior) {
   const Situation situation = describe(series, target);
-  const EvidencePrior& part = prior.of(situation.evidence);
-  const Mixture mixture = mix(part, situation);
-  const HalfWidths widths = half_widths(series, target, prior, situation);
+  const Mixture mixture = mix(situation);
+  const HalfWidths widths = half_widths(situation, mixture, prior.of(situation.evidence));
   // The prior's series are single runs: their noise is in its quantiles. Only what repeats show
   // beyond that is added.
   const double rounding = series.rounding * (1 + situation.doublings);
@@ -271,12 +258,10 @@ ScalingPrediction beyond(const ScalingSeries& series, const ScalingPoint& target
   ScalingPrediction prediction;
   set_rates(prediction, log_rate_at(log_efficiency, series.points.front(), target.workers),
             -std::hypot(widths.low, noise), std::min(std::hypot(widths.high, noise), room));
-  if (!two_of_shared_work(series)) {
-    prediction.low = bounded_low(series, target, prediction, noise);
-  }
-  const std::vector<Form>& forms = forms_of(situation.evidence);
-  for (std::size_t f = 0; f < forms.size(); ++f) {
-    prediction.shares.push_back({forms[f], mixture.weights[f]});
+  prediction.low = bounded_low(series, target, prediction, noise);
+  prediction.high = bounded_high(series, prediction, noise);
+  for (std::size_t f = 0; f < mixture.forms.size(); ++f) {
+    prediction.shares.push_back({mixture.forms[f], mixture.weights[f]});
   }
   std::stable_sort(prediction.shares.begin(), prediction.shares.end(),
                    [](const FormShare& a, const FormShare& b) { return a.weight > b.weight; });

@@ -37,6 +37,49 @@ TEST(ScalingPrediction, SmoothSeriesGoesOnSmoothlyWithANarrowInterval) {
   EXPECT_NEAR(sum, 1, 1e-5);  // the shipped weights have six digits
 }
 
+TEST(ScalingPrediction, ALossThatGrowsSmoothlyGoesOn) {
+  // Saturating input: 16 % lost at the second worker, a further 18 % at the third.
+  const auto three = predict_rate(from_efficiencies({{1, 1}, {2, 0.84}, {3, 0.69}}, 4), {4, 0, 0});
+  EXPECT_LT(three.efficiency, 0.69 * 0.93);
+  // The same from two counts.
+  const auto two = predict_rate(from_efficiencies({{1, 1}, {2, 0.72}}, 4), {4, 0, 0});
+  EXPECT_LT(two.efficiency, 0.72 * 0.82);
+  EXPECT_GT(two.efficiency, 0.72 * 0.72);
+}
+
+TEST(ScalingPrediction, ASuddenLossInsideAHostIsNotExtrapolated) {
+  const std::vector<std::pair<double, double>> points{{1, 1}, {2, 0.99}, {4, 0.98}, {8, 0.6}};
+  const auto inside = predict_rate(from_efficiencies(points, 16), {16, 0, 0});
+  EXPECT_NEAR(inside.efficiency, 0.6, 1e-9);
+  // It may well go on, or have been a disturbance.
+  EXPECT_LT(inside.low, 0.4 / 0.6 * inside.rate);
+  EXPECT_GT(inside.high, 0.75 / 0.6 * inside.rate);
+  // Across hosts a link that is full stays full.
+  const auto across = predict_rate(from_efficiencies(points, 2), {16, 0, 0});
+  EXPECT_LT(across.efficiency, 0.55);
+}
+
+TEST(ScalingPrediction, WorkThatMoreWorkersMadeSlowerDoesNotGetFasterThanItEverWas) {
+  for (const bool shared : {true, false}) {
+    ScalingSeries s = make_series("s", {{1, 100, 0}, {2, 55, 0}, {4, 35, 0}}, 16);
+    if (shared) s.scaling = Scaling::kStrong;
+    const auto p = predict_rate(s, {8, 0, 0});
+    expect_sane(p);
+    EXPECT_EQ(p.high <= 101, shared) << p.high;
+    EXPECT_LT(p.low, 35);
+  }
+}
+
+TEST(ScalingPrediction, TheIntervalGrowsWithTheLastLoss) {
+  double last = 0;
+  for (const double efficiency : {0.97, 0.9, 0.8, 0.6}) {
+    const auto p =
+        predict_rate(from_efficiencies({{1, 1}, {2, 0.98}, {4, efficiency}}, 16), {8, 0, 0});
+    EXPECT_GT(p.high / p.low, last) << efficiency;
+    last = p.high / p.low;
+  }
+}
+
 TEST(ScalingPrediction, LeavingTheHostIsWiderAndNamesTheRunThatWouldSettleIt) {
   const std::vector<std::pair<double, double>> points{{1, 1}, {2, 0.98}, {4, 0.96}, {8, 0.95}};
   const auto inside = predict_rate(from_efficiencies(points, 16), {16, 0, 0});

@@ -13,6 +13,12 @@ constexpr double kLargestOwnError = 0.5;
 /// Of three counts only the third can be predicted from others, and one count says little.
 constexpr std::size_t kLongSeries = 4;
 
+/// Losses per doubling (log): from this size on, and this many times the largest before it, a loss
+/// is sudden. Counts that lose less than the last limit lose nothing worth comparing with.
+constexpr double kSuddenLoss = 0.3;
+constexpr double kSuddenRatio = 3;
+constexpr double kNoLoss = 0.02;
+
 double mean_absolute_change(const std::vector<double>& values) {
   if (values.size() < 2) return 0;
   double sum = 0;
@@ -30,6 +36,13 @@ Place place_of(const Boundary& boundary) {
   if (boundary.crosses_next > 0) return Place::kLeaving;
   if (boundary.just_crossed > 0) return Place::kJustLeft;
   return boundary.beyond > 0 ? Place::kBeyond : Place::kInside;
+}
+
+bool sudden(const std::vector<double>& slope) {
+  if (slope.size() < 2) return false;
+  double before = kNoLoss;
+  for (std::size_t i = 0; i + 1 < slope.size(); ++i) before = std::max(before, -slope[i]);
+  return -slope.back() > std::max(kSuddenLoss, kSuddenRatio * before);
 }
 
 /// What each form got wrong on the steps of the series itself that lie where the target does.
@@ -54,7 +67,6 @@ std::array<double, kFormCount> errors_so_far(const ScalingSeries& series, Place 
 
 Situation describe(const ScalingSeries& series, const ScalingPoint& target) {
   const std::vector<ScalingPoint>& points = series.points;
-  const std::vector<double> logs = log_efficiencies(points);
   const std::vector<double> slope = slopes(points);
   const Boundary boundary = locate_boundary(series, target);
   Situation situation;
@@ -63,10 +75,11 @@ Situation describe(const ScalingSeries& series, const ScalingPoint& target) {
   situation.host_size_known = boundary.crosses_next == 0 || boundary.crosses_next == 1;
   if (!slope.empty()) {
     situation.last_slope = slope.back();
-    situation.mean_slope = logs.back() / std::log2(points.back().workers / points.front().workers);
     situation.largest_rise = std::max(0.0, *std::max_element(slope.begin(), slope.end()));
   }
   situation.roughness = mean_absolute_change(slope);
+  // Across hosts a sudden loss is a full link or switch, which stays full.
+  situation.sudden_loss = sudden(slope) && situation.place == Place::kInside;
   situation.doublings = std::log2(target.workers / points.back().workers);
   situation.forms = evaluate_forms(series, target);
   if (situation.evidence == Evidence::kMoreCounts && points.size() >= kLongSeries) {

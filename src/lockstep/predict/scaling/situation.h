@@ -26,9 +26,11 @@ inline constexpr int kPlaceCount = 4;
 struct Situation {
   Evidence evidence = Evidence::kOneCount;
   Place place = Place::kInside;
-  bool host_size_known = true;             ///< otherwise the place is that of a usual host
-  double last_slope = 0;                   ///< between the last two counts
-  double mean_slope = 0;                   ///< from the first to the last count
+  bool host_size_known = true;  ///< otherwise the place is that of a usual host
+  double last_slope = 0;        ///< between the last two counts
+  /// Inside a host, the last count lost much and none before it anything like that: as often a
+  /// disturbance as a law.
+  bool sudden_loss = false;
   double roughness = 0;                    ///< mean absolute change of the slope
   double largest_rise = 0;                 ///< largest positive slope, else 0
   double doublings = 0;                    ///< log2(target / last count)
