@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "lockstep/base/error.h"
 #include "lockstep/predict/backtest.h"
 #include "lockstep/report/page/views.h"
+#include "lockstep/report/prediction_tables.h"
 #include "lockstep/report/study_columns.h"
 
 namespace lockstep::report {
@@ -126,6 +129,23 @@ Chart calibration_chart(const predict::Backtest& own) {
   return result;
 }
 
+/// The predictor beside every textbook form: over all series, and over those of one kind of scaling
+/// or one source where there are several.
+std::vector<Table> comparison_tables(const std::vector<predict::HeldOut>& held_out,
+                                     const predict::Backtest& result) {
+  std::vector<Table> tables{
+      backtest_table(result, "Errors of the predictor and of textbook forms")};
+  const std::pair<const char*, std::string predict::HeldOut::*> parts[] = {
+      {"kind", &predict::HeldOut::kind}, {"source", &predict::HeldOut::source}};
+  for (const auto& [name, part_of] : parts) {
+    const auto by = predict::backtest_by(held_out, part_of);
+    if (by.size() < 2) continue;
+    tables.push_back(backtest_parts_table(by, name));
+    tables.back().title = fmt::format("The same by {}", name);
+  }
+  return tables;
+}
+
 }  // namespace
 
 View backtest_view(const PageContext& context) {
@@ -133,20 +153,18 @@ View backtest_view(const PageContext& context) {
             "A backtest needs a series of two worker counts or more: the largest is predicted from "
             "the others."};
   const auto held_out = predict::hold_out_largest(predict::learning_series(context.series),
-                                                  predict::shipped_prior(), false);
+                                                  predict::shipped_prior(), true);
   const std::vector<Trial> trials = trials_of(context.series, held_out);
   if (trials.empty()) return view;
   const predict::Backtest result = predict::summarize_backtest(held_out);
-  view.add({"backtest",
-            "Largest worker count of each series, predicted from the others",
+  std::vector<Table> tables = comparison_tables(held_out, result);
+  tables.insert(tables.begin(), trials_table(trials));
+  view.add({"backtest", "Largest worker count of each series, predicted from the others",
             fmt::format("{} series, as speedups over their smallest count. The median error is "
                         "{:.1f} %; the 90 % intervals cover {:.0f} % of the measurements. On the "
                         "dotted line prediction and measurement agree.",
                         result.series, 100 * result.ours.median, 100 * result.coverage),
-            "",
-            "",
-            scatter(trials),
-            {trials_table(trials)}});
+            "", "", scatter(trials), std::move(tables)});
   view.add(calibration_chart(result));
   return view;
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "lockstep/predict/scaling/classic_models.h"
 #include "lockstep/report/page/page_fixture.h"
 
 namespace lockstep::report {
@@ -102,6 +103,14 @@ TEST(Page, DrawsTheLossOfOneEpochWithinIt) {
   EXPECT_EQ(points.size(), 125u);
   EXPECT_EQ(points[0][0], 0.008);
   EXPECT_NEAR(points[0][1].get<double>(), (1 + 1 / 2.0 + 1 / 3.0 + 1 / 4.0) / 4, 1e-5);
+}
+
+TEST(Page, ShowsThePredictorBesideTextbookForms) {
+  const json page = page_json(build_page(study()));
+  const json& tables = view(page, "backtest")["charts"][0]["tables"];
+  ASSERT_GE(tables.size(), 2u);
+  EXPECT_EQ(tables[1]["title"], "Errors of the predictor and of textbook forms");
+  EXPECT_EQ(tables[1]["rows"].size(), 1u + predict::kClassicCount);
 }
 
 /// A miss must not have the colour of a hit because there is no hit beside it.
