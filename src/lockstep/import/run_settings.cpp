@@ -73,6 +73,12 @@ bool offer_setting(std::string_view name, std::string_view value, ImportedRun& r
     if (factor) set_time_unit(*factor, run);
     return factor.has_value();
   }
+  if (key == "batch_of") {
+    if (value != "worker" && value != "all") return false;
+    if (run.batch_said)
+      (value == "worker" ? run.batch_per_worker : run.global_batch).offer(*run.batch_said, from);
+    return true;
+  }
   for (const TextSetting& setting : kTexts) {
     if (key != setting.name || value.empty()) continue;
     (run.*setting.fact).offer(printable(value), from);
@@ -83,7 +89,9 @@ bool offer_setting(std::string_view name, std::string_view value, ImportedRun& r
 
 std::string_view setting_names() {
   return "workers, nodes, batch (per worker), global_batch, accumulate, examples, epochs, "
-         "steps_per_epoch, parameters, model, dataset, device, time_unit (of tables)";
+         "steps_per_epoch, parameters, model, dataset, device, time_unit and batch_of=worker or "
+         "all (of "
+         "tables)";
 }
 
 }  // namespace lockstep::import

@@ -20,16 +20,33 @@ struct Candidate {
 
 std::string configuration_of(const ImportedRun& run) {
   const auto number = [](const Fact<std::int64_t>& fact) { return fact.value.value_or(0); };
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}", number(run.workers), number(run.batch_per_worker),
-                     number(run.global_batch), run.batch_said.value_or(0),
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", number(run.workers), number(run.nodes),
+                     number(run.batch_per_worker), number(run.global_batch),
+                     run.batch_said_is_open ? 0 : run.batch_said.value_or(0),
                      run.device.value.value_or(""), run.model.value.value_or(""),
                      run.dataset.value.value_or(""));
 }
 
-std::string variant_of(const ImportedRun& run, bool one_file) {
+using Notes = std::vector<std::string>;
+
+/// The notes that differ among runs which are alike otherwise.
+Notes notes_that_differ(const std::vector<Candidate>& same, const Notes& notes) {
+  Notes differ;
+  for (const std::string& name : notes) {
+    const auto note = [&](const Candidate& candidate) {
+      const auto found = candidate.run->notes.find(name);
+      return found == candidate.run->notes.end() ? std::string() : found->second;
+    };
+    if (std::any_of(same.begin(), same.end(),
+                    [&](const Candidate& other) { return note(other) != note(same.front()); }))
+      differ.push_back(name);
+  }
+  return differ;
+}
+
+std::string variant_of(const ImportedRun& run, const Notes& notes) {
   std::string variant;
-  for (const std::string name : {"heading", "loader", "optimizer", "precision", "setting"}) {
-    if (!one_file && (name == "heading" || name == "loader")) continue;
+  for (const std::string& name : notes) {
     const auto found = run.notes.find(name);
     if (found != run.notes.end()) variant += (variant.empty() ? "" : ", ") + found->second;
   }
@@ -107,38 +124,68 @@ std::map<std::string, std::string> names_of(const std::string& model,
   return names;
 }
 
-void tell_apart(const std::vector<Candidate>& runs, bool one_file) {
-  std::map<std::string, std::vector<Candidate>> alike;
-  for (const Candidate& candidate : runs) {
-    if (candidate.run->is_training() && candidate.run->has_figures())
-      alike[configuration_of(*candidate.run)].push_back(candidate);
+/// What is alike in every stated fact, by that.
+using Alike = std::map<std::string, std::vector<Candidate>>;
+
+void warn_of_other_times(const std::vector<Candidate>& same, bool one_file) {
+  const RunTimes expected = times_of(*same.front().run);
+  const std::string& first_file = *same.front().file;
+  for (const Candidate& candidate : same) {
+    const RunTimes times = times_of(*candidate.run);
+    if (!are_apart(times, expected) || (!one_file && candidate.file == &first_file)) continue;
+    candidate.run->warnings.push_back(fmt::format(
+        "its stated facts are those of {}, but it takes {:.4g} s per {} and not {:.4g} s: what "
+        "differs is not stated; --set model=NAME keeps them apart",
+        one_file ? "the first run of the file" : first_file, times.middle, times.unit,
+        expected.middle));
   }
-  for (auto& [configuration, same] : alike) {
-    const ImportedRun& first = *same.front().run;
-    const std::string& first_file = *same.front().file;
-    const bool varied = std::any_of(same.begin(), same.end(), [&](const Candidate& candidate) {
-      return variant_of(*candidate.run, one_file) != variant_of(first, one_file);
+}
+
+/// Names the variants of a network. A run that is like no other gets the name of its variant too:
+/// on one worker there may be only one run, which belongs to the series of that variant.
+void name_variants(const std::vector<Candidate>& runs, const Alike& alike, const Notes& notes) {
+  std::map<std::string, std::vector<std::string>> variants;  ///< by network
+  for (const auto& [configuration, same] : alike) {
+    if (same.size() < 2) continue;
+    const std::string first = variant_of(*same.front().run, notes);
+    const bool varied = std::any_of(same.begin(), same.end(), [&](const Candidate& other) {
+      return variant_of(*other.run, notes) != first;
     });
-    const RunTimes expected = times_of(first);
-    std::vector<std::string> variants;
-    for (const Candidate& candidate : same)
-      variants.push_back(variant_of(*candidate.run, one_file));
-    const auto names = names_of(first.model.value.value_or(""), variants);
+    if (!varied) continue;
     for (const Candidate& candidate : same) {
-      if (varied) {
-        const std::string variant = variant_of(*candidate.run, one_file);
-        if (!variant.empty()) candidate.run->model = {names.at(variant), Provenance::kDerived};
-        continue;
-      }
-      const RunTimes times = times_of(*candidate.run);
-      if (!are_apart(times, expected) || (!one_file && candidate.file == &first_file)) continue;
-      candidate.run->warnings.push_back(fmt::format(
-          "its stated facts are those of {}, but it takes {:.4g} s per {} and not {:.4g} s: what "
-          "differs is not stated; --set model=NAME keeps them apart",
-          one_file ? "the first run of the file" : first_file, times.middle, times.unit,
-          expected.middle));
+      variants[candidate.run->model.value.value_or("")].push_back(
+          variant_of(*candidate.run, notes));
     }
   }
+  std::map<std::string, std::map<std::string, std::string>> names;
+  for (const auto& [model, of_model] : variants) names[model] = names_of(model, of_model);
+  for (const Candidate& candidate : runs) {
+    const auto of_model = names.find(candidate.run->model.value.value_or(""));
+    const std::string variant = variant_of(*candidate.run, notes);
+    if (of_model == names.end() || variant.empty()) continue;
+    const auto name = of_model->second.find(variant);
+    if (name != of_model->second.end()) candidate.run->model = {name->second, Provenance::kDerived};
+  }
+}
+
+void tell_apart(const std::vector<Candidate>& runs, bool one_file) {
+  Alike alike;
+  std::vector<Candidate> trained;
+  for (const Candidate& candidate : runs) {
+    if (!candidate.run->is_training() || !candidate.run->has_figures()) continue;
+    alike[configuration_of(*candidate.run)].push_back(candidate);
+    trained.push_back(candidate);
+  }
+  Notes notes{"optimizer", "precision", "setting", "batch"};
+  if (one_file) notes.insert(notes.begin(), {"heading", "loader"});
+  std::set<std::string> differ;
+  for (const auto& [configuration, same] : alike) {
+    const Notes own = notes_that_differ(same, notes);
+    differ.insert(own.begin(), own.end());
+    if (own.empty()) warn_of_other_times(same, one_file);
+  }
+  std::erase_if(notes, [&](const std::string& name) { return !differ.contains(name); });
+  if (!notes.empty()) name_variants(trained, alike, notes);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ struct ConfigCount {
   Fact<std::int64_t> ImportedRun::*fact;
 };
 
-constexpr std::array<ConfigCount, 34> kConfigCounts{{
+constexpr std::array<ConfigCount, 35> kConfigCounts{{
     {"world_size", &ImportedRun::workers},
     {"num_workers_total", &ImportedRun::workers},
     {"num_gpus", &ImportedRun::workers},
@@ -25,6 +25,7 @@ constexpr std::array<ConfigCount, 34> kConfigCounts{{
     {"num_nodes", &ImportedRun::nodes},
     {"nnodes", &ImportedRun::nodes},
     {"batch_size_per_rank", &ImportedRun::batch_per_worker},
+    {"batch_size_per_worker", &ImportedRun::batch_per_worker},
     {"batch_size_per_gpu", &ImportedRun::batch_per_worker},
     {"batch_size_per_device", &ImportedRun::batch_per_worker},
     {"per_device_batch_size", &ImportedRun::batch_per_worker},

@@ -39,7 +39,7 @@ bool log_states_another_batch(const ImportedRun& run) {
 /// that of a name, which gives way to a batch in the log.
 void settle_batch(ImportedRun& run) {
   if (run.batch_per_worker && run.batch_per_worker.from == Provenance::kName) {
-    if (log_states_another_batch(run)) {
+    if (log_states_another_batch(run) || run.may_split_model) {
       run.batch_per_worker = {};
     } else {
       warn_of_batch(*run.batch_per_worker, run);
@@ -47,7 +47,15 @@ void settle_batch(ImportedRun& run) {
   }
   if (run.batch_said && !run.batch_per_worker && !run.global_batch) {
     const std::int64_t size = *run.batch_said;
-    if (run.batch_said_is_global && *run.batch_said < 1'000'000'000) {
+    if (run.batch_said_is_open && !(run.workers && *run.workers == 1)) {
+      warn_once(run, fmt::format("the table does not state whether batch size {} is of one worker "
+                                 "or of all; --set batch_of=worker or --set batch_of=all decides",
+                                 size));
+    } else if (run.may_split_model && !(run.workers && *run.workers == 1)) {
+      warn_once(run, fmt::format("batch size {} may be of several workers that share each example; "
+                                 "--set batch=N or --set global_batch=N decides",
+                                 size));
+    } else if (run.batch_said_is_global && *run.batch_said < 1'000'000'000) {
       run.global_batch.offer(size, Provenance::kLog);
     } else {
       run.batch_per_worker.offer(size, Provenance::kLog);
@@ -66,7 +74,7 @@ void settle_batch(ImportedRun& run) {
     const bool shares = each >= 1 && *run.global_batch % share == 0 && !run.may_split_model;
     if (!run.batch_per_worker && shares) run.batch_per_worker.offer(each, Provenance::kDerived);
   } else if (run.batch_per_worker && *run.batch_per_worker < 1'000'000'000 &&
-             share < 1'000'000'000) {
+             share < 1'000'000'000 && !run.may_split_model) {
     run.global_batch = {*run.batch_per_worker * share, Provenance::kDerived};
   }
 }

@@ -85,6 +85,7 @@ struct ImportedRun {
   /// A batch size that the log names without saying whether of one worker or of all.
   std::optional<std::int64_t> batch_said;
   bool batch_said_is_global = false;  ///< the format's rule: it is of all workers
+  bool batch_said_is_open = false;    ///< nothing tells whose it is: neither batch follows
   /// The model may be split over several workers, so that a share of the global batch is not the
   /// batch of one of them.
   bool may_split_model = false;

@@ -85,7 +85,7 @@ void LogFacts::line(std::string_view text, int rank) {
 
 void LogFacts::worker_count(std::string_view text) {
   if (!contains_any<"orld", "ORLD", "Number of ", "num_workers_total", "hvd.size()", " out of ",
-                    "registered", "MEMBER: ", "Use GPU: ">(text))
+                    "registered", "MEMBER: ", "Use GPU: ", "Horovod with ">(text))
     return;
   static constexpr std::string_view kMarks[] = {
       "world size",        "World size",     "World Size",         "world_size",
@@ -116,6 +116,8 @@ void LogFacts::worker_count(std::string_view text) {
     const auto count = integer_after(text, "Starting with");
     if (plausible_count(count)) workers_ = *count;
   }
+  const auto horovod = integer_after(text, "Horovod with ");
+  if (plausible_count(horovod) && contains(text, " workers")) workers_ = *horovod;
   const std::size_t member = text.find("MEMBER: ");
   if (member != std::string_view::npos) {
     const auto count = integer_after(text.substr(member), "/");

@@ -170,6 +170,8 @@ MetricName metric_of(std::string_view name) {
       !validation) {
     const double scale = time_scale(words);
     if (is_extreme(words)) return {};
+    // Ray's "time_this_iter_s" is the time between two reports, of epochs most of the time.
+    if (words.has("this")) return {};
     if (words.has("epoch")) return {Metric::kEpochTime, 0, scale};
     const bool shortest = words.has("min");  // no step takes minutes
     if (words.any("step", "iter", "iteration", "batch") && !shortest)

@@ -144,7 +144,14 @@ class NameFacts {
   }
 
   void look(std::size_t i) {
-    if (number(i) > 0) {
+    if (const std::size_t last = end_of_stamp(i); last > 0) {
+      told(i, last);
+    } else if (word(i) == "serial") {
+      workers_ = workers_.value_or(1);
+      told(i, i);
+    } else if (told_[i]) {
+      return;  // part of a stamp
+    } else if (number(i) > 0) {
       after_number(i);
     } else if (word(i) == "single" && (word(i + 1) == "gpu" || word(i + 1) == "process")) {
       workers_ = workers_.value_or(1);
@@ -152,6 +159,20 @@ class NameFacts {
     } else if (number(i + 1) > 0) {
       before_number(i);
     }
+  }
+
+  /// "Apr30_23-29-32_node07", as TensorBoard names its runs: the last token of the time and the
+  /// host. 0 for anything else.
+  std::size_t end_of_stamp(std::size_t i) const {
+    constexpr std::array<std::string_view, 12> kMonths{"jan", "feb", "mar", "apr", "may", "jun",
+                                                       "jul", "aug", "sep", "oct", "nov", "dec"};
+    const bool day = among(word(i), kMonths) && number(i + 1) > 0 && number(i + 1) < 32 &&
+                     !tokens_[i + 1].after_separator;
+    if (!day || number(i + 2) < 0 || number(i + 3) < 0 || number(i + 4) < 0) return 0;
+    if (number(i + 2) > 23 || number(i + 3) > 59 || number(i + 4) > 59) return 0;
+    if (word(i + 5).empty()) return i + 4;
+    const bool numbered = number(i + 6) >= 0 && !tokens_[i + 6].after_separator;
+    return numbered ? i + 6 : i + 5;
   }
 
   void told(std::size_t first, std::size_t last) {

@@ -69,6 +69,18 @@ TEST(NameFacts, RunsThatAFileNamesAreComparedByTheirOwnNames) {
   EXPECT_EQ(*file.runs[2].model, "tanh");
 }
 
+TEST(NameFacts, SerialRunsHaveOneWorker) {
+  const ImportedRun run = import_text("Epoch 1, loss 0.5\n", "vgg_serial.log").runs.at(0);
+  EXPECT_EQ(*run.workers, 1);
+  EXPECT_EQ(*run.model, "vgg") << "compared with vgg_2gpu.log";
+}
+
+TEST(NameFacts, TimeAndHostOfATensorboardFolderNameNoNetwork) {
+  EXPECT_EQ(name_of_series("Apr30_23-29-32_node07_resnet50_gpux4_b64.csv"), "resnet50");
+  EXPECT_EQ(name_of_series("May01_08-05-06_login_resnet50_gpux8_b64.csv"), "resnet50");
+  EXPECT_EQ(name_of_series("mar_4gpu.csv"), "mar");
+}
+
 TEST(NameFacts, NumberWithAUnitOfItsOwnCountsNoWorkers) {
   const std::string log = "Epoch 1, loss 0.5\n";
   const ImportedRun epochs = import_text(log, "exp_single_gpu_20ep.log").runs.at(0);

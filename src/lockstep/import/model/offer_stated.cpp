@@ -54,6 +54,7 @@ void offer_stated(const std::vector<StatedFact>& facts, ImportedRun& run) {
     run.epochs_planned.offer(epochs);
   if (const auto steps = stated_number(facts, FactKey::kSteps); steps > 0)
     run.steps_per_epoch.offer(steps);
+  run.may_split_model = run.may_split_model || stated_number(facts, FactKey::kSplit) > 1;
   const auto offer = [&](FactKey key, Fact<std::string>& fact) {
     if (const StatedFact* stated = fact_of(facts, key)) fact.offer(stated->text);
   };

@@ -35,7 +35,10 @@ std::optional<std::int64_t> devices_in_use(std::string_view text) {
                                  "train on", "trained on", "results with", "results on">(text);
   if (!acts || contains_any<"available", "visible", "found", "detected", "recommend">(text))
     return std::nullopt;
-  for (const std::string_view unit : {" gpu", "-gpu", " devices", " processes", " ranks"}) {
+  for (const std::string_view unit :
+       {" gpu", "-gpu", " devices", " processes", " ranks", " workers"}) {
+    // "Using 4 workers" are those of a data loader more often.
+    if (unit == " workers" && !contains_any<"horovod", "distributed", "ddp", "hvd">(text)) continue;
     for (std::size_t at = text.find(unit); at != std::string_view::npos;
          at = text.find(unit, at + 1)) {
       if (unit.ends_with("gpu") && text.substr(0, at).ends_with("single")) return 1;
@@ -102,11 +105,11 @@ std::optional<std::int64_t> count_after(std::string_view text,
 
 void worker_facts(std::string_view text, std::vector<StatedFact>& facts) {
   if (!contains_any<"gpu", "world", "process", "hvd", "replica", "device", "nodes", "nproc",
-                    "slurm_ntasks", "ranks">(text))
+                    "slurm_ntasks", "ranks", "horovod with">(text))
     return;
-  auto world = count_after(
-      text, {"world size", "world_size", "worldsize", "number of processes", "num processes",
-             "num_processes", "hvd.size()", "number of replicas", "num_replicas_in_sync"});
+  auto world = count_after(text, {"world size", "world_size", "worldsize", "number of processes",
+                                  "num processes", "num_processes", "hvd.size()",
+                                  "number of replicas", "num_replicas_in_sync", "dist_world_size"});
   if (const auto replicas = tensorflow_replicas(text)) world = replicas;
   if (world) facts.push_back({FactKey::kWorldSize, *world, {}});
   auto devices =
@@ -124,6 +127,21 @@ void worker_facts(std::string_view text, std::vector<StatedFact>& facts) {
     facts.push_back({FactKey::kDevicesPerNode, *count, {}});
   if (const auto count = count_after(text, {"slurm_ntasks"}))
     facts.push_back({FactKey::kTasks, *count, {}});
+}
+
+void split_facts(std::string_view text, std::vector<StatedFact>& facts) {
+  if (!contains_any<"parallel">(text)) return;
+  for (const std::string_view what : {"sequence", "tensor", "tensor model", "pipeline", "model",
+                                      "pipeline model", "context", "expert"}) {
+    for (const std::string_view size : {" parallel size", "_parallel_size", "-parallel-size",
+                                        "_model_parallel_size", "-model-parallel-size"}) {
+      const std::string mark = std::string(what) + std::string(size);
+      const auto count = count_after(text, {mark});
+      if (!count || *count < 2) continue;
+      facts.push_back({FactKey::kSplit, *count, {}});
+      return;
+    }
+  }
 }
 
 void batch_facts(std::string_view text, std::vector<StatedFact>& facts) {

@@ -20,6 +20,9 @@ std::optional<std::int64_t> count_after(std::string_view text,
 /// Appends the workers, nodes and tasks that `text`, in lower case, states.
 void worker_facts(std::string_view text, std::vector<StatedFact>& facts);
 
+/// Appends over how many workers `text`, in lower case, states that one example is split.
+void split_facts(std::string_view text, std::vector<StatedFact>& facts);
+
 /// Appends every "batch size" and "batch per GPU" of `text`, in lower case, with whose it is.
 void batch_facts(std::string_view text, std::vector<StatedFact>& facts);
 

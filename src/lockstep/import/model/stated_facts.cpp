@@ -186,13 +186,14 @@ void find_facts(std::string_view line, std::vector<StatedFact>& facts) {
   if (!contains_any<"atch", "ccum", "GPU", "gpu", "ORLD", "orld", "odes", "NTASKS", "rocess",
                     "ptimizer", "rain", "Product", "unning", "amespace", "nitialized", "arch",
                     "odel", "ataset", "type", "epochs", "orkers", "###", "===", "---", "***",
-                    "|   0", "n CPU", "n cpu", "a CPU", "a cpu", "evice", "Steps", "steps",
-                    " per epoch">(line))
+                    "parallel", "|   0", "n CPU", "n cpu", "a CPU", "a cpu", "evice", "Steps",
+                    "steps", " per epoch">(line))
     return;
   const std::string text = lower(line);
   if (trim(text).starts_with("finished")) return;  // it repeats what was stated before
   heading_facts(line, text, facts);
   worker_facts(text, facts);
+  split_facts(text, facts);
   batch_facts(text, facts);
   device_facts(line, text, facts);
   name_facts_of(line, text, facts);
@@ -238,6 +239,8 @@ std::string fact_words(const StatedFact& fact) {
       return fmt::format("{} loader workers", fact.number);
     case FactKey::kSteps:
       return fmt::format("{} steps per epoch", fact.number);
+    case FactKey::kSplit:
+      return fmt::format("examples split over {} workers", fact.number);
   }
   return {};
 }

@@ -28,6 +28,7 @@ enum class FactKey {
   kEpochs,          ///< "Num epochs: 20"
   kLoaderWorkers,   ///< "data loading time for 4 workers": never the workers of a run
   kSteps,           ///< "Steps: 64" of an epoch's line, "steps per epoch: 64"
+  kSplit,           ///< "Sequence parallel size: 4": workers that share the work on one example
 };
 
 struct StatedFact {

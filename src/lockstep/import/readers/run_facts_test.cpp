@@ -187,6 +187,65 @@ TEST(Facts, AccumulatedStepsAreNoWorkers) {
   EXPECT_TRUE(settings.throughput.empty()) << "a step of 16 examples or of 64?";
 }
 
+TEST(Facts, WorkersOfHorovodAreNoneOfALoader) {
+  const std::string epoch = "Epoch 1, loss 0.5, time 2 s\n";
+  EXPECT_EQ(*import_text("Using Horovod with 2 workers\n" + epoch).runs.at(0).workers, 2);
+  EXPECT_FALSE(import_text("Using 8 dataloader workers\n" + epoch).runs.at(0).workers);
+  EXPECT_FALSE(import_text("Training with 8 workers\n" + epoch).runs.at(0).workers);
+}
+
+TEST(Facts, BatchOfWorkersThatShareEachExampleIsOpen) {
+  const std::string log =
+      "Sequence length 4096 Sequence parallel size: 4\nIteration 0: loss=9.5\n"
+      "Iteration 1: loss=9.1\nIteration 2: loss=8.7\n";
+  const ImportedRun named = import_text(log, "gpt_batch_2_gpu_4.log").runs.at(0);
+  EXPECT_EQ(*named.workers, 4);
+  EXPECT_FALSE(named.global_batch) << "2, not 8: all four work on the same examples";
+  EXPECT_FALSE(named.batch_per_worker);
+  const ImportedRun stated = import_text("batch size: 2\n" + log, "gpt_gpu_4.log").runs.at(0);
+  EXPECT_FALSE(stated.global_batch);
+  ASSERT_FALSE(stated.warnings.empty());
+  EXPECT_NE(stated.warnings[0].find("share each example"), std::string::npos);
+}
+
+TEST(Facts, SummariesOfProcessesAreThoseOfOneRun) {
+  std::string log = "[2026-01-02 03:04:05] [INFO] [launch.py:180:main] dist_world_size=2\n";
+  for (int step = 0; step < 3; ++step) {
+    for (const std::string rank : {"0", "1"})
+      log += "[Rank " + rank + "] Step " + std::to_string(step) +
+             ": loss=" + std::to_string(9 - step) + ".5, memory=1.2 GB\n";
+  }
+  for (int process = 0; process < 2; ++process)
+    log += "  Batch size: 2, Seq length: 512\n  Average step time: 0.105s\n" +
+           std::string("SUMMARY: batch_size=2 avg_step_time=0.1054\n");
+  const ImportedFile file = import_text(log);
+  ASSERT_EQ(file.runs.size(), 1u) << "not a run per summary";
+  EXPECT_EQ(*file.runs[0].workers, 2);
+  EXPECT_DOUBLE_EQ(file.runs[0].train_loss.last(), 7.5);
+}
+
+TEST(Facts, ResultsNameTheMeanOfTheirSteps) {
+  const ImportedRun run =
+      import_text(R"({"world_size": 2, "batch_size_per_gpu": 64, "mean_step_sec": 0.25,)"
+                  R"( "p95_step_sec": 0.4, "optimizer_step_ms": 3, "images_per_sec_global": 512})",
+                  "result.json")
+          .runs.at(0);
+  EXPECT_EQ(run.step_time.count(), 1u);
+  EXPECT_DOUBLE_EQ(run.step_time.last(), 0.25);
+}
+
+TEST(Facts, IterationsOfOneRunAreNoRuns) {
+  std::string text;
+  for (int i = 1; i <= 4; ++i)
+    text += "{\"loss\": 0." + std::to_string(9 - i) +
+            ", \"training_iteration\": " + std::to_string(i) +
+            ", \"time_this_iter_s\": 6.5, \"time_total_s\": " + std::to_string(i * 6.5) +
+            ", \"batch_size_per_worker\": 16}\n";
+  const ImportedFile file = import_text(text, "result.json");
+  ASSERT_EQ(file.runs.size(), 1u);
+  EXPECT_TRUE(file.runs[0].step_time.empty()) << "a report is no step";
+}
+
 TEST(Facts, WorldSizeThatIsNoNumberIsUnknown) {
   const ImportedRun run = import_text(
                               "World size NaN\nIter #0: 105.5 img/sec per GPU\n"

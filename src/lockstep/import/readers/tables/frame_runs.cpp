@@ -101,19 +101,16 @@ void add_unclear_time(const std::string& column, double seconds, const TableMean
       "that name and not compared");
 }
 
-void settle_batch_of_row(const TableMeaning& meaning, std::string& settings, ImportedRun& run) {
-  if (!run.batch_said || !run.workers || *run.workers < 2) return;
-  if (meaning.batch_is_global) {
+void settle_batch_of_row(const TableMeaning& meaning, ImportedRun& run) {
+  if (!run.batch_said || !run.workers) return;
+  if (!meaning.batch_is_global) {
+    run.batch_said_is_open = *run.workers > 1;
+    run.notes["batch"] = fmt::format("batch size {}", *run.batch_said);
+  } else if (*run.workers > 1) {
     run.global_batch.offer(*run.batch_said);
     run.notes["global_batch"] = "the histories in the file have as many steps on any worker count";
-  } else {
-    settings += fmt::format("{}batch size {}", settings.empty() ? "" : ", ", *run.batch_said);
-    run.warnings.push_back(fmt::format(
-        "the table does not say whether batch size {0} is of one worker or of all; --set batch={0} "
-        "or --set global_batch={0} decides",
-        *run.batch_said));
+    run.batch_said.reset();
   }
-  run.batch_said.reset();
 }
 
 ImportedRun run_of_row(const PrintedFrame& frame, std::size_t row,
@@ -147,7 +144,7 @@ ImportedRun run_of_row(const PrintedFrame& frame, std::size_t row,
         break;
     }
   }
-  settle_batch_of_row(meaning, settings, run);
+  settle_batch_of_row(meaning, run);
   if (!settings.empty()) run.notes["setting"] = printable(settings);
   return run;
 }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "lockstep/base/error.h"
 #include "lockstep/import/import_fixture.h"
 #include "lockstep/import/readers/tables/markdown_blocks.h"
 

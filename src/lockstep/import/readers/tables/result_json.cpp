@@ -7,6 +7,7 @@
 #include "lockstep/import/model/config_facts.h"
 #include "lockstep/import/model/metric_names.h"
 #include "lockstep/import/readers/readers.h"
+#include "lockstep/import/readers/tables/table_counts.h"
 #include "lockstep/import/readers/tables/table_runs.h"
 #include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/text_scan.h"
@@ -39,11 +40,15 @@ void offer_figure(const std::string& key, double value, ImportedRun& run) {
     return;
   }
   const MetricName name = metric_of(key);
+  if (is_step_time(key)) {
+    const bool named = name.metric == Metric::kStepTime;
+    const double scale = named ? name.scale : key.ends_with("_ms") ? 1e-3 : 1;
+    if (value > 0) run.step_time.add(0, value * scale);
+    return;
+  }
   switch (name.metric) {
     case Metric::kStepTime:
-      // "optimizer_step_ms" and the like are parts of a step.
-      if (value > 0 && is_step_time(key)) run.step_time.add(0, value * name.scale);
-      return;
+      return;  // "optimizer_step_time_ms" and the like are parts of a step
     case Metric::kEpochTime:
       if (value > 0) run.epoch_s = value * name.scale;
       return;
@@ -115,6 +120,10 @@ TextTable table_of(const std::vector<nlohmann::json>& objects, bool epochs) {
     TextTable::Row row{table.rows.size() + 1, std::vector<std::string>(table.columns.size())};
     fill_cells(object, table, row);
     table.rows.push_back(std::move(row));
+  }
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    // "training_iteration" 1, 2, 3, ...: the course of a run under another name.
+    if (contains_any<"iter", "step">(table.columns[i]) && counts_up(table, i)) return {};
   }
   return table;
 }

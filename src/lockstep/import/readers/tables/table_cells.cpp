@@ -49,8 +49,10 @@ void add_other_rate(const CellNumber& number, const TableColumn& column, Importe
   const std::string unit = lower(number.unit);
   const bool tokens =
       unit == "tok/s" || unit == "tokens/s" || unit == "tok/sec" || unit == "tokens/sec";
-  const std::string name =
-      tokens ? "tokens_per_s" : printable(fmt::format("{} ({})", column.name, number.unit), 60);
+  const bool whole = column.metric.metric == Metric::kThroughput;
+  const std::string name = tokens && whole
+                               ? "tokens_per_s"
+                               : printable(fmt::format("{} ({})", column.name, number.unit), 60);
   if (run.other.size() < kMostTableFigures) run.other[name].add(0, number.value);
 }
 

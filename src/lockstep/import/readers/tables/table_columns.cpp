@@ -1,6 +1,7 @@
 #include "lockstep/import/readers/tables/table_columns.h"
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <vector>
 
@@ -84,7 +85,7 @@ TableColumn derived_column(const Header& header) {
                        contains(header.text, "speed up");
   TableColumn column =
       of_role(TableRole::kReported, speedup ? "reported_speedup" : "reported_efficiency");
-  column.percent = header.unit == "%";
+  column.percent = header.unit == "%" || contains_any<"%", "percent", "pct">(header.text);
   return column;
 }
 
@@ -121,6 +122,15 @@ std::optional<TableColumn> batch_column(const Header& header) {
   return of_role(whole  ? TableRole::kGlobalBatch
                  : each ? TableRole::kBatchPerWorker
                         : TableRole::kBatch);
+}
+
+/// "Target tokens/s", "throughput (expected)": nobody measured it. "Time to target" was measured.
+bool is_aim(const Header& header) {
+  constexpr std::array<std::string_view, 6> kAims{"target",    "goal",      "expected",
+                                                  "projected", "predicted", "theoretical"};
+  return std::any_of(kAims.begin(), kAims.end(), [&](std::string_view aim) {
+    return header.words.front() == aim || header.unit == aim;
+  });
 }
 
 bool is_of_a_part(const Header& header) {
@@ -172,6 +182,12 @@ std::optional<TableColumn> time_column(const Header& header) {
   return column;
 }
 
+bool is_of_one_worker(std::string_view header) {
+  return contains_any<"per gpu", "per-gpu", "per_gpu", "/gpu", "per worker", "per-worker",
+                      "per_worker", "/worker", "per device", "per-device", "per_device", "/device",
+                      "per rank", "per-rank", "per_rank", "/rank", "per process">(header);
+}
+
 /// A rate, by what it counts. Lockstep computes with examples; others keep their own names.
 std::optional<TableColumn> rate_column(const Header& header) {
   const std::string& text = header.text;
@@ -189,7 +205,7 @@ std::optional<TableColumn> rate_column(const Header& header) {
   if (per_second && !examples) return of_role(TableRole::kOtherFigure, header.text);
   if (contains_any<"/min", "/h">(text)) return of_role(TableRole::kOtherFigure, header.text);
   TableColumn column = of_role(TableRole::kMetric);
-  const bool each = contains_any<"per gpu", "/gpu", "per worker", "per device", "/device">(text);
+  const bool each = is_of_one_worker(text);
   column.metric = {each ? Metric::kThroughputPerWorker : Metric::kThroughput};
   column.unit_stated = examples;
   return column;
@@ -237,7 +253,8 @@ TableColumn table_column(std::string_view name) {
     return of_role(TableRole::kStep);
   if (contains_any<"speedup", "speed-up", "speed up", "efficiency">(header.text))
     return derived_column(header);
-  if (header.has({"std", "stdev", "sd", "min", "max", "best", "ideal", "ratio", "diff", "ci"}))
+  if (header.has({"std", "stdev", "sd", "min", "max", "best", "ideal", "ratio", "diff", "ci"}) ||
+      is_aim(header))
     return of_role(TableRole::kIgnored);
   if (counts_workers(header)) return of_role(TableRole::kWorkers);
   if (header.has({"gpus", "workers", "processes"}) && header.has({"node"}))

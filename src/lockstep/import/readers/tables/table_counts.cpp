@@ -37,13 +37,24 @@ bool is_projected_row(const TextTable::Row& row) {
   });
 }
 
+/// "Inference of the trained network" is about both; "pre-training inference" is about inference.
+bool speaks_of_training(std::string_view words) {
+  for (std::size_t at = words.find("train"); at != std::string_view::npos;
+       at = words.find("train", at + 1)) {
+    const std::string_view before = words.substr(0, at);
+    if (!before.ends_with("pre") && !before.ends_with("pre-") && !before.ends_with("pre "))
+      return true;
+  }
+  return false;
+}
+
 /// "Latency 90%", "p99 latency (ms)", or a heading that says so: no training.
 bool shows_inference(const TextTable& table) {
   for (auto line = table.above.rbegin(); line != table.above.rend(); ++line) {
     const bool heading = line->starts_with('#');
     if (!heading && line != table.above.rbegin()) continue;
     const std::string words = lower(*line);
-    if (contains_any<"inference", "serving">(words) && !contains_any<"train">(words)) return true;
+    if (contains_any<"inference", "serving">(words) && !speaks_of_training(words)) return true;
     if (heading) break;
   }
   return std::any_of(table.columns.begin(), table.columns.end(), [](const std::string& column) {

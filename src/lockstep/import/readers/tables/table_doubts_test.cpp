@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "lockstep/base/error.h"
 #include "lockstep/import/import_fixture.h"
 
 namespace lockstep::import {
@@ -36,6 +37,58 @@ TEST(TableDoubts, UnitsOfCellsDecideWhatAThroughputCounts) {
   ASSERT_EQ(file.runs.size(), 2u);
   EXPECT_FALSE(file.runs[0].reported_throughput);
   EXPECT_DOUBLE_EQ(file.runs[1].other.at("tokens_per_s").last(), 152142);
+}
+
+TEST(TableDoubts, RateOfOneGpuIsNotThatOfAll) {
+  const ImportedFile tokens = import_text(
+      "| Setup | GPUs | Per-GPU Throughput |\n|---|---|---|\n| one node | 8 | 40,100 tokens/s |\n"
+      "| two nodes | 16 | 8,300 tokens/s |\n");
+  ASSERT_EQ(tokens.runs.size(), 2u);
+  EXPECT_FALSE(tokens.runs[1].other.contains("tokens_per_s"));
+  const ImportedFile images = import_text(
+      "GPUs | batch per GPU | per-GPU throughput (img/s)\n1 | 32 | 400\n4 | 32 | 390\n");
+  ASSERT_EQ(images.runs.size(), 2u);
+  EXPECT_DOUBLE_EQ(images.runs[1].throughput.last(), 4 * 390);
+}
+
+TEST(TableDoubts, AimsWereNotMeasured) {
+  EXPECT_THROW(import_text("| Model | GPUs | Target tokens/sec |\n|---|---|---|\n"
+                           "| small | 4 | 12,000 |\n| large | 32 | 8,000 |\n"),
+               Error);
+  const ImportedFile file = import_text(
+      "| GPUs | Expected throughput (img/s) | Throughput (img/s) |\n|---|---|---|\n"
+      "| 1 | 110 | 100 |\n| 2 | 220 | 190 |\n");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_DOUBLE_EQ(*file.runs[1].reported_throughput, 190);
+}
+
+TEST(TableDoubts, BatchOfAllOrOfOneIsDecidedForEveryLine) {
+  const std::string table =
+      "GPUs | batch size | time per epoch (s)\n1 | 32 | 44\n2 | 32 | 24\n2 | 64 | 20\n";
+  const ImportedFile open = import_text(table);
+  ASSERT_EQ(open.runs.size(), 3u);
+  EXPECT_FALSE(open.runs[1].batch_per_worker);
+  EXPECT_NE(*open.runs[1].model, *open.runs[2].model) << "of two batches, never averaged";
+  EXPECT_EQ(*open.runs[0].model, *open.runs[1].model);
+  ASSERT_FALSE(open.runs[1].warnings.empty());
+  EXPECT_NE(open.runs[1].warnings[0].find("--set batch_of=worker"), std::string::npos);
+
+  ImportOptions options;
+  options.settings = {{"batch_of", "all"}};
+  const ImportedFile whole = import_text(table, "log.txt", options);
+  EXPECT_EQ(*whole.runs[1].global_batch, 32);
+  EXPECT_EQ(*whole.runs[2].global_batch, 64);
+  EXPECT_EQ(*whole.runs[2].batch_per_worker, 32);
+  options.settings = {{"batch_of", "worker"}};
+  EXPECT_EQ(*import_text(table, "log.txt", options).runs[2].global_batch, 128);
+  options.settings = {{"batch_of", "both"}};
+  EXPECT_THROW(import_text(table, "log.txt", options), Error);
+}
+
+TEST(TableDoubts, InferenceOfAPreTrainedNetworkIsNoTraining) {
+  const std::string table = "\n\n| GPUs | Throughput (sequences/s) |\n|---|---|\n| 1 | 30 |\n";
+  EXPECT_THROW(import_text("### Pre-training inference on one node" + table, "a.md"), Error);
+  EXPECT_EQ(import_text("### Training, then inference" + table, "a.md").runs.size(), 1u);
 }
 
 TEST(TableDoubts, ProjectionsAreNoRuns) {

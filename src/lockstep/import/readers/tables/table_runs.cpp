@@ -147,14 +147,10 @@ void offer_facts_above(const TextTable& table, ImportedRun& run) {
   }
 }
 
-void settle_table_batch(std::string& settings, ImportedRun& run) {
-  if (!run.batch_said || !run.workers || *run.workers < 2) return;
-  settings += fmt::format("{}batch size {}", settings.empty() ? "" : ", ", *run.batch_said);
-  run.warnings.push_back(fmt::format(
-      "the table does not state whether batch size {0} is of one worker or of all; --set batch={0} "
-      "or --set global_batch={0} decides",
-      *run.batch_said));
-  run.batch_said.reset();
+void settle_table_batch(ImportedRun& run) {
+  if (!run.batch_said || !run.workers) return;
+  run.batch_said_is_open = *run.workers > 1;
+  run.notes["batch"] = fmt::format("batch size {}", *run.batch_said);
 }
 
 std::vector<ImportedRun> runs_of_rows(const TextTable& table, const TableColumns& columns) {
@@ -171,7 +167,7 @@ std::vector<ImportedRun> runs_of_rows(const TextTable& table, const TableColumns
     if (!run.workers && each > 0 && run.nodes) run.workers.offer(*run.nodes * each);
     if (!run.has_figures()) continue;
     offer_facts_above(table, run);
-    settle_table_batch(settings, run);
+    settle_table_batch(run);
     if (!settings.empty()) run.notes["setting"] = printable(settings);
     runs.push_back(std::move(run));
   }

@@ -75,6 +75,7 @@ class RunsOfTable {
     std::string key;
     std::vector<std::string> fields;  ///< of its first row
     MetricsTable table;
+    SteadySettings steady;
   };
 
   MetricsTable empty_table() const {
@@ -92,15 +93,17 @@ class RunsOfTable {
       if (known.key == key) return known;
     }
     if (parts_.size() >= kMostParts) return parts_.back();
-    return parts_.emplace_back(Part{key, {}, empty_table()});
+    return parts_.emplace_back(Part{key, {}, empty_table(), SteadySettings(header_)});
   }
 
   void add(Part& of_row, const std::vector<double>& values, RowSplit split) {
     if (runs_.size() < kMostRuns && of_row.table.restarts(values)) {
       close(of_row);
       of_row.table = empty_table();
+      of_row.steady = SteadySettings(header_);
     }
     of_row.table.row(values, split);
+    of_row.steady.row(values);
   }
 
   void close(Part& of_row) {
@@ -108,6 +111,7 @@ class RunsOfTable {
     ImportedRun run = of_row.table.finish();
     settings_.offer(header_, of_row.fields, run);
     if (parts_.size() == 1) run.notes.erase("setting");
+    of_row.steady.offer(header_, run);
     runs_.push_back(std::move(run));
   }
 

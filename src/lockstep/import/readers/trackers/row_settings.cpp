@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <set>
 
 #include "lockstep/import/model/config_facts.h"
@@ -108,6 +110,35 @@ RowSettings find_row_settings(std::string_view sample, char delimiter,
     }
   }
   return settings;
+}
+
+SteadySettings::SteadySettings(const std::vector<std::string>& header) {
+  constexpr std::array<std::string_view, 8> kNames{"lr",         "learning_rate", "base_lr",
+                                                   "initial_lr", "momentum",      "weight_decay",
+                                                   "dropout",    "gamma"};
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const std::string name = lower(trim(header[i]));
+    if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) columns_.push_back({i});
+  }
+}
+
+void SteadySettings::row(const std::vector<double>& values) {
+  for (Column& column : columns_) {
+    if (column.place >= values.size() || std::isnan(values[column.place])) continue;
+    const double value = values[column.place];
+    column.changes = column.changes || (column.rows > 0 && value != column.value);
+    column.value = value;
+    ++column.rows;
+  }
+}
+
+void SteadySettings::offer(const std::vector<std::string>& header, ImportedRun& run) const {
+  for (const Column& column : columns_) {
+    if (column.rows < 2 || column.changes) continue;
+    std::string& setting = run.notes["setting"];
+    setting += fmt::format("{}{} {}", setting.empty() ? "" : ", ",
+                           printable(header[column.place], 40), column.value);
+  }
 }
 
 }  // namespace lockstep::import

@@ -31,6 +31,25 @@ struct RowSettings {
 RowSettings find_row_settings(std::string_view sample, char delimiter,
                               const std::vector<std::string>& header);
 
+/// Settings of training that a table repeats in every row: a learning rate that never changes, the
+/// weight decay. Two tables that differ in them are of different experiments.
+class SteadySettings {
+ public:
+  explicit SteadySettings(const std::vector<std::string>& header);
+  void row(const std::vector<double>& values);
+  /// Adds "learning_rate 0.1" to the note "setting".
+  void offer(const std::vector<std::string>& header, ImportedRun& run) const;
+
+ private:
+  struct Column {
+    std::size_t place = 0;
+    double value = 0;
+    std::size_t rows = 0;
+    bool changes = false;
+  };
+  std::vector<Column> columns_;
+};
+
 enum class RowSplit { kTrain, kValidation, kTest, kUnknown };
 RowSplit split_of_row(std::string_view field);
 

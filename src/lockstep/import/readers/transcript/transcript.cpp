@@ -76,6 +76,14 @@ std::uint64_t figures_in(const std::vector<ImportedRun>& runs) {
   return total;
 }
 
+/// Whether any of them shows how the training went on, and not only what it came to.
+bool have_a_course(const std::vector<ImportedRun>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [](const ImportedRun& run) {
+    return !run.epochs.empty() || run.train_loss.count() > 0 || run.step_time.count() > 1 ||
+           run.throughput.count() > 1;
+  });
+}
+
 /// "GPU memory full at batch size: 8192, use 2048 for 1 GPU": the count that a ladder of batches
 /// ran on, which nothing else in the file states.
 void offer_workers_of_failure(std::vector<ImportedRun>& runs) {
@@ -251,7 +259,10 @@ std::vector<ImportedRun> RankStreams::finish() {
       if (run.out_of_memory && outcome.failure.empty()) outcome.failure = run.failure;
       outcome.out_of_memory = outcome.out_of_memory || run.out_of_memory;
     }
-    const std::uint64_t figures = figures_in(runs);
+    // Summaries that every process printed without its rank are those of one run.
+    const bool sums = rank < 0 && !have_a_course(runs);
+    const std::uint64_t figures =
+        sums ? std::min<std::uint64_t>(figures_in(runs), 1) : figures_in(runs);
     if (best.empty() || figures > most) {
       best = std::move(runs);
       most = figures;
