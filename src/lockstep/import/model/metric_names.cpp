@@ -225,10 +225,18 @@ bool set_quality(Metric metric, double value, record::EpochResult& result) {
 
 MetricName MetricCache::of(std::string_view name) {
   constexpr std::size_t kMost = 1024;
-  const auto found = known_.find(name);
-  if (found != known_.end()) return found->second;
-  if (known_.size() >= kMost) known_.clear();
-  return known_.emplace(name, metric_of(name)).first->second;
+  if (name.empty()) return metric_of(name);
+  const std::size_t letters = name.size() + static_cast<unsigned char>(name.front()) * 7u +
+                              static_cast<unsigned char>(name.back()) * 13u;
+  Recent& recent = recent_[letters % recent_.size()];
+  if (recent.name == name) return recent.metric;
+  auto found = known_.find(name);
+  if (found == known_.end()) {
+    if (known_.size() >= kMost) known_.clear();
+    found = known_.emplace(name, metric_of(name)).first;
+  }
+  recent = {std::string(name), found->second};
+  return recent.metric;
 }
 
 }  // namespace lockstep::import

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -48,7 +49,12 @@ class MetricCache {
   MetricName of(std::string_view name);
 
  private:
+  struct Recent {
+    std::string name;
+    MetricName metric;
+  };
   std::map<std::string, MetricName, std::less<>> known_;
+  std::array<Recent, 64> recent_;  ///< by size and letters: lines repeat the same few names
 };
 
 }  // namespace lockstep::import

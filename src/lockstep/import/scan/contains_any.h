@@ -23,8 +23,12 @@ struct FixedText {
 /// number of them: the parts are constants, compared with 16 places at once.
 template <FixedText... Parts>
 bool contains_any(std::string_view text) {
-  const auto begins = [](std::string_view rest) {
-    return ((rest[0] == Parts.letters[0] && rest.starts_with(Parts.view())) || ...);
+  // Compares a constant number of letters, which needs no call, not even where little is inlined.
+  const auto begins = [end = text.data() + text.size()](const char* at) {
+    return ((at[0] == Parts.letters[0] &&
+             static_cast<std::size_t>(end - at) >= Parts.view().size() &&
+             __builtin_memcmp(at, Parts.letters, sizeof(Parts.letters) - 1) == 0) ||
+            ...);
   };
   std::size_t at = 0;
 #ifdef __SSE2__
@@ -38,7 +42,7 @@ bool contains_any(std::string_view text) {
                                            _mm_cmpeq_epi8(next, _mm_set1_epi8(Parts.letters[1]))))),
      ...);
     for (auto mask = static_cast<unsigned>(_mm_movemask_epi8(fits)); mask != 0; mask &= mask - 1) {
-      if (begins(text.substr(at + static_cast<std::size_t>(std::countr_zero(mask))))) return true;
+      if (begins(place + std::countr_zero(mask))) return true;
     }
     if (at + 17 == text.size()) return false;
     // The last places are compared together with some that were compared before.
@@ -46,7 +50,7 @@ bool contains_any(std::string_view text) {
   }
 #endif
   for (; at < text.size(); ++at) {
-    if (begins(text.substr(at))) return true;
+    if (begins(text.data() + at)) return true;
   }
   return false;
 }

@@ -1,5 +1,6 @@
 #include "lockstep/import/readers/transcript/epoch_mark.h"
 
+#include <array>
 #include <cmath>
 
 #include "lockstep/import/scan/contains_any.h"
@@ -46,11 +47,13 @@ void find_place(std::string_view text, EpochMark& mark) {
       return;
     }
   }
-  if (!contains_any<"iter", "step", "batch", "Step", "Batch", "Iter">(text.substr(mark.end)))
-    return;
-  for (const std::string_view word : {"iteration", "step", "iters", "iter", "batch", "Step",
-                                      "Batch", "Iters", "Iter", "Iteration"}) {
-    const std::size_t at = text.find(word, mark.end);
+  const std::string_view below = text.substr(mark.end);
+  if (!contains_any<"iter", "step", "batch", "Step", "Batch", "Iter">(below)) return;
+  constexpr std::array<std::string_view, 10> kPlaces{
+      "iteration", "step", "iters", "iter", "batch", "Step", "Batch", "Iters", "Iter", "Iteration"};
+  for (const std::string_view word : kPlaces) {
+    const std::size_t found = position_of(word, below);
+    const std::size_t at = found == std::string_view::npos ? found : mark.end + found;
     // "ms/batch 14.5" and "time per batch: 0.12" are figures, "new_step=1" is a setting.
     if (at == std::string_view::npos || text[at - 1] == '/' || text[at - 1] == '_' ||
         is_letter(text[at - 1]) || text.substr(0, at).ends_with("per "))
@@ -101,7 +104,9 @@ bool names_the_best(std::string_view before) {
 /// "1 epoch = 330 batches", "first epoch (20 steps)": how long epochs are.
 bool is_length(std::string_view after) {
   after = trim(after);
-  for (const std::string_view unit : {"batches", "steps", "iterations", "samples", "examples"}) {
+  constexpr std::array<std::string_view, 5> kThings{"batches", "steps", "iterations", "samples",
+                                                    "examples"};
+  for (const std::string_view unit : kThings) {
     if (!after.starts_with(unit)) continue;
     const std::size_t next = after.find_first_not_of(" :=", unit.size());
     return next == std::string_view::npos || !is_digit(after[next]);  // "epoch 3 steps: 64"
@@ -132,7 +137,8 @@ bool is_numbered(std::string_view between, std::string_view after) {
 /// How long the words before "for epoch 3" are, without the "for"; 0 for other words.
 std::size_t words_before(std::string_view before) {
   before = trim(before);
-  for (const std::string_view word : {" for", " of", " in"}) {
+  constexpr std::array<std::string_view, 3> kWords{" for", " of", " in"};
+  for (const std::string_view word : kWords) {
     if (before.ends_with(word)) return before.size() - word.size();
   }
   return 0;

@@ -27,59 +27,6 @@ bool among_words(std::string_view word, std::string_view list) {
   return false;
 }
 
-constexpr std::array<bool, 256> kLetters = [] {
-  std::array<bool, 256> letters{};
-  for (std::size_t c = 0; c < 128; ++c) letters[c] = is_letter(static_cast<char>(c));
-  return letters;
-}();
-
-/// Whether `word`, in letters of any case, is `small`. Both have the same length.
-bool is_word(std::string_view word, std::string_view small) {
-  for (std::size_t i = 0; i < small.size(); ++i) {
-    if ((word[i] | 0x20) != small[i]) return false;
-  }
-  return true;
-}
-
-/// Whose figures a word of letters announces: kTrain, kValidation or kNone.
-Split split_of_word(std::string_view word) {
-  const auto either = [&](std::string_view a, std::string_view b) {
-    return is_word(word, a) || is_word(word, b) ? Split::kValidation : Split::kNone;
-  };
-  switch (word.size()) {
-    case 3:
-      return either("val", "val");
-    case 4:
-      return either("test", "eval");
-    case 5:
-      return is_word(word, "train") ? Split::kTrain : either("valid", "valid");
-    case 6:
-      return either("tested", "tested");
-    case 7:
-      return is_word(word, "trained") ? Split::kTrain : either("testing", "testing");
-    case 8:
-      return is_word(word, "training") ? Split::kTrain : Split::kNone;
-    case 10:
-      return is_word(word, "validation") || is_word(word, "evaluation")
-                 ? Split::kValidation
-                 : either("evaluating", "validating");
-    default:
-      return Split::kNone;
-  }
-}
-
-/// Where the first word about validation or test begins; null without.
-const char* first_validation_word(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    std::size_t end = i;
-    while (end < text.size() && is_letter(text[end])) ++end;
-    if (end > i && split_of_word(text.substr(i, end - i)) == Split::kValidation)
-      return text.data() + i;
-    i = std::max(end, i + 1);
-  }
-  return nullptr;
-}
-
 bool counts_examples(std::string_view unit) {
   if (unit.size() < 3) return false;
   return unit == "sps" ||
@@ -159,6 +106,7 @@ bool take_error_rate(const Figure& figure, Split split, std::vector<LineFigure>&
 /// The unit behind the number, or before it: "ms/batch 14.52", "tokens/s: 12,345".
 std::string unit_of(const Figure& figure) {
   if (!figure.unit.empty() || figure.percent) return lower(figure.unit);
+  if (figure.name.find('/') == std::string_view::npos) return {};
   const std::size_t blank = figure.name.find_last_of(' ');
   const std::string word =
       lower(blank == std::string_view::npos ? figure.name : figure.name.substr(blank + 1));
@@ -181,7 +129,10 @@ void take_figure(const Figure& figure, Split split, bool test, const LinePlace& 
   }
   const bool tokens = unit.starts_with("tok") && contains(unit, "/s");
   std::string_view of_one = unit;
-  for (const std::string_view each : {"/gpu", "/device", "/rank", "/worker", "/process"}) {
+  constexpr std::array<std::string_view, 5> kOfOne{"/gpu", "/device", "/rank", "/worker",
+                                                   "/process"};
+  for (const std::string_view each : kOfOne) {
+    if (unit.empty()) break;
     if (of_one.ends_with(each)) of_one.remove_suffix(each.size());
   }
   if (of_one.size() < unit.size() && counts_examples(of_one)) {
@@ -213,8 +164,9 @@ void take_figure(const Figure& figure, Split split, bool test, const LinePlace& 
     if (const auto time = time_figure(figure, unit, split, place)) figures.push_back(*time);
     return;
   }
-  if (contains_any<"best", "Best", "BEST">(figure.phrase)) return;
-  if (contains_any<"err">(figure.name) && take_error_rate(figure, split, figures)) return;
+  if (place.has_rare && contains_any<"best", "Best", "BEST">(figure.phrase)) return;
+  if (place.has_rare && contains_any<"err">(figure.name) && take_error_rate(figure, split, figures))
+    return;
   MetricName name = metrics.of(figure.name);
   switch (name.metric) {
     case Metric::kThroughput:
@@ -280,31 +232,6 @@ bool take_split_accuracy(const Figure& figure, std::vector<LineFigure>& figures)
 
 }  // namespace
 
-Split split_of(std::string_view text) {
-  bool train = false;
-  bool validation = false;
-  for (std::size_t i = 0; i < text.size();) {
-    if (!kLetters[static_cast<unsigned char>(text[i])]) {
-      ++i;
-      continue;
-    }
-    std::size_t end = i;
-    while (end < text.size() && kLetters[static_cast<unsigned char>(text[end])]) ++end;
-    const char first = static_cast<char>(text[i] | 0x20);
-    if (first != 't' && first != 'v' && first != 'e') {
-      i = end;
-      continue;
-    }
-    const Split word = split_of_word(text.substr(i, end - i));
-    train = train || word == Split::kTrain;
-    validation = validation || word == Split::kValidation;
-    i = end;
-  }
-  if (train && validation) return Split::kBoth;
-  if (train) return Split::kTrain;
-  return validation ? Split::kValidation : Split::kNone;
-}
-
 void line_figures(std::string_view text, std::string_view whole, const LinePlace& place,
                   MetricCache& metrics, std::vector<LineFigure>& figures) {
   if (!place.within) {
@@ -316,6 +243,7 @@ void line_figures(std::string_view text, std::string_view whole, const LinePlace
   Split split = split_of(whole);
   if (split == Split::kNone && !place.marked) split = place.above;
   LinePlace own_place = place;
+  own_place.has_rare = contains_any<"best", "Best", "BEST", "err">(whole);
   own_place.saves =
       contains_any<"aved ", "aving ", "heckpoint", "oaded ", "oading ", "esum">(whole);
   const bool test = split != Split::kTrain && contains_any<"est", "EST">(whole);

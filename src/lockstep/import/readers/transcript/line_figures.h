@@ -6,18 +6,9 @@
 #include <vector>
 
 #include "lockstep/import/model/metric_names.h"
+#include "lockstep/import/readers/transcript/line_split.h"
 
 namespace lockstep::import {
-
-/// Whose figures a line has, by the words on it.
-enum class Split {
-  kNone,
-  kTrain,
-  kValidation,  ///< validation or test
-  kBoth,
-};
-
-Split split_of(std::string_view text);
 
 /// A number of a line and what it is.
 struct LineFigure {
@@ -52,6 +43,7 @@ struct LinePlace {
   bool within = false;         ///< and is about a part of it
   Split above = Split::kNone;  ///< what the heading above it is about
   bool saves = false;  ///< "Saved model at epoch 5 with accuracy 91.2": of training or of a test?
+  bool has_rare = false;  ///< words that few lines have: "best", "err"
 };
 
 /// Appends the figures of `text`, which begins after the epoch's number. `whole` is the line.
