@@ -176,7 +176,7 @@ void tell_apart(const std::vector<Candidate>& runs, bool one_file) {
     alike[configuration_of(*candidate.run)].push_back(candidate);
     trained.push_back(candidate);
   }
-  Notes notes{"optimizer", "precision", "setting", "batch"};
+  Notes notes{"strategy", "optimizer", "precision", "setting", "batch"};
   if (one_file) notes.insert(notes.begin(), {"heading", "loader"});
   std::set<std::string> differ;
   for (const auto& [configuration, same] : alike) {

@@ -38,6 +38,16 @@ TEST(TellApart, TableKeepsOneNameWhereAnotherTableSharesAWorkerCount) {
   EXPECT_NE(*file.runs[2].model, *file.runs[3].model);
 }
 
+TEST(TellApart, StrategiesAreNoRepeats) {
+  const ImportedFile file = import_text(
+      R"([{"strategy": "ddp", "world_size": 2, "batch_size_per_gpu": 1, "step_time_ms": 180},)"
+      R"( {"strategy": "fsdp", "world_size": 2, "batch_size_per_gpu": 1, "step_time_ms": 150}])",
+      "sweep.json");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(*file.runs[0].model, "sweep (ddp)");
+  EXPECT_EQ(*file.runs[1].model, "sweep (fsdp)");
+}
+
 TEST(TellApart, NodesAreAConfigurationAndNoVariant) {
   const ImportedFile file = import_text(
       "Nodes | GPUs per node | host names | total time (s)\n1 | 1 | a | 80\n1 | 2 | a | 42\n"

@@ -150,6 +150,36 @@ TEST(RunFacts, NotebookCellWithFiguresBelowItsEpochsIsRead) {
   EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].val_accuracy, 0.975);
 }
 
+TEST(RunFacts, NotebookCellStatesTheWorkersOfThoseBelow) {
+  const auto cell = [](const std::string& text) {
+    return R"({"cell_type":"code","source":[],"outputs":[{"output_type":"stream","text":[")" +
+           text + R"("]}]})";
+  };
+  const auto notebook = [&](const std::string& first, const std::string& last) {
+    return R"({"cells":[)" + cell(first) + "," + cell("Epoch 1, loss 0.5\\nEpoch 2, loss 0.4\\n") +
+           "," + cell(last) + R"(],"nbformat":4})";
+  };
+  const auto workers = [&](const std::string& first, const std::string& last) {
+    return import_text(notebook(first, last), "b.ipynb").runs.at(0).workers.value.value_or(0);
+  };
+  EXPECT_EQ(workers("Number of devices: 2", "done"), 2);
+  EXPECT_EQ(workers("Number of GPUs: 2", "done"), 0) << "may be those of the machine";
+  EXPECT_EQ(workers("begin", "Number of devices: 2"), 0) << "below the run";
+  EXPECT_EQ(workers("Number of devices: 2", "Number of devices: 4"), 0) << "of which of both?";
+}
+
+TEST(RunFacts, PlaceBeforeTheEpochIsWithinIt) {
+  const ImportedRun run = import_text(
+                              "Finished training it 512/1024 of epoch 0, 12.5 ms/it, loss 0.25\n"
+                              "Finished training it 1024/1024 of epoch 0, 12.5 ms/it, loss 0.15\n"
+                              "Finished training it 512/1024 of epoch 1, 12.5 ms/it, loss 0.125\n")
+                              .runs.at(0);
+  EXPECT_DOUBLE_EQ(run.step_time.last(), 0.0125);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_loss, 0.2);
+  EXPECT_TRUE(run.warnings.empty());
+}
+
 TEST(RunFacts, FileOfZerosHasNoText) {
   try {
     import_text(std::string(500, '\0') + "\n");

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "lockstep/base/error.h"
+#include "lockstep/import/model/stated_facts.h"
 #include "lockstep/import/readers/readers.h"
 #include "lockstep/import/readers/tables/frame_runs.h"
 #include "lockstep/import/readers/tables/printed_output.h"
@@ -135,6 +137,23 @@ std::vector<CellOutput> outputs_of(const nlohmann::json& notebook) {
   return outputs;
 }
 
+/// "Number of devices: 2", "World size: 4": the workers that a cell printed for those below it.
+/// Not "Number of GPUs: 2", which may be those of the machine.
+std::set<std::int64_t> workers_stated(std::string_view text) {
+  std::set<std::int64_t> counts;
+  std::vector<StatedFact> facts;
+  for_each_line(text, [&](std::string_view line) {
+    facts.clear();
+    find_facts(line, facts);
+    for (const StatedFact& fact : facts) {
+      const bool devices =
+          fact.key == FactKey::kDevices && contains(lower(line), "number of devices");
+      if (fact.key == FactKey::kWorldSize || devices) counts.insert(fact.number);
+    }
+  });
+  return counts;
+}
+
 /// Reads what the cells of a Jupyter notebook printed, cell by cell, with the readers of text.
 class NotebookReader final : public Reader {
  public:
@@ -199,7 +218,18 @@ void NotebookReader::read(Input& input, ImportSink& sink) const {
         fmt::format("{} is not a whole notebook: its JSON is truncated or damaged", input.name()),
         "save it again in Jupyter");
   }
-  for (const CellOutput& cell : outputs_of(notebook)) read_cell(cell, input.name(), sink);
+  std::set<std::int64_t> workers;
+  std::vector<std::size_t> below;  ///< runs below a cell that states their workers
+  for (const CellOutput& cell : outputs_of(notebook)) {
+    const std::size_t first = sink.runs().size();
+    read_cell(cell, input.name(), sink);
+    for (std::size_t i = first; i < sink.runs().size() && !workers.empty(); ++i) below.push_back(i);
+    workers.merge(workers_stated(cell.text));
+  }
+  for (const std::size_t i : below) {
+    if (workers.size() == 1 && !sink.runs()[i].workers)
+      sink.runs()[i].workers.offer(*workers.begin());
+  }
   std::size_t number = 0;
   for (ImportedRun& run : sink.runs()) run.label = number++ == 0 ? "" : fmt::format("#{}", number);
   if (sink.runs().empty())

@@ -30,7 +30,8 @@ bool is_step_time(std::string_view key) {
 
 void offer_figure(const std::string& key, double value, ImportedRun& run) {
   if (!std::isfinite(value)) return;
-  if (key == "tokens_per_sec" || key == "tokens_per_second") {
+  if (key == "tokens_per_sec" || key == "tokens_per_second" || key == "tokens_per_s" ||
+      key == "tokens_per_sec_global" || key == "global_tokens_per_sec") {
     run.other["tokens_per_s"].add(0, value);
     return;
   }

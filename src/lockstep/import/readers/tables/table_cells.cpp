@@ -49,7 +49,7 @@ void add_other_rate(const CellNumber& number, const TableColumn& column, Importe
   const std::string unit = lower(number.unit);
   const bool tokens =
       unit == "tok/s" || unit == "tokens/s" || unit == "tok/sec" || unit == "tokens/sec";
-  const bool whole = column.metric.metric == Metric::kThroughput;
+  const bool whole = column.metric.metric == Metric::kThroughput || column.name == "tokens_per_s";
   const std::string name = tokens && whole
                                ? "tokens_per_s"
                                : printable(fmt::format("{} ({})", column.name, number.unit), 60);
@@ -200,7 +200,9 @@ void add_cell(std::string_view cell, const TableColumn& column, ImportedRun& run
       if (number && number->value > 0) run.step_time.add(0, 1 / number->value);
       break;
     case TableRole::kOtherFigure:
-      if (number && std::isfinite(number->value) && run.other.size() < kMostTableFigures)
+      if (number && !number->unit.empty() && column.name == "tokens_per_s") {
+        add_other_rate(*number, column, run);  // "45.2 k"
+      } else if (number && std::isfinite(number->value) && run.other.size() < kMostTableFigures)
         run.other[printable(column.name, 60)].add(0, number->value);
       break;
     case TableRole::kMetric:

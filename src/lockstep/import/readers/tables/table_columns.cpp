@@ -194,6 +194,10 @@ std::optional<TableColumn> rate_column(const Header& header) {
   const bool per_second = contains_any<"/s", "per sec", "per_sec">(text);
   if (!per_second && !header.has({"throughput", "ips"})) return std::nullopt;
   if (is_of_a_part(header)) return of_role(TableRole::kIgnored);
+  const bool scaled = contains_any<"ktok", "k tok", "mtok", "m tok", "million", "thousand">(text);
+  if (contains(text, "tok") && per_second && !scaled && !is_of_one_worker(text) &&
+      header.unit != "k" && header.unit != "m")
+    return of_role(TableRole::kOtherFigure, "tokens_per_s");
   if (contains_any<"tok", "word", "flop", "gb/", "mb/", "gib", "mib", "bit", "byte", "k img",
                    "kimg", "x1000">(text))
     return of_role(TableRole::kOtherFigure, header.text);

@@ -51,6 +51,19 @@ TEST(TableDoubts, RateOfOneGpuIsNotThatOfAll) {
   EXPECT_DOUBLE_EQ(images.runs[1].throughput.last(), 4 * 390);
 }
 
+TEST(TableDoubts, TokensOfAllWorkersHaveOneName) {
+  const ImportedFile file =
+      import_text("GPUs | batch per GPU | Tokens/s\n1 | 8 | 45,000\n2 | 8 | 45.2 k\n");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.runs[0].other.at("tokens_per_s").last(), 45000);
+  EXPECT_FALSE(file.runs[1].other.contains("tokens_per_s")) << "45.2 thousand";
+  const ImportedFile two = import_text(
+      "GPUs | batch per GPU | tokens/s before | tokens/s after\n1 | 8 | 40 | 50\n2 | 8 | 70 | "
+      "90\n");
+  ASSERT_EQ(two.runs.size(), 2u);
+  EXPECT_FALSE(two.runs[0].other.contains("tokens_per_s"));
+}
+
 TEST(TableDoubts, AimsWereNotMeasured) {
   EXPECT_THROW(import_text("| Model | GPUs | Target tokens/sec |\n|---|---|---|\n"
                            "| small | 4 | 12,000 |\n| large | 32 | 8,000 |\n"),

@@ -31,7 +31,10 @@ TableColumns columns_of_table(const TextTable& table) {
     if (tokens && column.metric.metric == Metric::kThroughput && !column.unit_stated)
       column = {TableRole::kOtherFigure, {}, 1, false, true, lower(name)};
   }
+  const auto counts_all = [](const TableColumn& column) { return column.name == "tokens_per_s"; };
+  const bool doubtful = std::count_if(columns.begin(), columns.end(), counts_all) > 1;
   for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (doubtful && counts_all(columns[i])) columns[i].name = lower(table.columns[i]);
     if (columns[i].role == TableRole::kEpoch && is_constant(table, i)) {
       columns[i].role = TableRole::kFact;  // "Epoch": how many
       columns[i].name = "epochs";

@@ -1,5 +1,6 @@
 #include "lockstep/import/readers/transcript/epoch_mark.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -144,6 +145,27 @@ std::size_t words_before(std::string_view before) {
   return 0;
 }
 
+/// "training it 512/2048 of epoch 0": the place stands before the epoch.
+void find_place_before(std::string_view before, EpochMark& mark) {
+  before = trim(before);
+  if (!before.ends_with(" of")) return;
+  before = trim(before.substr(0, before.size() - 3));
+  std::size_t begin = before.size();
+  while (begin > 0 && (is_digit(before[begin - 1]) || before[begin - 1] == '/')) --begin;
+  const std::string_view words = trim(before.substr(0, begin));
+  constexpr std::array<std::string_view, 6> kPlaces{"it",   "iter",  "iteration",
+                                                    "step", "batch", "minibatch"};
+  const std::string word = lower(words.substr(words.find_last_of(' ') + 1));
+  if (std::find(kPlaces.begin(), kPlaces.end(), word) == kPlaces.end()) return;
+  std::string_view rest = before.substr(begin);
+  const auto place = take_ratio(rest);
+  if (!place || !rest.empty() || place->of < 1 || place->done > place->of) return;
+  mark.position = place->done;
+  mark.length = place->of;
+  mark.within = true;
+  mark.named_by = 0;
+}
+
 /// "[ Train | 001/100 ] loss = 1.9".
 std::optional<EpochMark> bracketed_split(std::string_view text) {
   std::string_view rest = trim(text);
@@ -225,6 +247,7 @@ std::optional<EpochMark> find_epoch_mark(std::string_view text) {
     mark.end = text.size() - rest.size();
     if (text.substr(mark.end).starts_with("]")) ++mark.end;
     find_place(text, mark);
+    if (!mark.within) find_place_before(text.substr(0, begin), mark);
     return mark;
   }
   if (text.find(" | ") != std::string_view::npos) return bracketed_split(text);
