@@ -170,5 +170,16 @@ TEST(Sacct, Parsable2WithItsHeaderIsRead) {
   EXPECT_DOUBLE_EQ(*run.total_s, 1200);
 }
 
+TEST(HistoryTables, WallSecondsOfEpochsAreTheirTimes) {
+  const ImportedFile file = import_text(
+      "experiment,workers,input_size,epoch,wall_sec\nstrong,1,1000,1,219.5\n"
+      "strong,1,1000,2,190.25\nstrong,2,1000,1,132.5\nstrong,2,1000,2,131.5\n",
+      "scaling.csv");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(*file.runs[1].workers, 2);
+  ASSERT_EQ(file.runs[1].epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.runs[1].epochs[1].train_s, 131.5);
+}
+
 }  // namespace
 }  // namespace lockstep::import

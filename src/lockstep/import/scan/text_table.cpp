@@ -68,11 +68,29 @@ bool is_name(std::string_view cell) {
   return std::any_of(cell.begin(), cell.end(), is_letter) && !cell_number(cell);
 }
 
-/// Names in all columns but the first, which may have none.
+bool names_workers(std::string_view cell) {
+  const std::string word = lower(cell);
+  for (const std::string_view thing : {"gpu", "worker", "process", "rank", "device", "world"}) {
+    if (contains(word, thing)) return true;
+  }
+  return false;
+}
+
+/// "4 GPUs": the count that a column is about.
+bool is_count_of_workers(const std::string& cell) {
+  const auto count = cell_number(cell);
+  return count && names_workers(count->unit);
+}
+
+/// Names in all columns but the first, which may have none. Columns may be of several counts.
 bool are_names(const Cells& cells) {
   if (cells.size() < 2 || cells.size() > kWidestTable) return false;
   if (!is_name(cells[0]) && !cells[0].empty()) return false;
-  return std::all_of(cells.begin() + 1, cells.end(), is_name);
+  const auto counts = std::count_if(cells.begin() + 1, cells.end(), is_count_of_workers);
+  const bool beside = counts > 1 && is_name(cells[0]);
+  return std::all_of(cells.begin() + 1, cells.end(), [&](const std::string& cell) {
+    return is_name(cell) || (beside && is_count_of_workers(cell));
+  });
 }
 
 /// What stands for a number that is not there.
@@ -90,14 +108,6 @@ bool is_row(const Cells& cells, std::size_t columns, Cut cut) {
       cells.begin(), cells.end(), [](const std::string& cell) { return cell_number(cell); }));
   if (cut == Cut::kBars && numbers > 1) return true;
   return numbers > 0 && 2 * (numbers + gaps) >= columns;
-}
-
-bool names_workers(std::string_view cell) {
-  const std::string word = lower(cell);
-  for (const std::string_view thing : {"gpu", "worker", "process", "rank", "device", "world"}) {
-    if (contains(word, thing)) return true;
-  }
-  return false;
 }
 
 /// "GPUs | 1 | 2 | 4" or " | 1 GPU | 2 GPUs": a line of rising counts with or without their name.

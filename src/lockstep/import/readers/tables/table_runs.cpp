@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lockstep/import/model/stated_facts.h"
+#include "lockstep/import/readers/tables/side_by_side.h"
 #include "lockstep/import/readers/tables/table_cells.h"
 #include "lockstep/import/readers/tables/table_columns.h"
 #include "lockstep/import/readers/tables/table_counts.h"
@@ -249,7 +250,8 @@ TextTable without_empty_rows(TextTable table) {
 }  // namespace
 
 std::vector<ImportedRun> runs_of_table(const TextTable& whole) {
-  const TextTable table = without_empty_rows(rows_of_training(whole));
+  const TextTable trained = rows_of_training(whole);
+  const TextTable table = without_empty_rows(below_each_other(trained).value_or(trained));
   if (table.rows.empty()) return {};
   TableColumns columns = columns_of_table(table);
   leave_out_copies(table, columns);

@@ -87,6 +87,28 @@ TEST(Tables, SeveralTablesAreToldApartByTheLineAbove) {
   EXPECT_NE(*file.runs[0].model, *file.runs[2].model) << "never averaged";
 }
 
+TEST(Tables, CountsBesideEachOtherAreRuns) {
+  const ImportedFile file = import_text(
+      "Time per epoch\n\n| Network | 1 GPU | 4 GPUs | Speedup |\n|---|---|---|---|\n"
+      "| small | 19.5 s | 42.25 s | 0.46x |\n| large | 100 s | 125 s | 0.8x |\n",
+      "notes.md");
+  ASSERT_EQ(file.runs.size(), 4u);
+  EXPECT_EQ(*file.runs[1].workers, 4);
+  EXPECT_DOUBLE_EQ(*file.runs[1].epoch_s, 42.25);
+  EXPECT_EQ(*file.runs[0].model, *file.runs[1].model);
+  EXPECT_NE(*file.runs[1].model, *file.runs[3].model);
+  const ImportedFile rates = import_text(
+      "| Network | 1 GPU | 2 GPUs |\n|---|---|---|\n| a | 100 img/s | 190 img/s |\n", "b.md");
+  ASSERT_EQ(rates.runs.size(), 2u);
+  EXPECT_DOUBLE_EQ(*rates.runs[1].reported_throughput, 190);
+  const ImportedFile open =
+      import_text("| Network | 1 GPU | 2 GPUs |\n|---|---|---|\n| a | 10 s | 6 s |\n", "b.md");
+  EXPECT_FALSE(open.runs.at(1).epoch_s) << "of an epoch or of the run?";
+  EXPECT_THROW(import_text("| Network | 1 GPU | 2 GPUs |\n|---|---|---|\n| a | 10 | 6 |\n", "b.md"),
+               Error)
+      << "of what?";
+}
+
 TEST(Tables, LinesOfEpochsAreOneRun) {
   const ImportedFile file = import_fixture("tables_fastai.txt");
   ASSERT_EQ(file.runs.size(), 1u);

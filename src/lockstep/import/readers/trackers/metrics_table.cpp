@@ -17,9 +17,10 @@ constexpr int kTestColumn = 4;         ///< MetricName::rank of figures of a tes
 
 /// "time" of a table with epochs counts from the start in some tools and per epoch in others: the
 /// values themselves show which.
-constexpr std::array<std::string_view, 13> kClocks{
-    "time",     "elapsed", "elapsed_time", "time_elapsed", "wall_time", "walltime",  "time_s",
-    "time_sec", "time(s)", "time (s)",     "seconds",      "duration",  "duration_s"};
+constexpr std::array<std::string_view, 16> kClocks{
+    "time",       "elapsed",  "elapsed_time", "time_elapsed", "wall_time", "walltime",
+    "time_s",     "time_sec", "time(s)",      "time (s)",     "seconds",   "duration",
+    "duration_s", "wall_sec", "wall_seconds", "wall_s"};
 constexpr std::array<std::string_view, 8> kTrainClocks{
     "train_time",   "training_time",  "train time",    "training time",
     "train_time_s", "train_time_sec", "train_seconds", "train_duration"};
@@ -152,15 +153,23 @@ void MetricsTable::leave_out_mixed() {
 }
 
 void MetricsTable::read_clock() {
-  if (clock_.size() < 2 || clock_.size() != run_.epochs.size()) return;
+  const bool only_times = run_.epochs.empty() && mixed_.empty();
+  if (clock_.size() < 2 || (clock_.size() != run_.epochs.size() && !only_times)) return;
   bool rises = true;
   for (std::size_t i = 0; i < clock_.size(); ++i) {
     const auto& [epoch, seconds] = clock_[i];
     if (!(seconds > 0) || seconds > kLongestEpoch) return;
+    if (!(epoch >= 0) || epoch > kMostClockRows) return;
     if (i > 0 && epoch != clock_[i - 1].first + 1) return;
     rises = rises && (i == 0 || seconds > clock_[i - 1].second);
   }
+  const auto begin_epochs = [&] {
+    for (std::size_t i = 0; only_times && i < clock_.size(); ++i)
+      run_.epochs.emplace_back().epoch =
+          static_cast<int>(std::floor(clock_[i].first)) + (zero_based_ ? 1 : 0);
+  };
   if (!rises) {
+    begin_epochs();
     for (std::size_t i = 0; i < clock_.size(); ++i) {
       if (run_.epochs[i].train_s == 0) run_.epochs[i].train_s = clock_[i].second;
     }
@@ -169,6 +178,7 @@ void MetricsTable::read_clock() {
   if (clock_.size() < 3) return;
   const auto rows = static_cast<double>(clock_.size());
   if (clock_.back().second < 0.5 * rows * clock_.front().second) return;
+  begin_epochs();
   // A table that was continued begins with a later epoch: its first row is then not one epoch.
   const bool from_start = clock_.front().first <= 1;
   for (std::size_t i = from_start ? 0 : 1; i < clock_.size(); ++i) {
