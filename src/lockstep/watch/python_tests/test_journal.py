@@ -1,5 +1,6 @@
 """That steps are the same whether events reach the tracker at once or later."""
 
+import gc
 import os
 import random
 import sys
@@ -23,9 +24,9 @@ def steps_of(events, deferring):
         tracker = StepTracker(PhaseClock(notes.now), emitted.append)
         for passed, name, args in events:
             now[0] += passed
-            notes.note(getattr(tracker, name), *args)
+            moment = notes.note(getattr(tracker, name), *args)
             if name == "optimizer_ends":
-                notes.catch_up_if_due()
+                notes.catch_up_if_due(moment)
         notes.catch_up()
         tracker.finish()
     fields = ("index", "epoch", "examples", "start", "end", "phases", "spans")
@@ -91,13 +92,21 @@ class Deferred(unittest.TestCase):
         with mock.patch.object(journal.time, "monotonic_ns", lambda: now[0]):
             notes = journal.Journal()
             notes.deferring = True
-            notes.note(seen.append, 1)
-            notes.catch_up_if_due()
+            notes.catch_up_if_due(notes.note(seen.append, 1))
             self.assertEqual(seen, [])
             now[0] = 300_000_000
-            notes.note(seen.append, 2)
-            notes.catch_up_if_due()
+            notes.catch_up_if_due(notes.note(seen.append, 2))
             self.assertEqual(seen, [1, 2])
+
+    def test_notes_give_the_garbage_collector_nothing_to_do(self):
+        notes = journal.Journal()
+        notes.deferring = True
+        call = [].append
+        notes.note(call, 1)
+        before = gc.get_count()[0]
+        for number in range(300):
+            notes.note(call, number)
+        self.assertLess(gc.get_count()[0] - before, 10)
 
     def test_the_clock_shows_the_present_to_direct_calls(self):
         now = [10]

@@ -259,9 +259,10 @@ class Steps(unittest.TestCase):
         self.script.fetch()
         self.script.tracker.forward_begins(True)
         self.script.idle(2)
-        began = self.script.tracker.communication_begins()
+        began = self.script.time
+        self.script.tracker.communication_begins()
         self.script.idle(30)
-        self.script.tracker.communication_ends(began)
+        self.script.tracker.communication_ends()
         self.script.idle(3)
         self.script.tracker.forward_ends(NETWORK, True, 32, 32)
         self.script.backward()

@@ -66,5 +66,8 @@ class PhaseClock:
 
     def cut(self, at: Snapshot) -> Any:
         """Hands out what was charged up to `at`; later time stays."""
-        self.sums = [total - before for total, before in zip(self.sums, at.sums)]
+        if self.since == at.at:
+            self.sums = [0] * PHASES
+        else:
+            self.sums = [total - before for total, before in zip(self.sums, at.sums)]
         return None

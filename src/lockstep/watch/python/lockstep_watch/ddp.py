@@ -164,13 +164,9 @@ def timed(original: Callable[..., Any], watcher: Watcher) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if not watcher.enter("communication"):
             return original(*args, **kwargs)
-        began = 0
-        with switch.guarded():
-            began = watcher.communication_begins()
         try:
             return original(*args, **kwargs)
         finally:
-            with switch.guarded():
-                watcher.communicated(began)
+            watcher.communicated()
 
     return call

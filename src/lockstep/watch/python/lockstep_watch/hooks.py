@@ -84,14 +84,11 @@ def _wrap_loader(torch: Any, watcher: Watcher) -> None:
         if not watcher.enter("fetch"):
             return original_next(self)
         batch = None
-        with switch.guarded():
-            watcher.fetch_begins()
         try:
             batch = original_next(self)
             return batch
         finally:
-            with switch.guarded():
-                watcher.fetched(getattr(self, _seen_by_loader, None), batch)
+            watcher.fetched(getattr(self, _seen_by_loader, None), batch)
 
     loader_class.__iter__ = __iter__
     iterator_class.__next__ = __next__
@@ -110,37 +107,30 @@ def _wrap_modules(torch: Any, watcher: Watcher) -> None:
     module_class = torch.nn.Module
     original = module_class.__call__
     is_grad_enabled = torch.is_grad_enabled
-    # A compiler that traces this function must see the original only.
-    compiling: Callable[[], bool] = getattr(
-        getattr(torch, "compiler", None), "is_compiling", lambda: False
-    )
 
     @functools.wraps(original)
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if compiling():
-            return original(self, *args, **kwargs)
-        if watcher.busy or not watcher.enter("forward"):
+        if watcher.busy:
             if not watcher.counting:
                 return original(self, *args, **kwargs)
             result = original(self, *args, **kwargs)
-            with switch.guarded():
-                watcher.count(self, args, result)
+            watcher.count(self, args, result)
             return result
         training = is_grad_enabled()
+        if not watcher.enter("forward", training):
+            return original(self, *args, **kwargs)
         watcher.counting = training and watcher.counter is not None
         result = None
-        with switch.guarded():
-            watcher.forward_begins(training)
         try:
             result = original(self, *args, **kwargs)
             if watcher.counting:
-                with switch.guarded():
-                    watcher.count(self, args, result)
+                watcher.count(self, args, result)
             return result
         finally:
-            with switch.guarded():
-                watcher.ran_forward(self, training, args, kwargs, result)
+            watcher.ran_forward(self, training, args, kwargs, result)
 
+    # The compiler of PyTorch 2 traces what this attribute names.
+    __call__._torchdynamo_inline = original  # type: ignore[attr-defined]
     module_class.__call__ = __call__
 
 
@@ -152,13 +142,10 @@ def _wrap_transfers(torch: Any, watcher: Watcher) -> None:
         def move(self: Any, *args: Any, **kwargs: Any) -> Any:
             if self.is_cuda or watcher.busy or not watcher.enter("transfer"):
                 return original(self, *args, **kwargs)
-            with switch.guarded():
-                watcher.transfer_begins()
             try:
                 return original(self, *args, **kwargs)
             finally:
-                with switch.guarded():
-                    watcher.transferred()
+                watcher.transferred()
 
         return move
 
@@ -170,15 +157,12 @@ def _wrap_autograd(torch: Any, watcher: Watcher) -> None:
     def wrapped(original: Callable[..., Any], accumulates: bool) -> Callable[..., Any]:
         @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if not watcher.enter("backward"):
+            if not watcher.enter_backward(accumulates):
                 return original(*args, **kwargs)
-            with switch.guarded():
-                watcher.backward_begins(accumulates)
             try:
                 return original(*args, **kwargs)
             finally:
-                with switch.guarded():
-                    watcher.backward_ends(accumulates)
+                watcher.ran_backward(accumulates)
 
         return call
 
@@ -234,17 +218,13 @@ def ending_a_step(
 
     @functools.wraps(original)
     def step(*args: Any, **kwargs: Any) -> Any:
-        if not watcher.enter("optimizer"):
+        optimizer = args[position] if len(args) > position else kwargs.get("optimizer")
+        if not watcher.enter_optimizer(optimizer):
             return original(*args, **kwargs)
-        optimizer = None
-        with switch.guarded():
-            optimizer = args[position] if len(args) > position else kwargs.get("optimizer")
-            watcher.optimizer_begins(optimizer)
         try:
             return original(*args, **kwargs)
         finally:
-            with switch.guarded():
-                watcher.optimizer_ends(optimizer)
+            watcher.ran_optimizer(optimizer)
 
     step._lockstep_wrapped = True  # type: ignore[attr-defined]
     return step

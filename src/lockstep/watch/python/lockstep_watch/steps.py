@@ -44,7 +44,7 @@ class Step:
 
 
 class _Examples:
-    """Examples per network since the last step. One network may see the same data twice (real and
+    """Examples per network. One network may see the same data twice (real and
     generated images), so the smallest sum counts. Unknown when a batch could not be confirmed."""
 
     def __init__(self) -> None:
@@ -63,22 +63,10 @@ class _Examples:
     def tokens(self) -> Optional[int]:
         return None if self.unconfirmed or not self.token_sums else min(self.token_sums.values())
 
-    def copy(self) -> "_Examples":
-        other = _Examples()
-        other.sums = dict(self.sums)
-        other.token_sums = dict(self.token_sums)
-        other.unconfirmed = self.unconfirmed
-        return other
-
-    def subtract(self, other: "_Examples") -> None:
-        self.sums = _difference(self.sums, other.sums)
-        self.token_sums = _difference(self.token_sums, other.token_sums)
-        self.unconfirmed -= other.unconfirmed
-
-
-def _difference(sums: Dict[int, int], others: Dict[int, int]) -> Dict[int, int]:
-    left = {key: count - others.get(key, 0) for key, count in sums.items()}
-    return {key: count for key, count in left.items() if count > 0}
+    def take(self, later: "_Examples") -> None:
+        for network, count in later.sums.items():
+            self.add(network, count, later.token_sums.get(network, 0))
+        self.unconfirmed += later.unconfirmed
 
 
 class StepTracker:
@@ -97,10 +85,11 @@ class StepTracker:
         self.evaluation_ns: Dict[int, int] = {}  # by the epoch it came after
         self._began = False
         self._end: Optional[Snapshot] = None  # provisional end of the open step
-        self._end_examples = _Examples()
+        self._end_examples = _Examples()  # up to there
         self._stepped: Set[int] = set()  # optimizers that stepped in the open step
         self._spans: List[Span] = []
-        self._examples = _Examples()
+        self._communication_began = 0
+        self._examples = _Examples()  # since then
         self._sizes: Dict[int, bool] = {}  # of batches that loaders handed out
         self._mark = Snapshot(0, [0] * PHASES, 0)  # what a run of evaluation is dropped back to
         self._trained = self._evaluated = False  # since the mark
@@ -182,13 +171,13 @@ class StepTracker:
     def backward_ends(self) -> None:
         self.clock.leave()
 
-    def communication_begins(self) -> int:
-        return self.clock.enter(COMM)
+    def communication_begins(self) -> None:
+        self._communication_began = self.clock.enter(COMM)
 
-    def communication_ends(self, began: int) -> None:
+    def communication_ends(self) -> None:
         ended = self.clock.leave()
         if self._began:
-            self._spans.append((began, ended))
+            self._spans.append((self._communication_began, ended))
 
     # The end of a step
 
@@ -206,8 +195,7 @@ class StepTracker:
             self.forget_start_up()
             return
         self._stepped.add(optimizer)
-        self._end = self.clock.snapshot()
-        self._end_examples = self._examples.copy()
+        self._step_may_end()
         self._trained = self._evaluated = False
 
     # Programs that run a step as one call
@@ -220,9 +208,16 @@ class StepTracker:
         self.clock.leave()
         if examples is not None:
             self._examples.add(1, examples, 0)
-        self._end = self.clock.snapshot()
-        self._end_examples = self._examples.copy()
+        self._step_may_end()
         self._commit()
+
+    def _step_may_end(self) -> None:
+        if self._end is None:
+            self._end_examples = self._examples
+        else:
+            self._end_examples.take(self._examples)
+        self._examples = _Examples()
+        self._end = self.clock.snapshot()
 
     def housekeeping_begins(self) -> None:
         """The watcher's own work on sampled steps is charged to "other"."""
@@ -233,7 +228,12 @@ class StepTracker:
 
     def examples(self) -> Optional[int]:
         """Of the open step so far."""
-        return self._examples.value()
+        if self._end is None:
+            return self._examples.value()
+        both = _Examples()
+        both.take(self._end_examples)
+        both.take(self._examples)
+        return both.value()
 
     def forget_start_up(self) -> None:
         """What ran before training began, such as building a model, is not of the first step."""
@@ -272,14 +272,13 @@ class StepTracker:
         assert end is not None
         self._count_epoch()
         step = Step(self.index, self.epoch, self._end_examples, end)
-        inside = [span for span in self._spans if span[1] <= end.at]
+        inside = [span for span in self._spans if span[1] <= end.at] if self._spans else []
         self._spans = self._spans[len(inside) :]
         step.spans = inside if len(inside) <= MOST_COLLECTIVES else None
         step.marks = self.clock.cut(end)
         self.index += 1
         self._end = None
         self._stepped.clear()
-        self._examples.subtract(self._end_examples)
         self._mark = Snapshot(0, [0] * PHASES, 0)
         self.emit(step)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import atexit
 import functools
-import threading
 import weakref
+from threading import get_ident
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .clock import PhaseClock
@@ -19,6 +19,8 @@ from .writer import Writer
 _SEARCH_DEPTH = 3
 # The step whose operations are counted: lazy set-up is over by then.
 _COUNTED_STEP = 2
+# Of calls that are hooked; the tracker has a method for the begin and for the end of each.
+_KINDS = ("fetch", "transfer", "forward", "backward", "communication", "optimizer")
 
 
 def leading_tensor(value: Any, depth: int = _SEARCH_DEPTH) -> Any:
@@ -61,7 +63,7 @@ class Watcher:
     def __init__(self, torch: Any, folder: str) -> None:
         self.torch = torch
         self.folder = folder
-        self.thread = threading.get_ident()
+        self.thread = get_ident()
         self.owner_trains = False
         # By id of a module: a reference to it, and whether it has parameters.
         self.networks: Dict[int, Tuple[Any, bool]] = {}
@@ -76,11 +78,12 @@ class Watcher:
         atexit.register(self.finish)
 
     def _reset(self) -> None:
-        kinds = ("fetch", "transfer", "forward", "backward", "communication", "optimizer")
-        self.inside = dict.fromkeys(kinds, False)
+        self.inside = dict.fromkeys(_KINDS, False)
         self.busy = False  # in a forward or backward, where calls of modules are no outermost ones
         self.journal = Journal()
         self._tracker = StepTracker(PhaseClock(self.journal.now), self._emit)
+        self._begins = {kind: getattr(self._tracker, kind + "_begins") for kind in _KINDS}
+        self._ends = {kind: getattr(self._tracker, kind + "_ends") for kind in _KINDS}
         self.writer = Writer(self.torch, self.folder)
         self.exposed: List[Any] = []  # spans at the end of backward, of steps not yet written
         self.held: Optional[Step] = None
@@ -104,77 +107,79 @@ class Watcher:
         with switch.guarded():
             self.writer.abandon()
             self._reset()
-            self.thread = threading.get_ident()
+            self.thread = get_ident()
             self.owner_trains = False
 
-    # Called by the hooks
+    # Called by the hooks. Nothing here raises, and what every step goes through is in few functions:
+    # see `journal` for what code costs between the operations of a step.
 
-    def enter(self, kind: str) -> bool:
-        """Whether this call is an outermost one of the thread that trains; then the hook goes on
-        and must report the end, too."""
-        if not switch.on or self.inside[kind]:
+    def enter(self, kind: str, *args: Any) -> bool:
+        """Whether this call is an outermost one of the thread that trains; then the hook must report
+        its end, too."""
+        inside = self.inside
+        if not switch.on or inside[kind]:
             return False
-        if threading.get_ident() != self.thread:
-            if self.owner_trains or kind != "backward":
+        try:
+            if get_ident() != self.thread:
+                if self.owner_trains or kind != "backward":
+                    return False
+                self.thread = get_ident()
+            if inside["fetch"] or (kind == "fetch" and self.busy):
                 return False
-            self.thread = threading.get_ident()
-        if self.inside["fetch"] or (kind == "fetch" and self.busy):
-            return False
-        self.inside[kind] = True
-        if kind == "forward" or kind == "backward":
-            self.busy = True
+            inside[kind] = True
+            if kind == "forward" or kind == "backward":
+                self.busy = True
+            self.journal.note(self._begins[kind], *args)
+        except Exception as problem:
+            switch.turn_off(problem)
         return True
 
-    def _left(self, kind: str) -> None:
-        self.inside[kind] = False
-        self.busy = self.inside["forward"] or self.inside["backward"]
-
-    def fetch_begins(self) -> None:
-        self.journal.note(self._tracker.fetch_begins)
+    def _left(self, kind: str, *args: Any) -> int:
+        inside = self.inside
+        inside[kind] = False
+        self.busy = inside["forward"] or inside["backward"]
+        return self.journal.note(self._ends[kind], *args)
 
     def fetched(self, source: Optional[Pass], batch: Any) -> None:
-        self._left("fetch")
-        self.journal.note(self._tracker.fetch_ends, source, leading_size(batch), batch is None)
-        for callback in self.at_end_of_data if batch is None else ():
-            callback()
-
-    def transfer_begins(self) -> None:
-        self.journal.note(self._tracker.transfer_begins)
+        try:
+            self._left("fetch", source, leading_size(batch), batch is None)
+            for callback in self.at_end_of_data if batch is None else ():
+                callback()
+        except Exception as problem:
+            switch.turn_off(problem)
 
     def transferred(self) -> None:
-        self._left("transfer")
-        self.journal.note(self._tracker.transfer_ends)
-
-    def forward_begins(self, training: bool) -> None:
-        self.journal.note(self._tracker.forward_begins, training)
+        with switch.guarded():
+            self._left("transfer")
 
     def ran_forward(self, module: Any, training: bool, args: Any, kwargs: Any, out: Any) -> None:
-        self._left("forward")
-        self.counting = False
-        found = leading_tensor(args)
-        if found is None and kwargs:
-            found = leading_tensor(kwargs)
-        size, tokens = None, 0
-        network = id(module) if self._has_parameters(module) else 0
-        if found is not None:
-            batch, shape = found
-            size = int(shape[0])
-            if network and training and not self.unit:
-                self.unit = self.writer.facts["unit"] = unit_of(batch)
-            if self.unit == "sequences" and len(shape) == 2:
-                tokens = size * int(shape[1])
-        self.journal.note(
-            self._tracker.forward_ends, network, training, size, leading_size(out), tokens
-        )
-        if training:
-            for callback in self.after_forward:
-                callback()
-        else:
-            self.journal.catch_up_if_long()
+        try:
+            self.counting = False
+            found = leading_tensor(args)
+            if found is None and kwargs:
+                found = leading_tensor(kwargs)
+            size, tokens = None, 0
+            network = id(module) if self._has_parameters(module) else 0
+            if found is not None:
+                batch, shape = found
+                size = int(shape[0])
+                if not self.unit and network and training:
+                    self.unit = self.writer.facts["unit"] = unit_of(batch)
+                if self.unit == "sequences" and len(shape) == 2:
+                    tokens = size * int(shape[1])
+            self._left("forward", network, training, size, leading_size(out), tokens)
+            if training:
+                for callback in self.after_forward:
+                    callback()
+            else:
+                self.journal.catch_up_if_long()
+        except Exception as problem:
+            switch.turn_off(problem)
 
     def count(self, module: Any, args: Any, result: Any) -> None:
-        if self.counter is not None and self.inside["forward"]:
-            self.counter.add(module, args, result)
+        with switch.guarded():
+            if self.counter is not None and self.inside["forward"]:
+                self.counter.add(module, args, result)
 
     def _has_parameters(self, module: Any) -> bool:
         key = id(module)
@@ -193,34 +198,43 @@ class Watcher:
                     callback()
         return known[1]
 
-    def backward_begins(self, accumulates: bool) -> None:
+    def enter_backward(self, accumulates: bool) -> bool:
         """`accumulates`: into .grad, where DDP averages."""
-        self.owner_trains = True
-        self.journal.note(self._tracker.backward_begins)
-        for part in self.around_backward if accumulates else ():
-            part.begins()
+        if not self.enter("backward"):
+            return False
+        try:
+            self.owner_trains = True
+            for part in self.around_backward if accumulates else ():
+                part.begins()
+        except Exception as problem:
+            switch.turn_off(problem)
+        return True
 
-    def backward_ends(self, accumulates: bool) -> None:
-        self._left("backward")
-        self.journal.note(self._tracker.backward_ends)
-        for part in self.around_backward if accumulates else ():
-            part.ends()
+    def ran_backward(self, accumulates: bool) -> None:
+        try:
+            self._left("backward")
+            for part in self.around_backward if accumulates else ():
+                part.ends()
+        except Exception as problem:
+            switch.turn_off(problem)
 
-    def communication_begins(self) -> int:
-        return self.journal.note(self._tracker.communication_begins)
+    def communicated(self) -> None:
+        with switch.guarded():
+            self._left("communication")
 
-    def communicated(self, began: int) -> None:
-        self._left("communication")
-        self.journal.note(self._tracker.communication_ends, began)
+    def enter_optimizer(self, optimizer: Any) -> bool:
+        if not self.enter("optimizer", id(optimizer)):
+            return False
+        if not self.writer.described:
+            with switch.guarded():
+                self.writer.describe(optimizer)
+        return True
 
-    def optimizer_begins(self, optimizer: Any) -> None:
-        self.writer.describe(optimizer)
-        self.journal.note(self._tracker.optimizer_begins, id(optimizer))
-
-    def optimizer_ends(self, optimizer: Any) -> None:
-        self._left("optimizer")
-        self.journal.note(self._tracker.optimizer_ends, id(optimizer))
-        self.journal.catch_up_if_due()
+    def ran_optimizer(self, optimizer: Any) -> None:
+        try:
+            self.journal.catch_up_if_due(self._left("optimizer", id(optimizer)))
+        except Exception as problem:
+            switch.turn_off(problem)
 
     def housekeeping_begins(self) -> None:
         self.journal.note(self._tracker.housekeeping_begins)
@@ -257,8 +271,9 @@ class Watcher:
             self.counter = None
 
     def _write(self, step: Step, last: bool = False) -> None:
-        spans = [span for span in self.exposed if span[1] <= step.end]
-        self.exposed = [span for span in self.exposed if span[1] > step.end]
+        spans = [span for span in self.exposed if span[1] <= step.end] if self.exposed else []
+        if spans:
+            self.exposed = [span for span in self.exposed if span[1] > step.end]
         for span in spans:
             if span[0] >= step.start:
                 step.add_exposed(span)
@@ -276,7 +291,7 @@ class Watcher:
 
     def finish_early(self) -> None:
         """By os._exit(), which skips what atexit has. Another thread may be in the middle of a step."""
-        if threading.get_ident() == self.thread:
+        if get_ident() == self.thread:
             self.finish()
 
     def _write_rest(self) -> None:
