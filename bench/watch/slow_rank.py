@@ -18,8 +18,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 NAMED = {"loader": "waiting for the next batch", "forward": "in forward", "backward": "in forward"}
 
 
-def limit_of(options, arguments):
-    """The line `limit: ...` of one run."""
+def bottleneck_of(options, arguments):
+    """The line `bottleneck: ...` of one run."""
     with tempfile.TemporaryDirectory() as folder:
         command = [options.lockstep, "--store", os.path.join(folder, "runs.db"), "run", "-n", "2", "--",
                    options.python, "-m", "torch.distributed.run", "-r", "1", "-t", "1",
@@ -28,8 +28,8 @@ def limit_of(options, arguments):
                    os.path.join(HERE, "slow_script.py"), *arguments]
         environment = dict(os.environ, OMP_NUM_THREADS="1")
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
-        found = re.search(r"^limit: .*$", done.stdout + done.stderr, re.M)
-        return found.group(0) if found else f"no limit (exit code {done.returncode})"
+        found = re.search(r"^bottleneck: .*$", done.stdout + done.stderr, re.M)
+        return found.group(0) if found else f"no bottleneck (exit code {done.returncode})"
 
 
 def main():
@@ -42,12 +42,12 @@ def main():
     right = {case: 0 for case in cases}
     for _ in range(options.rounds):
         for where, rank in cases:
-            limit = limit_of(options, ["--where", where, "--rank", str(rank)])
-            good = limit.startswith("limit: input") if rank < 0 else (
-                limit.startswith(f"limit: rank {rank}:") and NAMED[where] in limit)
+            found = bottleneck_of(options, ["--where", where, "--rank", str(rank)])
+            good = found.startswith("bottleneck: input") if rank < 0 else (
+                found.startswith(f"bottleneck: rank {rank}:") and NAMED[where] in found)
             right[where, rank] += good
             if not good:
-                print(f"{where}, rank {rank}: {limit}", flush=True)
+                print(f"{where}, rank {rank}: {found}", flush=True)
     for (where, rank), count in right.items():
         print(f"{where:9} {'both ranks' if rank < 0 else f'rank {rank}':10} {count} of {options.rounds}")
     return 0 if all(count == options.rounds for count in right.values()) else 1

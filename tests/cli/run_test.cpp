@@ -142,6 +142,55 @@ TEST_F(Run, EndsAWatchedScriptAfterTheStepsThatWereAskedFor) {
   EXPECT_EQ(stored.started.spec.data.train_examples, 192) << "of an epoch, as the loader has it";
 }
 
+TEST_F(Run, HasNoEpochsButThoseOfItsStepsWhereItIsEndedEarly) {
+  if (!has_torch()) GTEST_SKIP() << "no PyTorch for /usr/bin/python3";
+  const auto captured = run(script(
+      {"--steps", "4"}, "cd " + folder_.string() + "\n" +
+                            "for e in 1 2 3; do echo \"Epoch $e/3: loss 0.5, time 1.0 s\"; done\n" +
+                            torch_script("") + "exec /usr/bin/python3 train.py 0.3"));
+  EXPECT_EQ(captured.status.code, 0) << captured.errors;
+  const auto stored = store::Store(store().string()).load(1);
+  ASSERT_EQ(stored.epochs.size(), 1u) << "those of the output were written while it ran";
+  EXPECT_EQ(stored.epochs[0].examples, 64);
+}
+
+TEST_F(Run, TakesEpochsFromTheOutputOfAScriptWithoutALoader) {
+  if (!has_torch()) GTEST_SKIP() << "no PyTorch for /usr/bin/python3";
+  const auto without_loader = [](const std::string& line) {
+    return R"(cat > train.py << 'END'
+import time, torch
+torch.set_num_threads(1)
+model = torch.nn.Linear(8, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+inputs, labels = torch.randn(96, 8), torch.randint(0, 2, (96,))
+for epoch in range(1, 4):
+    began = time.time()
+    for part in torch.randperm(96).split(16):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(inputs[part]), labels[part]).backward()
+        optimizer.step()
+)" + line + "\nEND\nexec /usr/bin/python3 train.py";
+  };
+  const std::string go = "cd " + folder_.string() + "\n";
+  const std::string print =
+      "    print(f'Epoch {epoch}/3: loss 0.{epoch}, time {time.time() - began + 0.05:.3f} s')";
+  const auto printed = run(script({}, go + without_loader(print)));
+  EXPECT_EQ(printed.status.code, 0) << printed.errors;
+  const auto told = store::Store(store().string()).load(1);
+  ASSERT_EQ(told.epochs.size(), 3u) << printed.output;
+  EXPECT_EQ(told.epochs[2].examples, 96);
+  EXPECT_DOUBLE_EQ(told.epochs[2].train_loss, 0.3);
+  EXPECT_EQ(told.started.spec.epochs, 3);
+
+  const auto silent = run(script({}, go + without_loader("    pass")));
+  EXPECT_EQ(silent.status.code, 0) << silent.errors;
+  EXPECT_NE(silent.errors.find("examples/s with 16 per step"), std::string::npos) << silent.errors;
+  const auto unknown = store::Store(store().string()).load(2);
+  EXPECT_EQ(unknown.started.spec.epochs, 0);
+  EXPECT_EQ(unknown.started.spec.max_steps, 18);
+  EXPECT_EQ(unknown.started.spec.data.train_examples, 0);
+}
+
 TEST_F(Run, IsSimulatedFromTheStepsOfAWatchedScript) {
   if (!has_torch()) GTEST_SKIP() << "no PyTorch for /usr/bin/python3";
   const auto watched = run(script(

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cmath>
 #include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -110,6 +111,17 @@ void print_run_json(Console& console, const study::CommandOutcome& outcome) {
   console.out(out.dump(2));
 }
 
+/// Examples per second of all workers after the warm-up; empty where the batch is not known.
+std::string rate_sentence(const analyze::StepBreakdown& steps, const record::RunSpec& spec) {
+  const double step_s = steps.mean.step.count();
+  if (spec.global_batch() == 0 || step_s <= 0) return "";
+  const double rate = static_cast<double>(spec.global_batch()) / step_s;
+  const std::string unit = spec.data.unit.empty() ? "examples" : spec.data.unit;
+  return fmt::format("rate: {} {}/s with {} per step of all workers",
+                     rate < 100 ? fmt::format("{:.3g}", rate) : format_count(std::llround(rate)),
+                     unit, format_count(spec.global_batch()));
+}
+
 /// Where the time of the steps went, where they were watched; on stderr, as stdout is the
 /// command's.
 void print_steps(Console& console, const std::string& store_path, std::int64_t id) {
@@ -119,6 +131,9 @@ void print_steps(Console& console, const std::string& store_path, std::int64_t i
   if (steps.ranks.empty()) return;
   console.err(report::render(report::phase_table(steps), report::Format::kText,
                              report::RenderOptions{.width = terminal_width()}));
+  if (const std::string rate = rate_sentence(steps, run.started.spec); !rate.empty()) {
+    console.err(rate);
+  }
   if (const std::string slowest = report::slowest_rank_sentence(steps); !slowest.empty()) {
     console.err(slowest);
   }
@@ -138,7 +153,9 @@ void print_run_text(Console& console, const std::string& store_path,
     text +=
         fmt::format(", largest process {}", format_bytes(Bytes{static_cast<std::uint64_t>(bytes)}));
   }
-  if (outcome.end.enough_steps) text += ", ended by --steps";
+  if (outcome.end.enough_steps) {
+    text += ", ended by --steps (a Python script reports a KeyboardInterrupt)";
+  }
   if (!outcome.executed.problem.empty()) text += "; " + outcome.executed.problem;
   console.err(text + "; output in " + outcome.output);
   const bool done = outcome.executed.end == study::RunEnd::kDone;

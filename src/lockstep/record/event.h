@@ -34,7 +34,7 @@ struct RunStarted {
 
 /// At most a few times per second, for live displays.
 struct Progress {
-  int epoch = 0;
+  int epoch = 0;          ///< from 1; 0 = unknown
   std::int64_t step = 0;  ///< within the epoch, from 1
   std::int64_t steps_per_epoch = 0;
   double examples_per_s = 0;  ///< of all workers, over the last interval

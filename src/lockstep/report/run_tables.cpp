@@ -36,6 +36,9 @@ std::string recipe_label(const record::RunSpec& spec) {
 }
 
 std::string epochs_done(const store::RunSummary& run) {
+  if (run.spec.epochs == 0 && run.spec.max_steps > 0) {
+    return counted(run.spec.max_steps, "step");
+  }
   if (run.spec.epochs == 0) return run.epochs_done == 0 ? "" : std::to_string(run.epochs_done);
   return fmt::format("{}/{}", run.epochs_done, run.spec.epochs);
 }

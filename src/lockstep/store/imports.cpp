@@ -37,6 +37,12 @@ void insert_import(Database& database, std::int64_t id, const ImportedRecord& ru
   }
 }
 
+/// Those that were written while the run went on, from what was known then.
+void forget_epochs(Database& database, std::int64_t id) {
+  Statement forget = database.prepare("DELETE FROM epochs WHERE run_id = ?");
+  forget.bind(1, id).execute();
+}
+
 std::int64_t add(Database& database, const ImportedRecord& run, Statement& steps) {
   const std::int64_t id = insert_run(database, run.label, run.started);
   for (const record::EpochResult& epoch : run.epochs) insert_epoch(database, id, epoch);
@@ -76,6 +82,7 @@ void complete_import(const std::string& store_path, std::int64_t id, const Impor
   Database database = open_for_writing(store_path);
   Transaction transaction(database);
   update_run(database, id, run.started);
+  forget_epochs(database, id);
   for (const record::EpochResult& epoch : run.epochs) insert_epoch(database, id, epoch);
   Statement steps = database.prepare(kInsertStep);
   insert_steps(steps, id, run.steps);
@@ -88,6 +95,7 @@ void update_facts(const std::string& store_path, std::int64_t id,
   Database database = open_for_writing(store_path);
   Transaction transaction(database);
   update_run(database, id, started);
+  forget_epochs(database, id);
   transaction.commit();
 }
 

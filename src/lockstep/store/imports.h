@@ -46,12 +46,13 @@ std::vector<AddedImport> add_imports(const std::string& store_path,
                                      std::span<const ImportedRecord> runs, bool replace = false);
 
 /// Completes a run that a RunWriter began and that a foreign program trained: `run.started`
-/// replaces its facts, its label stays, and epochs, steps, source and measurements are added, all
-/// or none. The writer ends the run afterwards. Throws kData as RunWriter does.
+/// replaces its facts and `run.epochs` its epochs, its label stays, and steps, source and
+/// measurements are added, all or none. The writer ends the run afterwards. Throws kData as
+/// RunWriter does.
 void complete_import(const std::string& store_path, std::int64_t id, const ImportedRecord& run);
 
-/// Replaces the facts of a run that a RunWriter began: what was learnt of it later. Throws kData as
-/// RunWriter does.
+/// Replaces the facts of a run that a RunWriter began: what was learnt of it later. Its epochs so
+/// far are removed; the writer adds the final ones. Throws kData as RunWriter does.
 void update_facts(const std::string& store_path, std::int64_t id,
                   const record::RunStarted& started);
 

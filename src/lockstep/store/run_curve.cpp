@@ -31,7 +31,7 @@ CurvePoint curve_point(const record::Progress& progress) {
       progress.steps_per_epoch > 0
           ? static_cast<double>(progress.step) / static_cast<double>(progress.steps_per_epoch)
           : 0.0;
-  return {progress.epoch - 1 + of_epoch, progress.loss, progress.examples_per_s};
+  return {std::max(0, progress.epoch - 1) + of_epoch, progress.loss, progress.examples_per_s};
 }
 
 std::vector<CurvePoint> halved(const std::vector<CurvePoint>& points) {

@@ -121,7 +121,8 @@ std::string LiveSteps::rate_unit() const {
 }
 
 std::string progress_text(const record::Progress& progress, const std::string& rate_unit) {
-  std::string text = fmt::format("epoch {}, step {}", progress.epoch, progress.step);
+  std::string text = progress.epoch > 0 ? fmt::format("epoch {}, ", progress.epoch) : "";
+  text += fmt::format("step {}", progress.step);
   if (progress.steps_per_epoch > progress.step)
     text += fmt::format("/{}", progress.steps_per_epoch);
   if (progress.examples_per_s > 0) {

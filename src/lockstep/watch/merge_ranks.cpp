@@ -8,6 +8,7 @@
 
 #include "lockstep/base/units.h"
 #include "lockstep/measure/noise_scale.h"
+#include "lockstep/watch/number_epochs.h"
 
 namespace lockstep::watch {
 namespace {
@@ -322,7 +323,7 @@ void explain_nothing(const RunRecords& records, WatchedRun& run) {
 
 }  // namespace
 
-WatchedRun merge_ranks(RunRecords records) {
+WatchedRun merge_ranks(RunRecords records, std::span<const record::EpochResult> printed) {
   WatchedRun run;
   if (records.ranks.empty()) {
     explain_nothing(records, run);
@@ -331,6 +332,7 @@ WatchedRun merge_ranks(RunRecords records) {
   std::vector<RankRecord> ranks = one_per_rank(std::move(records.ranks), run);
   const int world = ranks.front().world;
   run.workers = world * ranks.front().devices;
+  run.epochs_known = number_epochs(ranks, printed);
   align_clocks(ranks);
   join_steps(ranks, run);
   if (static_cast<int>(ranks.size()) != world) {

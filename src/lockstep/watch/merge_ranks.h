@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct WatchedRun {
   std::vector<std::string> hosts;           ///< in the order of their lowest rank
   std::vector<record::StepTimes> steps;     ///< by step, then rank; only steps that all ranks have
   std::vector<record::EpochResult> epochs;  ///< times, examples and noise scale
+  bool epochs_known = true;  ///< otherwise `epochs` has one entry, which stands for the whole run
   std::vector<record::Utilisation> utilisation;
   std::int64_t peak_memory_bytes = 0;  ///< of the largest rank; 0 = no rank came to its end
   // What the script trains, as rank 0 saw it; 0 or empty = unknown.
@@ -38,7 +40,8 @@ struct WatchedRun {
 /// Joins the ranks of a run. Exposed communication is split into wait and transfer from the times
 /// at which ranks entered each collective; where those are not known, a rank's wait is what it was
 /// exposed beyond the rank that was exposed least. Clocks of several hosts are aligned where ranks
-/// leave collectives. Nothing when no rank recorded a step; `notes` then has the reason.
-WatchedRun merge_ranks(RunRecords records);
+/// leave collectives. `printed` are the epochs in the output of a run that came to its end: see
+/// number_epochs(). Nothing when no rank recorded a step; `notes` then has the reason.
+WatchedRun merge_ranks(RunRecords records, std::span<const record::EpochResult> printed = {});
 
 }  // namespace lockstep::watch

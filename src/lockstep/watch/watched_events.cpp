@@ -54,7 +54,9 @@ void describe(const WatchedRun& run, record::RunStarted& started) {
     spec.accumulate = whole ? static_cast<int>(run.batch_per_worker / batch) : 1;
     spec.batch_per_worker = whole ? batch : run.batch_per_worker;
   }
-  if (spec.epochs == 0) spec.epochs = static_cast<int>(run.epochs.size());
+  if (!run.epochs_known && spec.max_steps == 0 && !run.steps.empty()) {
+    spec.max_steps = run.steps.back().step + 1;
+  }
   if (spec.max_steps > 0) {
     // What was seen is a part of an epoch; the loader knows the whole.
     spec.data.train_examples = run.loader_examples;
@@ -64,6 +66,7 @@ void describe(const WatchedRun& run, record::RunStarted& started) {
     }
     return;
   }
+  if (spec.epochs == 0) spec.epochs = static_cast<int>(run.epochs.size());
   for (const record::EpochResult& epoch : run.epochs) {
     spec.data.train_examples = std::max(spec.data.train_examples, epoch.examples);
     std::int64_t steps = 0;

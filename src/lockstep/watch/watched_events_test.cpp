@@ -47,6 +47,18 @@ TEST(WatchedEvents, TakeOutcomesFromTheOutputAndTimesFromTheWatcher) {
   EXPECT_DOUBLE_EQ(last.train_s, 0.5);
 }
 
+TEST(WatchedEvents, CountStepsWhereEpochsAreUnknown) {
+  WatchedRun run = run_of(10, 32);
+  run.epochs.resize(1);
+  run.epochs_known = false;
+  record::RunStarted started;
+  started.spec.epochs = 0;
+  describe(run, started);
+  EXPECT_EQ(started.spec.epochs, 0);
+  EXPECT_EQ(started.spec.max_steps, 10) << "no time of an epoch follows from this run";
+  EXPECT_EQ(started.spec.data.train_examples, 0);
+}
+
 TEST(WatchedEvents, TakeNoOutcomesWhereTheNumberOfEpochsDiffers) {
   std::vector<record::EpochResult> reported(3);
   reported[1].val_accuracy = 0.9;

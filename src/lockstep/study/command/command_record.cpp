@@ -277,13 +277,16 @@ ExecutedRun CommandRecord::fail(const CommandEnd& end, RunEnd kind, const std::s
   return {kind, problem};
 }
 
-watch::WatchedRun CommandRecord::read_watched(const CommandEnd& end) const {
+watch::WatchedRun CommandRecord::read_watched(const CommandEnd& end,
+                                              const import::ImportedRun& read) const {
   if (end.records.empty()) return {};
   watch::RunRecords records = watch::read_run_records(end.records);
   // Of a program without PyTorch and Keras nothing was to be expected.
   if (!records.framework_imported) return {};
   if (command_.max_steps > 0) watch::keep_first_steps(records, command_.max_steps);
-  watch::WatchedRun watched = watch::merge_ranks(std::move(records));
+  const bool whole = end.clean && !end.enough_steps;
+  const auto printed = whole ? read.epochs : std::vector<record::EpochResult>{};
+  watch::WatchedRun watched = watch::merge_ranks(std::move(records), printed);
   // A run that failed before its first step has a better reason than any of these.
   const bool say = end.clean || !watched.steps.empty();
   for (const std::string& note : watched.notes) {
@@ -294,8 +297,8 @@ watch::WatchedRun CommandRecord::read_watched(const CommandEnd& end) const {
 }
 
 ExecutedRun CommandRecord::finish(const CommandEnd& end) {
-  const watch::WatchedRun watched = read_watched(end);
   const import::ImportedFile file = read_output();
+  const watch::WatchedRun watched = read_watched(end, file.runs.front());
   // What was measured before a run broke off often shows why.
   if (!end.clean && !watched.steps.empty()) complete_watched(end, watched, file.runs.front());
   if (end.interrupted) {

@@ -78,7 +78,8 @@ class CommandRecord {
   record::RunEnded ended(const CommandEnd& end, record::RunStatus status) const;
   ExecutedRun fail(const CommandEnd& end, RunEnd kind, const std::string& problem);
   auto read_output() const -> import::ImportedFile;
-  auto read_watched(const CommandEnd& end) const -> watch::WatchedRun;
+  auto read_watched(const CommandEnd& end, const import::ImportedRun& read) const
+      -> watch::WatchedRun;
   void complete(const CommandEnd& end, const import::ImportedFile& file);
   void complete_watched(const CommandEnd& end, const watch::WatchedRun& watched,
                         const import::ImportedRun& read);

@@ -255,6 +255,38 @@ class Steps(unittest.TestCase):
             self.script.fetch(source=(TRAIN + 100 * epoch, 1), size=None, exhausted=True)
         self.assertEqual([step.epoch for step in self.script.finish()], [1, 2, 3])
 
+    def test_epochs_are_unknown_without_a_loader(self):
+        for _ in range(3):
+            self.script.forward()
+            self.script.backward()
+            self.script.step()
+        self.assertEqual([step.epoch for step in self.script.finish()], [0, 0, 0])
+
+    def test_a_loader_that_is_only_evaluated_makes_no_epochs(self):
+        for batches, exhausted in ((1, True), (3, True), (3, False)):
+            self.setUp()
+            for epoch in range(3):
+                for _ in range(2):
+                    self.script.forward()
+                    self.script.backward()
+                    self.script.step()
+                for _ in range(batches):
+                    self.script.fetch(source=(VALIDATION, epoch))
+                    self.script.forward(training=False)
+                if exhausted:
+                    self.script.fetch(source=(VALIDATION, epoch), size=None, exhausted=True)
+            self.assertEqual([step.epoch for step in self.script.finish()], [0] * 6)
+
+    def test_a_loader_that_is_evaluated_first_and_trained_then_makes_epochs(self):
+        for _ in range(2):
+            self.script.fetch(source=(TRAIN, 1))
+            self.script.forward(training=False)
+        for epoch in (2, 3):
+            for _ in range(3):
+                self.script.train_step((TRAIN, epoch))
+            self.script.fetch(source=(TRAIN, epoch), size=None, exhausted=True)
+        self.assertEqual([step.epoch for step in self.script.finish()], [1, 1, 1, 2, 2, 2])
+
     def test_communication_is_taken_out_of_what_surrounds_it(self):
         self.script.fetch()
         self.script.tracker.forward_begins(True)

@@ -95,6 +95,9 @@ class StepTracker:
         self._trained = self._evaluated = False  # since the mark
         self._networks: Set[int] = set()  # that were trained
         self._fetched: Optional[Pass] = None  # where the last batch came from
+        self._fresh = False  # neither trained nor evaluated yet
+        self._training_loaders: Set[int] = set()
+        self._evaluation_loaders: Set[int] = set()
         self._pass: Optional[Pass] = None  # where the last trained batch came from
         self._counted: Optional[Pass] = None  # the pass that `epoch` stands for
         self._exhausted: Set[Pass] = set()
@@ -109,6 +112,9 @@ class StepTracker:
             self._commit()
         if self._evaluated and not self._trained:
             self.drop_evaluation(self._mark)
+            if self._fetched is not None and self._fetched[0] not in self._training_loaders:
+                self._evaluation_loaders.add(self._fetched[0])
+                self._fresh = False
         # Without a forward since the last fetch, that batch was fetched ahead: the mark stays.
         if self._mark.at == 0 or self._evaluated or self._trained:
             self._mark = self.clock.snapshot()
@@ -121,6 +127,8 @@ class StepTracker:
             self._fetched = source
             if exhausted:
                 self._exhausted.add(source)
+            else:
+                self._fresh = True
         if size is not None:
             self._sizes[size] = True
 
@@ -134,9 +142,7 @@ class StepTracker:
 
     def forward_begins(self, training: bool) -> None:
         if training:
-            self._begin()
-            self._trained = True
-            self._pass = self._fetched
+            self._trains()
         self.clock.enter(FORWARD)
 
     def forward_ends(
@@ -158,14 +164,23 @@ class StepTracker:
                 self._examples.add(network, size, tokens)
         elif not training:
             self._evaluated = True
+            if self._fetched is not None and self._fetched[0] in self._evaluation_loaders:
+                self._fresh = False
             if self._fetched is None and network in self._networks and not self._trained:
                 # A script without a DataLoader evaluates between two steps.
                 self.drop_evaluation(self._end or self._mark)
 
-    def backward_begins(self) -> None:
+    def _trains(self) -> None:
         self._begin()
         self._trained = True
-        self._pass = self._fetched
+        if self._fresh and self._fetched is not None:
+            self._fresh = False
+            self._pass = self._fetched
+            self._training_loaders.add(self._fetched[0])
+            self._evaluation_loaders.discard(self._fetched[0])
+
+    def backward_begins(self) -> None:
+        self._trains()
         self.clock.enter(BACKWARD)
 
     def backward_ends(self) -> None:
@@ -289,7 +304,7 @@ class StepTracker:
             self.epoch = self._stated_epochs
             self._counted = here
         elif self.epoch == 0:
-            self.epoch = 1
+            self.epoch = int(here is not None)  # without a loader epochs are unknown
             self._counted = here
         elif here is not None and here != counted:
             if counted is None or here[0] == counted[0] or counted in self._exhausted:
