@@ -29,12 +29,12 @@ std::string output_path(const std::string& store_path, const store::RunLabel& la
                               planned.cell.batch_per_worker, planned.cell.digest, planned.repeat);
 }
 
-std::string how_it_ended(const launch::ExitStatus& status, const std::string& last_line) {
+std::string how_it_ended(const launch::ExitStatus& status, const std::string& reason) {
   const std::string text = status.signal != 0
                                ? fmt::format("the command was killed by signal {} ({})",
                                              status.signal, ::strsignal(status.signal))
                                : fmt::format("the command ended with exit code {}", status.code);
-  return last_line.empty() ? text : text + "; its last line: " + last_line;
+  return reason.empty() ? text : text + "; " + reason;
 }
 
 launch::ProcessSpec process_of(const ForeignCommand& command, const PlannedRun& planned,
@@ -128,7 +128,7 @@ CommandOutcome run_command(const ForeignCommand& command, const PlannedRun& plan
   end.interrupted = streamed.stop_requested;
   end.problem = streamed.timed_out ? fmt::format("the command was stopped after {} (--time-limit)",
                                                  format_seconds(*command.time_limit))
-                                   : how_it_ended(streamed.status, output.last_line());
+                                   : how_it_ended(streamed.status, output.failure());
   end.peak_memory_bytes = memory.largest_bytes();
   end.energy = &energy;
   end.others_cpu = others.share().value_or(record::kUnknown);

@@ -60,7 +60,7 @@ CommandOutput CommandOutput::of_job(std::filesystem::path path, const import::Im
 
 bool CommandOutput::add(std::string_view line) {
   if (file_.is_open()) file_ << line << '\n' << std::flush;
-  if (!line.empty()) last_line_ = line;
+  failure_.add(line);
   facts_.line(line, 0);
   const bool now = facts_.out_of_memory() && !out_of_memory_;
   out_of_memory_ = facts_.out_of_memory();

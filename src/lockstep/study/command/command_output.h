@@ -9,6 +9,7 @@
 #include "lockstep/base/clock.h"
 #include "lockstep/import/importer.h"
 #include "lockstep/import/model/log_facts.h"
+#include "lockstep/study/command/failure_line.h"
 
 namespace lockstep::study {
 
@@ -43,7 +44,8 @@ class CommandOutput {
   std::optional<import::ImportedFile> read(std::string& problem);
 
   bool out_of_memory() const { return out_of_memory_; }
-  const std::string& last_line() const { return last_line_; }
+  /// Why the command failed, as far as its output says; see FailureLine::text().
+  std::string failure() const { return failure_.text(); }
   const std::filesystem::path& path() const { return path_; }
 
  private:
@@ -54,7 +56,7 @@ class CommandOutput {
   const import::Importer& importer_;
   const Clock& clock_;
   std::ofstream file_;
-  std::string last_line_;
+  FailureLine failure_;
   bool out_of_memory_ = false;
   import::LogFacts facts_;
   std::string latest_;

@@ -51,7 +51,9 @@ class CommandJob final : public WatchedJob {
     end.problem = state.phase == JobPhase::kLost
                       ? fmt::format("the job ended as {}", state.word)
                       : fmt::format("the command ended with exit code {}", state.exit_code);
-    if (!output_.last_line().empty()) end.problem += "; its last line: " + output_.last_line();
+    if (const std::string reason = output_.failure(); !reason.empty()) {
+      end.problem += "; " + reason;
+    }
     if (command_.watch) end.records = watch::WatchFolder::records_of(watch_folder(files_)).string();
     CommandRecord record(command_, planned_, label_, output_, context_);
     record.begin(began, record::Launcher::kSlurm, state.queue_wait_s.value_or(-1));

@@ -1,0 +1,78 @@
+#include "lockstep/study/command/failure_line.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace lockstep::study {
+namespace {
+
+/// "[rank1]: " and "[rank1]:[W...", as PyTorch writes before the lines of an exception, and
+/// "[default0]:" of torchrun.
+std::string_view without_rank(std::string_view line) {
+  if (!line.starts_with("[rank") && !line.starts_with("[default")) return line;
+  const std::size_t end = line.find("]:");
+  if (end == std::string_view::npos) return line;
+  line.remove_prefix(end + 2);
+  if (line.starts_with(' ')) line.remove_prefix(1);
+  return line;
+}
+
+bool contains_any(std::string_view line, const auto& texts) {
+  return std::any_of(texts.begin(), texts.end(), [&](std::string_view text) {
+    return line.find(text) != std::string_view::npos;
+  });
+}
+
+/// An exception of the program that started the ranks.
+bool is_of_launcher(std::string_view line) {
+  constexpr std::array<std::string_view, 6> kNames{
+      "ChildFailedError",       "CalledProcessError",     "SignalException",
+      "ProcessRaisedException", "ProcessExitedException", "KeyboardInterrupt"};
+  return contains_any(line, kNames);
+}
+
+/// What a rank reports when another one has ended.
+bool is_due_to_a_peer(std::string_view line) {
+  constexpr std::array<std::string_view, 7> kTexts{
+      "onnection closed by peer", "onnection reset by peer", "roken pipe", "onnection refused",
+      "ommunicator was aborted",  "emote process exited",    "emote peer"};
+  return contains_any(line, kTexts);
+}
+
+/// Rulers, and what Slurm writes after a task has failed.
+bool is_summary(std::string_view line) {
+  if (line.find_first_not_of("=-*_ ") == std::string_view::npos) return true;
+  if (line.starts_with("slurmstepd: error: ***")) return true;
+  if (!line.starts_with("srun: ")) return false;
+  constexpr std::array<std::string_view, 4> kTexts{"Exited with exit code", "Terminating",
+                                                   "Force Terminated", "Job step aborted"};
+  return contains_any(line, kTexts);
+}
+
+}  // namespace
+
+void FailureLine::add(std::string_view line) {
+  if (line.empty()) return;
+  const std::string_view own = without_rank(line);
+  if (own.empty()) return;
+  (is_summary(own) ? last_summary_ : last_line_) = own;
+  if (own.starts_with("Traceback (most recent call last)")) {
+    in_traceback_ = true;
+    return;
+  }
+  if (!in_traceback_ || std::isspace(static_cast<unsigned char>(own.front()))) return;
+  in_traceback_ = false;
+  if (is_of_launcher(own)) return;
+  if (any_exception_.empty()) any_exception_ = own;
+  if (!is_due_to_a_peer(own)) exception_ = own;
+}
+
+std::string FailureLine::text() const {
+  if (!exception_.empty()) return "its error: " + exception_;
+  if (!any_exception_.empty()) return "its error: " + any_exception_;
+  const std::string& line = last_line_.empty() ? last_summary_ : last_line_;
+  return line.empty() ? "" : "its last line: " + line;
+}
+
+}  // namespace lockstep::study
