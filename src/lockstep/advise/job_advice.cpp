@@ -1,11 +1,14 @@
 #include "lockstep/advise/job_advice.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "lockstep/advise/energy.h"
 #include "lockstep/advise/words.h"
 #include "lockstep/analyze/series.h"
+#include "lockstep/analyze/verdict/verdict.h"
 #include "lockstep/base/error.h"
 
 namespace lockstep::advise {
@@ -49,6 +52,19 @@ JobAdvice advise_job(const Measured& measured, const Terms& terms, std::vector<T
   return job;
 }
 
+/// Throws kData where the ranks of the job trained apart.
+void require_communication(const Measured& measured, const Job& job) {
+  for (const analyze::SpeedupGroup& group : measured.groups) {
+    if (Job{group.model, group.dataset} != job || !analyze::ranks_trained_apart(group)) continue;
+    throw Error(ErrorKind::kData,
+                fmt::format("no worker count can be recommended for {}: its ranks were not seen to "
+                            "communicate, so each trained a network of its own",
+                            group.title()),
+                "wrap the network in DistributedDataParallel, or average its gradients, and "
+                "measure again");
+  }
+}
+
 }  // namespace
 
 std::vector<JobAdvice> advise(const Measured& measured, const Terms& terms) {
@@ -65,6 +81,7 @@ std::vector<JobAdvice> advise(const Measured& measured, const Terms& terms) {
   std::optional<Error> problem;
   for (const Job& key : order) {
     try {
+      require_communication(measured, key);
       all.push_back(advise_job(measured, terms, std::move(jobs[key]), qualities));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kData) throw;

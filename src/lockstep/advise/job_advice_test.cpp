@@ -42,6 +42,20 @@ std::vector<record::Measurement> epochs_on(const std::string& device,
   return rows.rows;
 }
 
+TEST(JobAdvice, RecommendsNothingWhereRanksNeverCommunicated) {
+  const auto measured = [](double sync_s) {
+    MeasurementRows rows;
+    for (const int workers : {1, 2}) {
+      rows.at_local(workers, 32, "throughput", 100.0 * workers);
+      rows.at_local(workers, 32, "step_time", 0.1).at_local(workers, 32, "compute_time", 0.1);
+      rows.at_local(workers, 32, "sync_time", workers > 1 ? sync_s : 0);
+    }
+    return Table(rows.rows);
+  };
+  EXPECT_THROW(measured(0).advice(), Error);
+  EXPECT_NO_THROW(measured(0.001).advice());
+}
+
 Terms for_ten_epochs() {
   Terms terms;
   terms.epochs = 10;

@@ -35,6 +35,10 @@ inline constexpr double kPayingShare = 0.5;
 /// precise.
 inline constexpr double kSameTime = 0.10;
 
+/// Whether the ranks of its largest run were measured and never communicated: then no worker count
+/// is better than another.
+bool ranks_trained_apart(const SpeedupGroup& group);
+
 /// What the measurements mean, in the order of Topic, without the decision. Never empty: the last
 /// findings name what is missing.
 std::vector<Finding> verdict(std::span<const Configuration> configurations,

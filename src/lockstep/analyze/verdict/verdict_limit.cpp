@@ -186,37 +186,46 @@ void assess_contention(const SpeedupGroup& group, const std::vector<TimeSplit>& 
   }
 }
 
-/// Ranks of which none ever sent a gradient were compared as if they trained one network.
-void assess_no_communication(const SpeedupGroup& group, const TimeSplit& largest,
-                             std::vector<Finding>& findings) {
-  if (largest.configuration.workers.value_or(1) < 2 || largest.communication_s > 0) return;
-  findings.push_back(
-      {Topic::kMissing,
-       fmt::format("{}: its ranks were not seen to communicate. Unless the program averages "
-                   "gradients in a way that cannot be measured, each trained a network of its own, "
-                   "and the speedup is not that of data-parallel training.",
-                   subject(group, largest))});
+const TimeSplit* largest_measured(std::span<const TimeSplit> splits) {
+  const TimeSplit* largest = nullptr;
+  for (const TimeSplit& split : splits) {
+    if (split.origin == Origin::kDerived) continue;
+    if (largest == nullptr || split.configuration.workers > largest->configuration.workers) {
+      largest = &split;
+    }
+  }
+  return largest;
 }
 
 }  // namespace
+
+std::string ranks_apart_sentence(const SpeedupGroup& group) {
+  const std::vector<TimeSplit> splits = time_splits(group);
+  const TimeSplit* largest = largest_measured(splits);
+  if (largest == nullptr || largest->configuration.workers.value_or(1) < 2) return "";
+  if (largest->communication_s > 0) return "";
+  return fmt::format(
+      "{}: its ranks were not seen to communicate. Unless the program averages gradients in a way "
+      "that cannot be measured, each trained a network of its own, and which worker count pays off "
+      "does not follow from these runs.",
+      subject(group, *largest));
+}
+
+bool ranks_trained_apart(const SpeedupGroup& group) {
+  return !ranks_apart_sentence(group).empty();
+}
 
 void assess_limit(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
   for (const SpeedupGroup& group : groups) {
     const std::vector<TimeSplit> splits = time_splits(group);
     std::vector<TimeSplit> derived;
-    const TimeSplit* largest = nullptr;
     for (const TimeSplit& split : splits) {
-      if (split.origin == Origin::kDerived) {
-        derived.push_back(split);
-      } else if (largest == nullptr ||
-                 split.configuration.workers > largest->configuration.workers) {
-        largest = &split;
-      }
+      if (split.origin == Origin::kDerived) derived.push_back(split);
     }
+    const TimeSplit* largest = largest_measured(splits);
     if (largest != nullptr) {
       assess_measured(group, *largest, findings);
       assess_contention(group, splits, *largest, findings);
-      assess_no_communication(group, *largest, findings);
     }
     if (largest == nullptr && !derived.empty()) assess_derived(group, derived, findings);
   }

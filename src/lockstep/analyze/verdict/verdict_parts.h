@@ -16,6 +16,9 @@ void assess_device(std::span<const SpeedupGroup> groups, std::vector<Finding>& f
 void assess_limit(std::span<const SpeedupGroup> groups, std::vector<Finding>& findings);
 void assess_quality(std::span<const Configuration> configurations, std::vector<Finding>& findings);
 
+/// Of a group for which ranks_trained_apart() is true; otherwise empty.
+std::string ranks_apart_sentence(const SpeedupGroup& group);
+
 /// Groups of the same network and data set.
 using ModelKey = std::tuple<std::string, std::string>;
 std::map<ModelKey, std::vector<const SpeedupGroup*>> by_model(std::span<const SpeedupGroup> groups);

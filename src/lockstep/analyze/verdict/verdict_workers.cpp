@@ -147,6 +147,10 @@ void assess_workers(std::span<const SpeedupGroup> groups, std::vector<Finding>& 
     std::vector<std::pair<const SpeedupGroup*, PointSeries>> all;
     bool pays = false;
     for (const SpeedupGroup* group : members) {
+      if (std::string apart = ranks_apart_sentence(*group); !apart.empty()) {
+        findings.push_back({Topic::kWorkers, std::move(apart)});
+        continue;
+      }
       for (const PointSeries& series : series_of(*group)) {
         pays |= any_count_pays(series, group->basis);
         all.emplace_back(group, series);
