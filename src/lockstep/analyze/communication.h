@@ -49,6 +49,8 @@ struct TimeSplit {
   /// T(N) is below T(1)/N, so the difference is no time: the baseline is off, by its warm-up or by
   /// what a smaller share gains from caches.
   bool baseline_off() const { return origin == Origin::kDerived && communication_s < 0; }
+  /// False for a program that runs a step as one call: its phases are unknown, not zero.
+  bool phases_known() const { return compute_s > 0; }
   double communication_share() const { return total_s > 0 ? communication_s / total_s : 0; }
 };
 

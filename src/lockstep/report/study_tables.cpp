@@ -164,27 +164,32 @@ Table split_table(const std::string& title, const std::vector<SplitRow>& rows, b
   column(per_step ? "step" : "T(N)", "total",
          per_step ? "step time, mean over ranks" : "epoch time",
          [](const TimeSplit& s) { return std::optional(s.total_s); });
-  column("compute", "compute", per_step ? "host to device, forward, backward, optimizer" : "T(1)/N",
-         [](const TimeSplit& s) { return std::optional(s.compute_s); });
-  column("communication", "communication",
-         per_step ? "exposed: not hidden behind backward"
-                  : "T(N) - T(1)/N: communication and everything else that does not divide by N",
-         [](const TimeSplit& s) {
-           return s.baseline_off() ? std::nullopt : std::optional(s.communication_s);
-         });
-  column("wait", "wait", "of that, until the slowest rank was ready",
-         [](const TimeSplit& s) { return s.wait_s; });
-  column("transfer", "transfer", "of that, on the link",
-         [](const TimeSplit& s) { return s.transfer_s; });
-  column("input", "input", "waiting for the next batch",
-         [](const TimeSplit& s) { return s.input_s; });
-  column("other", "other", "what remains of the step",
-         [](const TimeSplit& s) { return s.other_s; });
+  const auto phase = [&](const char* header, const char* key, const char* definition,
+                         std::function<std::optional<double>(const TimeSplit&)> get) {
+    column(header, key, definition, [get = std::move(get)](const TimeSplit& s) {
+      return s.phases_known() ? get(s) : std::nullopt;
+    });
+  };
+  phase("compute", "compute", per_step ? "host to device, forward, backward, optimizer" : "T(1)/N",
+        [](const TimeSplit& s) { return std::optional(s.compute_s); });
+  phase("communication", "communication",
+        per_step ? "exposed: not hidden behind backward"
+                 : "T(N) - T(1)/N: communication and everything else that does not divide by N",
+        [](const TimeSplit& s) {
+          return s.baseline_off() ? std::nullopt : std::optional(s.communication_s);
+        });
+  phase("wait", "wait", "of that, until the slowest rank was ready",
+        [](const TimeSplit& s) { return s.wait_s; });
+  phase("transfer", "transfer", "of that, on the link",
+        [](const TimeSplit& s) { return s.transfer_s; });
+  phase("input", "input", "waiting for the next batch",
+        [](const TimeSplit& s) { return s.input_s; });
+  phase("other", "other", "what remains of the step", [](const TimeSplit& s) { return s.other_s; });
   builder
       .column({"share", "%", "communication_share_percent", Align::kRight, "communication / time"},
               [](const SplitRow& row) {
-                return row.split.baseline_off() ? Cell{}
-                                                : decimal(100 * row.split.communication_share(), 1);
+                const bool unknown = row.split.baseline_off() || !row.split.phases_known();
+                return unknown ? Cell{} : decimal(100 * row.split.communication_share(), 1);
               })
       .column({"origin", "", "origin", Align::kLeft,
                "measured: phases were timed; derived: from totals by the formulas above"},

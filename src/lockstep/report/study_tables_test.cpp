@@ -23,6 +23,22 @@ TEST(AllReduceTable, HasNoBandwidthsWhereBackwardHidesTransfers) {
   for (const Column& column : tables[0].columns) EXPECT_NE(column.key, "busbw_gb_per_s");
 }
 
+TEST(SplitTable, LeavesOutPhasesThatCouldNotBeMeasured) {
+  analyze::MeasurementRows rows;
+  for (const int workers : {1, 2}) {
+    rows.at_local(workers, 32, "step_time", 0.1).at_local(workers, 32, "other_time", 0.1);
+    for (const char* metric : {"sync_time", "compute_time", "input_wait_time"}) {
+      rows.at_local(workers, 32, metric, 0);
+    }
+  }
+  const auto configurations = analyze::configurations(rows.rows);
+  const auto tables = split_tables(analyze::speedups(configurations));
+  ASSERT_EQ(tables.size(), 1u);
+  for (const Column& column : tables[0].columns) {
+    EXPECT_FALSE(column.header == "compute" || column.header == "other") << column.header;
+  }
+}
+
 TEST(TimeDigits, AreThoseThatMatterBesideLargerTimes) {
   EXPECT_EQ(time_digits(7.6411).text, "7.641");
   EXPECT_EQ(time_digits(0.12483).text, "0.1248");

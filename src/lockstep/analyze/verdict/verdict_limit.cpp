@@ -146,7 +146,7 @@ void assess_measured(const SpeedupGroup& group, const TimeSplit& split,
   std::sort(parts.begin(), parts.end(),
             [](const Part& a, const Part& b) { return a.seconds > b.seconds; });
   std::string text;
-  if (parts[0].name == kOther && split.compute_s <= 0) {
+  if (!split.phases_known()) {
     text = fmt::format(
         "{}: what limits it is unknown: the program runs a step ({} ms) as one call, so that "
         "its phases could not be measured.",
@@ -169,7 +169,8 @@ void assess_measured(const SpeedupGroup& group, const TimeSplit& split,
 void assess_contention(const SpeedupGroup& group, const std::vector<TimeSplit>& splits,
                        const TimeSplit& largest, std::vector<Finding>& findings) {
   for (const TimeSplit& alone : splits) {
-    if (alone.origin != Origin::kMeasured || alone.configuration.workers != 1 ||
+    if (alone.origin != Origin::kMeasured || !alone.phases_known() ||
+        alone.configuration.workers != 1 ||
         alone.configuration.batch_per_worker != largest.configuration.batch_per_worker) {
       continue;
     }
@@ -203,7 +204,7 @@ std::string ranks_apart_sentence(const SpeedupGroup& group) {
   const std::vector<TimeSplit> splits = time_splits(group);
   const TimeSplit* largest = largest_measured(splits);
   if (largest == nullptr || largest->configuration.workers.value_or(1) < 2) return "";
-  if (largest->communication_s > 0) return "";
+  if (!largest->phases_known() || largest->communication_s > 0) return "";
   return fmt::format(
       "{}: its ranks were not seen to communicate. Unless the program averages gradients in a way "
       "that cannot be measured, each trained a network of its own, and which worker count pays off "

@@ -67,6 +67,21 @@ TEST(Verdict, NamesTheLargestMeasuredPhase) {
       "slowest rank with 25 %");
 }
 
+TEST(Verdict, SaysNothingOfPhasesThatCouldNotBeMeasured) {
+  MeasurementRows table;
+  for (const int workers : {1, 2}) {
+    table.at_local(workers, 32, "throughput", 100.0 * workers);
+    table.at_local(workers, 32, "step_time", 0.1).at_local(workers, 32, "other_time", 0.1);
+    for (const char* metric : {"sync_time", "compute_time", "input_wait_time"}) {
+      table.at_local(workers, 32, metric, 0);
+    }
+  }
+  expect_says(sentences(table, Topic::kWorkers), "use 2");
+  const std::string limit = sentences(table, Topic::kLimit);
+  expect_says(limit, "what limits it is unknown");
+  EXPECT_EQ(limit.find("nan"), std::string::npos) << limit;
+}
+
 TEST(Verdict, RanksThatNeverCommunicateAreNoDataParallelTraining) {
   MeasurementRows table;
   for (const int workers : {1, 2}) {
