@@ -63,6 +63,7 @@ Ordering::Event Ordering::record(int stream) {
 
 void Ordering::block(int stream, const Event& event) {
   const std::lock_guard lock(world());
+  if (++blocks_ == left_out_) return;
   merge(clocks_[stream], event.clock);
   const auto wait = [this, from = event.stream, tasks = event.queued] { drain(from, tasks); };
   tasks_[stream].push_back({wait});
@@ -186,6 +187,16 @@ void Ordering::release(std::size_t begin, std::size_t end, int owner,
 std::int64_t Ordering::waits() {
   const std::lock_guard lock(world());
   return waits_;
+}
+
+std::int64_t Ordering::blocks() {
+  const std::lock_guard lock(world());
+  return blocks_;
+}
+
+void Ordering::leave_out(std::int64_t block) {
+  const std::lock_guard lock(world());
+  left_out_ = block > 0 ? blocks_ + block : 0;
 }
 
 std::int64_t Ordering::reports() {

@@ -57,6 +57,12 @@ class Ordering {
   /// allocator was told of them.
   void release(std::size_t begin, std::size_t end, int owner, const std::set<int>& recorded);
 
+  /// How often a stream was made to wait for an event.
+  std::int64_t blocks();
+  /// Forgets the block() of that number, counted from 1 after those so far: what becomes of a
+  /// program that lacks it. 0 = none.
+  void leave_out(std::int64_t block);
+
   std::int64_t reports();
   /// How often the host had to wait for a stream.
   std::int64_t waits();
@@ -94,6 +100,8 @@ class Ordering {
   std::map<std::size_t, Segment> segments_;
   std::int64_t reports_ = 0;
   std::int64_t waits_ = 0;
+  std::int64_t blocks_ = 0;
+  std::int64_t left_out_ = 0;  ///< of blocks_
 };
 
 }  // namespace device_double

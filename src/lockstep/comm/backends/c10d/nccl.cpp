@@ -182,10 +182,12 @@ class Nccl final : public Communicator {
   }
 
   /// Of a group whose ranks are gone: its destructor would wait for them. The process ends soon;
-  /// until then threads of c10d go on, and ask the store.
+  /// until then threads of c10d go on, and ask the store. Sums that hang may go on too, in memory
+  /// that must not become another tensor's: a program may still save what it has.
   void let_go() {
     store_->close();
     group_.release();
+    for (at::Tensor& area : areas_) area.unsafeReleaseTensorImpl();
   }
 
   /// Every rank has come this far. Throws kPeer, naming those that have not.
