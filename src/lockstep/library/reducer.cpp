@@ -127,6 +127,11 @@ void Reducer::set_up_sync() {
   sync.scale = 1.0 / communicator_.size();
   if (options_.noise_scale || watched_) sync.norm_slot = kNorm;
   sync.fill_tail = [this](std::span<float> floats) { fill_tail(floats); };
+  if (buffers_on_device()) {
+    sync.fill_tail_on_device = [this](const torch::Tensor& floats) {
+      if (sends_buffers()) encode_bytes(buffers_, buffer_part(floats));
+    };
+  }
   sync.on_backward = [this] {
     torch::autograd::Engine::get_default_engine().queue_callback([this] { backward_done(); });
   };
@@ -245,7 +250,7 @@ void Reducer::fill_tail(std::span<float> tail) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     tail[kFlags + i] = sync_->arrived(i) ? 1.0F : 0.0F;
   }
-  if (communicator_.rank() == buffer_source() && communicator_.size() > 1) {
+  if (sends_buffers() && !buffers_on_device()) {
     encode_bytes(buffers_, tail.subspan(kFlags + parameters_.size()));
   }
 }
@@ -276,9 +281,27 @@ void Reducer::read_tail() {
     auto& grad = parameters_[i].mutable_grad();
     if (!grad.defined() && tail[kFlags + i] > 0) grad = sync_->slot(i);
   }
-  if (communicator_.rank() != buffer_source()) {
+  if (communicator_.rank() == buffer_source()) return;
+  if (buffers_on_device()) {
+    decode_bytes(buffer_part(sync_->tail_on_device()), buffers_);
+  } else {
     decode_bytes(tail.subspan(kFlags + parameters_.size()), buffers_);
   }
+}
+
+bool Reducer::sends_buffers() const {
+  return communicator_.rank() == buffer_source() && communicator_.size() > 1;
+}
+
+/// A program may keep some buffers on the host.
+bool Reducer::buffers_on_device() const {
+  return !device_.is_cpu() && std::all_of(buffers_.begin(), buffers_.end(),
+                                          [&](const auto& one) { return one.device() == device_; });
+}
+
+torch::Tensor Reducer::buffer_part(const torch::Tensor& tail) const {
+  return tail.narrow(0, static_cast<std::int64_t>(kFlags + parameters_.size()),
+                     static_cast<std::int64_t>(floats_for(buffers_)));
 }
 
 /// Sums are matched by their order: a rank that left out a backward would add another step's.

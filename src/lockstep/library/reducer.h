@@ -56,6 +56,9 @@ class Reducer {
   bool wants_norms() const;
   /// The rank whose buffers all get: during a join one that still has batches.
   int buffer_source() const { return joining_ ? last_active_ : 0; }
+  bool sends_buffers() const;
+  bool buffers_on_device() const;
+  torch::Tensor buffer_part(const torch::Tensor& tail) const;
   [[noreturn]] void refuse(const std::string& message, const std::string& hint) const;
 
   std::shared_ptr<torch::nn::Module> module_;

@@ -44,6 +44,35 @@ std::string broadcast_text(std::string text, comm::Communicator& communicator) {
   return text;
 }
 
+/// All bytes of the tensors on the device of the first, and one more if they are odd: one copy from
+/// a device, however many tensors there are.
+torch::Tensor bytes_of(std::span<const torch::Tensor> tensors) {
+  std::vector<torch::Tensor> parts;
+  std::size_t count = 0;
+  for (const torch::Tensor& tensor : tensors) {
+    const auto flat = tensor.detach().contiguous().reshape({-1});
+    parts.push_back(flat.view(torch::kByte).to(tensors[0].device()));
+    count += tensor.nbytes();
+  }
+  if (count % 2 != 0) parts.push_back(torch::zeros({1}, parts[0].options()));
+  return torch::cat(parts);
+}
+
+/// Gives the tensors the values of these bytes, which are on the device of the first.
+void take_bytes(const torch::Tensor& bytes, std::span<const torch::Tensor> tensors) {
+  const torch::NoGradGuard no_grad;
+  std::int64_t at = 0;
+  for (torch::Tensor target : tensors) {
+    const auto size = static_cast<std::int64_t>(target.nbytes());
+    auto part = bytes.narrow(0, at, size);
+    if (at % static_cast<std::int64_t>(target.element_size()) != 0) {
+      part = part.clone();  // a copy is aligned for its type
+    }
+    target.copy_(part.view(target.scalar_type()).reshape(target.sizes()));
+    at += size;
+  }
+}
+
 /// Contiguous on the host; a copy unless it is so already.
 torch::Tensor on_host(const torch::Tensor& tensor) {
   return tensor.detach().cpu().contiguous();
@@ -124,44 +153,39 @@ std::size_t floats_for(std::span<const torch::Tensor> tensors) {
 
 void encode_bytes(std::span<const torch::Tensor> tensors, std::span<float> floats) {
   if (tensors.empty()) return;
-  std::vector<torch::Tensor> parts;
-  for (const torch::Tensor& tensor : tensors) {
-    const auto flat = tensor.detach().contiguous().reshape({-1});
-    parts.push_back(flat.view(torch::kByte).to(tensors[0].device()));
-  }
-  // One copy from a device, however many tensors there are.
-  const torch::Tensor bytes = torch::cat(parts).cpu();
+  const torch::Tensor bytes = bytes_of(tensors).cpu();
   const auto* const data = static_cast<const unsigned char*>(bytes.data_ptr());
-  const std::size_t count = bytes.nbytes();
-  for (std::size_t i = 0; i < count; i += 2) {
-    const unsigned high = i + 1 < count ? data[i + 1] : 0U;
-    floats[i / 2] = static_cast<float>(data[i] | high << 8);
+  for (std::size_t i = 0; i < bytes.nbytes(); i += 2) {
+    floats[i / 2] = static_cast<float>(data[i] | data[i + 1] << 8);
   }
 }
 
 void decode_bytes(std::span<const float> floats, std::span<const torch::Tensor> tensors) {
   if (tensors.empty()) return;
-  const torch::NoGradGuard no_grad;
-  std::int64_t count = 0;
-  for (const torch::Tensor& tensor : tensors) count += static_cast<std::int64_t>(tensor.nbytes());
-  torch::Tensor bytes = torch::empty({count}, torch::kByte);
+  torch::Tensor bytes =
+      torch::empty({2 * static_cast<std::int64_t>(floats_for(tensors))}, torch::kByte);
   auto* const data = static_cast<unsigned char*>(bytes.data_ptr());
-  for (std::int64_t i = 0; i < count; i += 2) {
-    const auto value = static_cast<unsigned>(floats[static_cast<std::size_t>(i) / 2]);
+  for (std::size_t i = 0; i < bytes.nbytes(); i += 2) {
+    const auto value = static_cast<unsigned>(floats[i / 2]);
     data[i] = static_cast<unsigned char>(value);
-    if (i + 1 < count) data[i + 1] = static_cast<unsigned char>(value >> 8);
+    data[i + 1] = static_cast<unsigned char>(value >> 8);
   }
-  bytes = bytes.to(tensors[0].device());
-  std::int64_t at = 0;
-  for (torch::Tensor target : tensors) {
-    const auto size = static_cast<std::int64_t>(target.nbytes());
-    auto part = bytes.narrow(0, at, size);
-    if (at % static_cast<std::int64_t>(target.element_size()) != 0) {
-      part = part.clone();  // a copy is aligned for its type
-    }
-    target.copy_(part.view(target.scalar_type()).reshape(target.sizes()));
-    at += size;
-  }
+  take_bytes(bytes.to(tensors[0].device()), tensors);
+}
+
+void encode_bytes(std::span<const torch::Tensor> tensors, const torch::Tensor& floats) {
+  if (tensors.empty()) return;
+  const auto pairs = bytes_of(tensors).view({-1, 2}).to(torch::kFloat);
+  const auto values = pairs.select(1, 0).add(pairs.select(1, 1), 256);
+  floats.narrow(0, 0, values.numel()).copy_(values);
+}
+
+void decode_bytes(const torch::Tensor& floats, std::span<const torch::Tensor> tensors) {
+  if (tensors.empty()) return;
+  const auto values = floats.narrow(0, 0, static_cast<std::int64_t>(floats_for(tensors)));
+  const auto high = values.div(256).floor_();  // exact: 16 bits, and a power of two
+  const auto low = values.sub(high, 256);
+  take_bytes(torch::stack({low, high}, 1).to(torch::kByte).reshape({-1}), tensors);
 }
 
 }  // namespace lockstep::library

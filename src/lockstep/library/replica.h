@@ -39,5 +39,8 @@ void broadcast_values(std::span<const torch::Tensor> tensors, int root,
 std::size_t floats_for(std::span<const torch::Tensor> tensors);
 void encode_bytes(std::span<const torch::Tensor> tensors, std::span<float> floats);
 void decode_bytes(std::span<const float> floats, std::span<const torch::Tensor> tensors);
+/// The same where all of them are on one GPU: the host waits for nothing.
+void encode_bytes(std::span<const torch::Tensor> tensors, const torch::Tensor& floats);
+void decode_bytes(const torch::Tensor& floats, std::span<const torch::Tensor> tensors);
 
 }  // namespace lockstep::library

@@ -133,7 +133,7 @@ void GradientSync::begin_step(int micro_steps) {
   handed_over_.clear();
   squares_ = 0;
   if (squares_on_device_.defined()) squares_on_device_.zero_();
-  tail_on_device_.reset();
+  added_to_tail_.reset();
   std::fill(tail().begin(), tail().end(), 0.0F);
   active_ = true;
 }
@@ -141,6 +141,10 @@ void GradientSync::begin_step(int micro_steps) {
 std::span<float> GradientSync::tail() {
   if (!on_device_) return shared_.subspan(plan_.tail_begin);
   return {tail_.data_ptr<float>(), static_cast<std::size_t>(tail_.numel())};
+}
+
+torch::Tensor GradientSync::tail_on_device() const {
+  return on_device_ ? part(plan_.tail_begin, plan_.total) : torch::Tensor();
 }
 
 void GradientSync::take(std::size_t parameter) {
@@ -251,9 +255,10 @@ void GradientSync::write_tail() {
   const auto on_device = part(plan_.tail_begin, plan_.total);
   // Nobody writes the host's tail again before read_results(), which comes after this copy.
   on_device.copy_(tail_, /*non_blocking=*/true);
-  if (tail_on_device_.defined()) {
-    on_device.narrow(0, 0, tail_on_device_.numel()).add_(tail_on_device_);
+  if (added_to_tail_.defined()) {
+    on_device.narrow(0, 0, added_to_tail_.numel()).add_(added_to_tail_);
   }
+  if (options_.fill_tail_on_device) options_.fill_tail_on_device(on_device);
   if (with_norm) {
     on_device[static_cast<std::int64_t>(*options_.norm_slot)] = squares_on_device_ * norm_weight_;
   }

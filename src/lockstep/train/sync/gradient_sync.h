@@ -42,6 +42,9 @@ struct SyncOptions {
   double scale = 1;
   /// Called with the tail right before it is handed over, when arrived() is final for this step.
   std::function<void(std::span<float>)> fill_tail{};
+  /// On a device: called after fill_tail with the tail there, to which values of the device can be
+  /// written without a wait of the host.
+  std::function<void(const torch::Tensor&)> fill_tail_on_device{};
   /// Called at the first gradient of each backward pass of a step.
   std::function<void()> on_backward{};
   /// Called for a gradient outside of any step; true = a step begins with it. Without it, such
@@ -100,9 +103,12 @@ class GradientSync {
   /// Floats summed over ranks together with the gradients; zero at begin_step().
   std::span<float> tail();
 
+  /// The tail on the device, for what is queued there after queue_sums(); undefined on the host.
+  torch::Tensor tail_on_device() const;
+
   /// Adds values that were computed on the device to the tail, which the host then need not wait
   /// for; before the last bucket is handed over. As many as the tail has.
-  void add_to_tail(torch::Tensor values) { tail_on_device_ = std::move(values); }
+  void add_to_tail(torch::Tensor values) { added_to_tail_ = std::move(values); }
 
   /// Whether a step has begun and not ended.
   bool active() const { return active_; }
@@ -183,7 +189,7 @@ class GradientSync {
   /// With on_device_: the host's tail, page-locked; what the device adds to it; the squares of the
   /// buckets handed over; what comes back.
   torch::Tensor tail_;
-  torch::Tensor tail_on_device_;
+  torch::Tensor added_to_tail_;
   torch::Tensor squares_on_device_, summed_squares_on_device_;
   std::optional<Readback> results_;
   double sum_squares_ = 0;
