@@ -7,7 +7,10 @@
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "counters.h"
 #include "memory.h"
@@ -165,6 +168,82 @@ class OnAliases {
   std::vector<std::pair<at::Tensor, at::Tensor>> pairs_;
 };
 
+/// fp16 as float, of any argument.
+c10::IValue in_float(const c10::IValue& value) {
+  const auto widened = [](const at::Tensor& tensor) {
+    return tensor.defined() && tensor.scalar_type() == at::kHalf ? tensor.to(at::kFloat) : tensor;
+  };
+  if (value.isTensor()) return widened(value.toTensor());
+  if (!value.isTensorList()) return value;
+  std::vector<at::Tensor> list;
+  for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(widened(tensor));
+  return c10::IValue(list);
+}
+
+/// LibTorch has few kernels for fp16 on CPUs. GPUs too multiply in it and add in float; what comes
+/// out is rounded to fp16. Where arguments are mixed, as weights and input of a batch norm, the
+/// first result has the type of the input.
+void run_in_float(const c10::OperatorHandle& op, const std::vector<c10::IValue>& arguments,
+                  torch::jit::Stack* stack) {
+  bool all_half = true;
+  std::vector<c10::IValue> wide;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    visit_tensors(arguments[i], [&](const at::Tensor& tensor) {
+      all_half &= !tensor.defined() || tensor.scalar_type() != at::kFloat;
+    });
+    const bool is_type = op.schema().arguments()[i].name().ends_with("dtype");
+    const bool is_half = is_type && arguments[i] == c10::IValue(static_cast<int>(at::kHalf));
+    wide.push_back(is_half ? c10::IValue(static_cast<int>(at::kFloat)) : in_float(arguments[i]));
+    stack->push_back(wide.back());
+  }
+  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto* info = op.schema().arguments()[i].alias_info();
+    if (info == nullptr || !info->isWrite() || !arguments[i].isTensor()) continue;
+    if (!arguments[i].toTensor().is_same(wide[i].toTensor())) {
+      arguments[i].toTensor().copy_(wide[i].toTensor());
+    }
+  }
+  const std::size_t results = op.schema().returns().size();
+  for (std::size_t i = 0; i < results; ++i) {
+    c10::IValue& result = (*stack)[stack->size() - results + i];
+    if (!result.isTensor() || !result.toTensor().defined()) continue;
+    const at::Tensor tensor = result.toTensor();
+    const auto given = std::find_if(wide.begin(), wide.end(), [&](const c10::IValue& argument) {
+      return argument.isTensor() && argument.toTensor().is_same(tensor);
+    });
+    if (given != wide.end()) {
+      result = arguments[static_cast<std::size_t>(given - wide.begin())];
+    } else if (tensor.scalar_type() == at::kFloat && (all_half || i == 0)) {
+      result = tensor.to(at::kHalf);
+    }
+  }
+}
+
+void run_on_aliases(const c10::OperatorHandle& op, std::size_t begin, torch::jit::Stack* stack) {
+  static auto* const without_half = new std::set<std::string>;
+  const std::vector<c10::IValue> arguments(stack->begin() + static_cast<std::ptrdiff_t>(begin),
+                                           stack->end());
+  const bool has_half = std::any_of(arguments.begin(), arguments.end(), [](const auto& argument) {
+    return argument.isTensor() && argument.toTensor().defined() &&
+           argument.toTensor().scalar_type() == at::kHalf;
+  });
+  const std::string name = c10::toString(op.operator_name());
+  if (has_half && without_half->count(name) > 0) {
+    stack->resize(begin);
+    return run_in_float(op, arguments, stack);
+  }
+  try {
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  } catch (const c10::Error& error) {
+    const std::string_view text = error.what_without_backtrace();
+    if (text.find("'Half'") == text.npos && text.find("dtype c10::Half") == text.npos) throw;
+    without_half->insert(name);
+    stack->resize(begin);
+    run_in_float(op, arguments, stack);
+  }
+}
+
 c10::DeviceIndex device_among(const torch::jit::Stack& stack, std::size_t arguments) {
   c10::DeviceIndex device = current_device();
   for (std::size_t i = stack.size() - arguments; i < stack.size(); ++i) {
@@ -207,7 +286,7 @@ void on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     for (std::size_t i = begin; i < stack->size(); ++i) {
       (*stack)[i] = aliases.translate((*stack)[i]);
     }
-    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+    run_on_aliases(op, begin, stack);
     aliases.adopt_resized();
     const std::size_t results = schema.returns().size();
     for (std::size_t i = stack->size() - results; i < stack->size(); ++i) {
