@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
+#include <thread>
 
 #include "lockstep/base/error.h"
 #include "lockstep/comm/backends/c10d/member_store.h"
@@ -355,6 +356,23 @@ TEST(MemberStore, UsesNoMembershipOnceItIsClosed) {
   // A thread of c10d that outlives the run, whose membership is gone.
   EXPECT_FALSE(clone->check({"present"}));
   EXPECT_THROW(clone->get("present"), Error);
+}
+
+TEST(MemberStore, ClosingEndsAWaitOfAThreadThatOutlivesTheRun) {
+  on_all_ranks(1, fresh_job(), [](Session& session) {
+    const auto store = c10::make_intrusive<MemberStore>(session.context(), "test");
+    std::string reason;
+    std::thread waiting([&reason, clone = store->clone()] {
+      try {
+        clone->get("absent");
+      } catch (const Error& error) {
+        reason = error.what();
+      }
+    });
+    store->close();
+    waiting.join();
+    EXPECT_EQ(reason, "the run has ended");
+  });
 }
 
 TEST(MemberStore, AnswersWhetherKeysAreThereAndDoesNotThrow) {

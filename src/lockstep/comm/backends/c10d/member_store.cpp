@@ -1,5 +1,8 @@
 #include "lockstep/comm/backends/c10d/member_store.h"
 
+#include <chrono>
+#include <thread>
+
 #include "lockstep/base/error.h"
 
 namespace lockstep::comm {
@@ -7,6 +10,8 @@ namespace {
 
 /// How long a check waits for the coordinator's answer.
 constexpr Seconds kCheckWait{0.1};
+/// Between two of them, in which close() gets its turn.
+constexpr std::chrono::milliseconds kPause{1};
 
 [[noreturn]] void not_implemented(const char* what) {
   throw Error(ErrorKind::kInternal,
@@ -20,10 +25,18 @@ void MemberStore::close() {
   link_->membership = nullptr;
 }
 
-Membership& MemberStore::membership() const {
-  const std::lock_guard lock(link_->mutex);
-  if (link_->membership == nullptr) throw Error(ErrorKind::kPeer, "the run has ended");
-  return *link_->membership;
+std::string MemberStore::value_of(const std::string& key, Seconds timeout) const {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (;; std::this_thread::sleep_for(kPause)) {
+    const std::lock_guard lock(link_->mutex);
+    if (link_->membership == nullptr) throw Error(ErrorKind::kPeer, "the run has ended");
+    try {
+      return link_->membership->get(name_of(key), kCheckWait);
+    } catch (const Error&) {
+      link_->membership->check();
+      if (std::chrono::steady_clock::now() > deadline) throw;
+    }
+  }
 }
 
 c10::intrusive_ptr<c10d::Store> MemberStore::clone() {
@@ -31,21 +44,23 @@ c10::intrusive_ptr<c10d::Store> MemberStore::clone() {
 }
 
 void MemberStore::set(const std::string& key, const std::vector<std::uint8_t>& value) {
-  membership().put(name_of(key), std::string(value.begin(), value.end()));
+  const std::lock_guard lock(link_->mutex);
+  if (link_->membership == nullptr) throw Error(ErrorKind::kPeer, "the run has ended");
+  link_->membership->put(name_of(key), std::string(value.begin(), value.end()));
 }
 
 std::vector<std::uint8_t> MemberStore::get(const std::string& key) {
-  const std::string value = membership().get(name_of(key), link_->timeout);
+  const std::string value = value_of(key, link_->timeout);
   return {value.begin(), value.end()};
 }
 
 void MemberStore::wait(const std::vector<std::string>& keys) {
-  for (const std::string& key : keys) membership().get(name_of(key), link_->timeout);
+  for (const std::string& key : keys) value_of(key, link_->timeout);
 }
 
 void MemberStore::wait(const std::vector<std::string>& keys,
                        const std::chrono::milliseconds& timeout) {
-  for (const std::string& key : keys) membership().get(name_of(key), Seconds(timeout));
+  for (const std::string& key : keys) value_of(key, Seconds(timeout));
 }
 
 std::int64_t MemberStore::add(const std::string&, std::int64_t) {

@@ -25,8 +25,8 @@ class MemberStore final : public c10d::Store {
       : link_(std::move(link)), name_(std::move(name)) {}
 
   /// From now on this store and its clones answer that there is nothing, and do not use the
-  /// membership any more: c10d's threads may outlive it when a run fails. Waits for a check that is
-  /// under way, 0.1 s at most.
+  /// membership any more: c10d's threads may outlive it when a run fails. What waits for a value
+  /// throws kPeer; blocks for 0.1 s at most.
   void close();
 
   /// Called by recent LibTorch; earlier versions have no such function to override.
@@ -52,8 +52,7 @@ class MemberStore final : public c10d::Store {
   };
 
   std::string name_of(const std::string& key) const { return name_ + "/" + key; }
-  /// Throws kPeer after close().
-  Membership& membership() const;
+  std::string value_of(const std::string& key, Seconds timeout) const;
 
   std::shared_ptr<Link> link_;
   std::string name_;
