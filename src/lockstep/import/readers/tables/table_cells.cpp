@@ -127,6 +127,28 @@ std::optional<std::int64_t> gpus_named_in(std::string_view cell) {
   return std::nullopt;
 }
 
+std::optional<std::int64_t> devices_named_in(std::string_view cell) {
+  if (const auto gpus = gpus_named_in(cell)) return gpus;
+  std::string_view rest = trim(cell);
+  if (rest.empty() || !is_digit(rest[0])) return std::nullopt;
+  const std::size_t end = rest.find_first_not_of("0123456789");
+  const auto count = parse_integer(rest.substr(0, end));
+  if (!count || *count < 1 || *count > 1024 || end == std::string_view::npos) return std::nullopt;
+  rest = trim(rest.substr(end));
+  bool times = false;
+  for (const std::string_view sign : {"x", "X", "\u00d7"}) {
+    times = rest.starts_with(sign);
+    if (!times) continue;
+    rest = trim(rest.substr(sign.size()));
+    break;
+  }
+  const std::string device = lower(rest);
+  const bool known = contains_any<"a100", "h100", "h200", "h800", "a800", "b200", "gh200", "v100",
+                                  "p100", "l40", "a10", "a6000", "k80", "rtx", "gtx", "tesla",
+                                  "titan", "mi250", "mi300", "nvidia", "geforce">(device);
+  return times && known ? count : std::nullopt;
+}
+
 bool is_figure(const TableColumn& column) {
   return column.role == TableRole::kMetric || column.role == TableRole::kTotalTime ||
          column.role == TableRole::kUnclearTime || column.role == TableRole::kStepRate ||
@@ -149,7 +171,7 @@ void add_cell(std::string_view cell, const TableColumn& column, ImportedRun& run
       if (count) run.workers.offer(*count);
       break;
     case TableRole::kNamedWorkers:
-      if (const auto named = gpus_named_in(cell)) run.workers.offer(*named);
+      if (const auto named = devices_named_in(cell)) run.workers.offer(*named);
       break;
     case TableRole::kNodes:
       if (count) run.nodes.offer(*count);

@@ -20,6 +20,9 @@ bool says_gpus(std::string_view cell);
 /// The count in the name of a configuration: "DDP, 4 GPUs", "mnist_1 GPU".
 std::optional<std::int64_t> gpus_named_in(std::string_view cell);
 
+/// The same, or that of devices: "8x H100", "4 x A100 40GB".
+std::optional<std::int64_t> devices_named_in(std::string_view cell);
+
 bool is_figure(const TableColumn& column);
 
 /// Seconds of a cell: its own unit, else that of the header.

@@ -65,7 +65,7 @@ TableColumns columns_of_table(const TextTable& table) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].role != TableRole::kUnknown) continue;
     if (std::all_of(table.rows.begin(), table.rows.end(),
-                    [&](const auto& row) { return gpus_named_in(row.cells[i]); })) {
+                    [&](const auto& row) { return devices_named_in(row.cells[i]); })) {
       columns[i].role = TableRole::kNamedWorkers;
       break;
     }

@@ -87,6 +87,20 @@ TEST(Tables, SeveralTablesAreToldApartByTheLineAbove) {
   EXPECT_NE(*file.runs[0].model, *file.runs[2].model) << "never averaged";
 }
 
+TEST(Tables, DevicesWithTheirNumberAreWorkers) {
+  const ImportedFile file = import_text(
+      "| Network | Hardware | images/s | Memory |\n|---|---|---|---|\n"
+      "| small | 1x A100 40GB | 400 | 12 GB |\n| small | 8 x A100 40GB | 3000 | 12 GB |\n",
+      "notes.md");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(*file.runs[1].workers, 8);
+  EXPECT_DOUBLE_EQ(*file.runs[1].reported_throughput, 3000);
+  EXPECT_THROW(import_text("| Network | Size | images/s |\n|---|---|---|\n| a | 3x224 | 400 |\n"
+                           "| b | 3x320 | 300 |\n",
+                           "notes.md"),
+               Error);
+}
+
 TEST(Tables, CountsBesideEachOtherAreRuns) {
   const ImportedFile file = import_text(
       "Time per epoch\n\n| Network | 1 GPU | 4 GPUs | Speedup |\n|---|---|---|---|\n"
