@@ -175,6 +175,19 @@ TEST(DeviceTrainer, PhasesReadAStepLateAddUpAndFollowEachOther) {
   EXPECT_NEAR(span, total, 0.5 * total);
 }
 
+TEST(DeviceTrainer, TransferContainsNothingOfTheResults) {
+  // Of one rank, whose sums need no operation.
+  ::setenv("DEVICE_DOUBLE_OPERATIONS_CLOCK", "1", 1);
+  const auto run = trained("cuda", 6);
+  ::unsetenv("DEVICE_DOUBLE_OPERATIONS_CLOCK");
+  ASSERT_EQ(run.steps.size(), 6U);
+  for (const auto& step : run.steps) {
+    EXPECT_EQ(step[record::Phase::kTransfer], 0);
+    EXPECT_GT(step[record::Phase::kOther], 0) << "the copy of the results";
+    EXPECT_GT(step[record::Phase::kOptimizer], 0);
+  }
+}
+
 TEST(DeviceTrainer, SampledPhasesHaveTheDurationOfTheirOwnStep) {
   const auto run =
       trained("cuda", 40, [](auto& request) { request.phases = record::PhaseTiming::kSampled; });
