@@ -10,6 +10,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/train/sync/device.h"
 #include "lockstep/train/sync/page_lock.h"
+#include "lockstep/train/sync/readback.h"
 #include "ordering.h"
 
 namespace lockstep::train {
@@ -149,6 +150,14 @@ TEST(Device, WaitsUntilTheDeviceIsDone) {
   EXPECT_FALSE(runtime().getStream(device.torch()).query());
   device.wait();
   EXPECT_TRUE(runtime().getStream(device.torch()).query());
+}
+
+TEST(Readback, HasWhatTheDeviceComputed) {
+  const auto values = torch::full({3}, 2.0F, torch::kCUDA);
+  Readback results(3, values.device());
+  results.queue(0, values);
+  results.close();  // nothing is queued after it, so that the copy is as late as can be
+  for (const float value : results.wait()) EXPECT_EQ(value, 2);
 }
 
 TEST(PageLock, MakesMemoryOfOthersPinnedWhileItLives) {
