@@ -1,9 +1,10 @@
 // `lockstep serve` in a real browser: runs that appear and move, import, compare, copy.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { RUNS_WRITER, STUDIES, barriers, launch, liveRun, openPage, run, scratch, serve } from "./browser.mjs";
+import { LOCKSTEP, RUNS_WRITER, STUDIES, barriers, launch, liveRun, openPage, run, scratch, serve } from "./browser.mjs";
 
 let browser;
 let place;
@@ -149,6 +150,19 @@ test("runs are filtered and compared, and tables copied", async () => {
   await table.locator("button[data-copy=Markdown]").click();
   await page.waitForFunction(async () => (await navigator.clipboard.readText()).startsWith("| "));
   assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("a command that runs shows its epochs as it prints them, and no number that it has not stated", async () => {
+  const { page, context } = await openPage(browser, server.url);
+  const script = 'for e in 1 2 3 4 5; do echo "Epoch $e: loss 0.$((9 - e)), time 1.5s"; sleep 1.5; done';
+  const command = spawn(LOCKSTEP, ["--store", store, "run", "--no-watch", "--", "sh", "-c", script], { stdio: "ignore" });
+  const ended = new Promise((resolve) => command.on("exit", resolve));
+  await page.waitForFunction(() => /[1-9] epochs? done/.test(document.querySelector("#running .job[data-run] small")?.textContent ?? ""));
+  const told = await page.locator("#running .job[data-run]").innerText();
+  assert.doesNotMatch(told, /× 0|of 0|0 ×/);
+  assert.match(told, /running/);
+  assert.equal(await ended, 0);
   await context.close();
 });
 

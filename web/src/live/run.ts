@@ -55,6 +55,16 @@ export interface Change {
   studies: Study[];
 }
 
+/** "fashion, 2 × 128, overlap"; of a command without what it does not state. */
 export function runName(run: Run): string {
-  return `${run.recipe}, ${run.workers} × ${run.batch}${run.workers > 1 ? `, ${run.strategy}` : ""}`;
+  const workers = run.workers > 1 ? `${run.workers} workers` : run.workers === 1 ? "1 worker" : "";
+  const size = run.workers > 0 && run.batch > 0 ? `${run.workers} × ${run.batch}` : workers;
+  return [run.recipe, size, run.workers > 1 ? run.strategy : ""].filter((part) => part).join(", ");
+}
+
+/** "epoch 2 of 6", or how many are done where their number is not known before the end. */
+export function epochText(run: Run): string {
+  if (run.epochs > 0) return `epoch ${Math.min(run.epochs, run.epochs_done + 1)} of ${run.epochs}`;
+  if (run.epochs_done > 0) return `${run.epochs_done} ${run.epochs_done === 1 ? "epoch" : "epochs"} done`;
+  return "";
 }

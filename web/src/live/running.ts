@@ -1,7 +1,7 @@
 import { element, replace } from "../dom";
 import { digits, duration } from "../format";
 import type { Feed } from "./feed";
-import { runName, type Run, type Study } from "./run";
+import { epochText, runName, type Run, type Study } from "./run";
 
 function bar(fraction: number | undefined, label: string): HTMLElement {
   const attributes = fraction === undefined ? {} : { value: fraction, max: 1 };
@@ -20,14 +20,14 @@ function job(name: HTMLElement, small: string, progress: HTMLElement, told: stri
 
 function runRow(run: Run): HTMLElement {
   const told = [
-    run.fraction === undefined ? "starting" : `${Math.round(100 * run.fraction)} %`,
+    run.fraction !== undefined ? `${Math.round(100 * run.fraction)} %` : run.epochs_done > 0 ? "running" : "starting",
     run.examples_per_s ? `${digits(Math.round(run.examples_per_s))} examples/s` : "",
     run.loss === null || run.loss === undefined ? "" : `loss ${digits(run.loss)}`,
     run.remaining_s === undefined ? "" : `${duration(run.remaining_s)} left`,
   ];
   const row = job(
     element("a", { href: `/?runs=${run.id}` }, `Run ${run.id}`),
-    `${runName(run)}; epoch ${Math.min(run.epochs, run.epochs_done + 1)} of ${run.epochs}`,
+    [runName(run), epochText(run)].filter((text) => text).join("; "),
     bar(run.fraction, `Progress of run ${run.id}`),
     told.filter((text) => text).join(" · "),
   );
