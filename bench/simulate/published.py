@@ -28,7 +28,7 @@ def parameters_of(model):
 
 
 def simulated(lockstep, batch, step_s, gradients, half, counts):
-    command = [lockstep, "simulate", "--compute", f"{step_s}s", "--gradients", str(gradients), "--batch", str(batch),
+    command = [lockstep, "simulate", "--compute", f"{step_s}s", "--gradients", f"{gradients}B", "--batch", str(batch),
                "--per-host", str(PER_HOST), "--inside", INSIDE, "--link", LINK, "--wire", "fp16" if half else "fp32",
                "--workers", ",".join(map(str, counts)), "--json"]
     points = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout)["points"]

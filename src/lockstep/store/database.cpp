@@ -187,8 +187,8 @@ Database::Database(std::string path, Access access) : path_(std::move(path)) {
     open(name, SQLITE_OPEN_READWRITE | (access == Access::kCreate ? SQLITE_OPEN_CREATE : 0));
     return;
   }
-  // Not SQLITE_OPEN_READONLY: such a connection, closed last, leaves the write-ahead log and its index
-  // beside the store. A write-protected file is opened for reading all the same.
+  // Not SQLITE_OPEN_READONLY: such a connection, closed last, leaves the write-ahead log and its
+  // index beside the store. A write-protected file is opened for reading all the same.
   open(name, SQLITE_OPEN_READWRITE);
   try {
     execute("PRAGMA query_only = ON");

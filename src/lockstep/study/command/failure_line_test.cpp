@@ -22,11 +22,11 @@ TEST(FailureLine, IsTheLastLineOfAProgramThatSaysNoMore) {
 
 TEST(FailureLine, IsTheExceptionOfTheRankUnderTorchrun) {
   EXPECT_EQ(text_of(R"([rank1]: Traceback (most recent call last):
-[rank1]:   File "/work/bad.py", line 6, in <module>
+[rank1]:   File "/home/me/bad.py", line 6, in <module>
 [rank1]:     raise ValueError("lr must be positive")
 [rank1]: ValueError: lr must be positive
 [rank0]: Traceback (most recent call last):
-[rank0]:   File "/work/bad.py", line 5, in <module>
+[rank0]:   File "/home/me/bad.py", line 5, in <module>
 [rank0]: RuntimeError: [gloo/transport/tcp/pair.cc:538] Connection closed by peer [127.0.0.1]:2907
 E1119 04:58:48.501000 7074 site-packages/torch/distributed/elastic/multiprocessing/api.py:882] failed (exitcode: 1)
 Traceback (most recent call last):
