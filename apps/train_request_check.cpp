@@ -45,7 +45,7 @@ void check_schedule(const record::TrainRequest& request) {
            "list each epoch once, in ascending order");
   }
   if (spec.schedule == ScheduleShape::kPlateau && !request.validate) {
-    refuse("--schedule plateau needs the validation loss", "drop --no-validation");
+    refuse("--schedule plateau needs the validation loss", "omit --no-validation");
   }
   if (spec.base_batch > 0 && spec.lr_scale == record::RateScaling::kNone) {
     refuse("--base-batch has no effect without --lr-scale", "add --lr-scale linear or sqrt");
@@ -62,16 +62,16 @@ void check_exchange(const record::RunSpec& spec) {
     refuse(
         fmt::format("--wire {} has no effect with --strategy local, which exchanges no gradients",
                     record::name_of(spec.wire)),
-        "drop --wire");
+        "omit --wire");
   }
   if (local && spec.sync_batch_norm) {
     refuse("--sync-bn cannot be combined with --strategy local, where workers train separately",
-           "drop one of the two");
+           "omit one of the two");
   }
   if (spec.bucket_auto && (local || spec.strategy == Strategy::kCentral)) {
     refuse(fmt::format("--bucket auto has no effect with --strategy {}, which uses no buckets",
                        record::name_of(spec.strategy)),
-           "drop it, or use --strategy overlap or blocking");
+           "omit it, or use --strategy overlap or blocking");
   }
   if (spec.strategy == Strategy::kCentral && rounded) {
     refuse(fmt::format("--wire {} cannot be combined with --strategy central",
@@ -82,14 +82,14 @@ void check_exchange(const record::RunSpec& spec) {
     refuse("--backend nccl works with GPUs only", "add --device cuda, or use another --backend");
   }
   if (spec.amp && spec.device != "cuda") {
-    refuse("--amp needs --device cuda", "drop --amp; CPUs train in 32 bits");
+    refuse("--amp needs --device cuda", "omit --amp; CPUs train in 32 bits");
   }
   if (spec.amp_type != record::AmpType::kAuto && !spec.amp) {
     refuse("--amp-type needs --amp", "add --amp");
   }
   if (spec.device != "cuda" && !(spec.tf32 && spec.channels_last && spec.cudnn_benchmark)) {
     refuse("--no-tf32, --no-channels-last and --no-cudnn-benchmark need --device cuda",
-           "drop them; they have no effect on a CPU");
+           "omit them; they have no effect on a CPU");
   }
 }
 
@@ -106,11 +106,11 @@ void check_train_request(const record::TrainRequest& request) {
     refuse(
         "--checkpoint-every cannot be combined with --strategy local, where the parameters of "
         "workers differ",
-        "drop it: a checkpoint is written after each epoch");
+        "omit it: a checkpoint is written after each epoch");
   }
   if (request.phases != record::PhaseTiming::kFull && request.spec.device != "cuda") {
     refuse("--phases sampled needs --device cuda",
-           "drop it: on a CPU the phases of a step cost nothing to time");
+           "omit it: on a CPU, timing the phases of a step costs nothing");
   }
   check_optimizer(request.spec);
   check_schedule(request);

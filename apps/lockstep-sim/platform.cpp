@@ -133,7 +133,7 @@ std::vector<sg::Host*> load_platform(sg::Engine& engine, const Cluster& cluster)
     engine.load_platform(path);
   } catch (const std::exception& problem) {
     throw Error(ErrorKind::kData,
-                fmt::format("{} is not a platform of SimGrid: {}", path, printable(problem.what())),
+                fmt::format("{} is not a SimGrid platform: {}", path, printable(problem.what())),
                 "check it against SimGrid's platform format, version 4.1");
   }
   check_links(engine, path);
@@ -144,7 +144,7 @@ std::vector<sg::Host*> load_platform(sg::Engine& engine, const Cluster& cluster)
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} has {} hosts; {} workers with --per-host {} need {}", path,
                             hosts.size(), cluster.workers, cluster.per_host, wanted),
-                "ask for fewer --workers or more --per-host");
+                "give fewer --workers or more --per-host");
   }
   hosts.resize(wanted);
   return hosts;

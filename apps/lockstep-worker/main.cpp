@@ -200,7 +200,7 @@ int run(int argc, char** argv) {
     cli::check_train_request(command.request);
     if (command.request.workers_auto) {
       throw Error(ErrorKind::kUsage, "a worker cannot choose --workers auto",
-                  "give their number, or use lockstep train");
+                  "give the number of workers, or use lockstep train");
     }
     if (command.request.spec.device == "cuda") {
       place.gpu = comm::own_gpu(place.local_rank, train::Device::visible_gpus());

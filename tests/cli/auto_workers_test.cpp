@@ -110,7 +110,8 @@ TEST_F(AutoWorkers, IsRefusedWhereItCannotMeasure) {
   expect_refusal(train({"--dry-run"}), "--dry-run cannot be combined with --workers auto");
   expect_refusal(train({}, {"OMPI_COMM_WORLD_SIZE=4"}), "one of 4 tasks of mpirun");
   expect_refusal(train({}, {"SLURM_STEP_NUM_TASKS=2"}), "one of 2 tasks of srun");
-  expect_refusal(train({"--batch", "8", "--global-batch", "64"}), "exclude each other");
+  expect_refusal(train({"--batch", "8", "--global-batch", "64"}),
+                 "--batch and --global-batch cannot be combined");
   expect_refusal(train({"--accumulate", "3", "--global-batch", "64"}), "with 3 micro-batches each");
 }
 

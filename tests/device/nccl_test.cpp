@@ -336,8 +336,8 @@ TEST(Library, RefusesANetworkThatIsNotOnTheGpuWhereItsRankSums) {
         return error.what();
       }
     };
-    EXPECT_EQ(refused(torch::kCPU), "the generator is on the CPU, but this rank sums on cuda:0");
-    EXPECT_EQ(refused(second), "the generator is on cuda:1, but this rank sums on cuda:0");
+    EXPECT_EQ(refused(torch::kCPU), "the generator is on the CPU, but this rank uses cuda:0");
+    EXPECT_EQ(refused(second), "the generator is on cuda:1, but this rank uses cuda:0");
     EXPECT_EQ(refused(first), "");
     // Other back ends take gradients through the host.
     EXPECT_NO_THROW(library::require_own_device(torch::kCPU, first, "", *make_single()));

@@ -190,10 +190,10 @@ TEST_F(Platforms, WithoutBandwidthAreRefused) {
 }
 
 TEST_F(Platforms, ThatAreNoneAreRefused) {
-  expect_refused(with_platform("<zone id=\"z\""), 4, "is not a platform");
+  expect_refused(with_platform("<zone id=\"z\""), 4, "is not a SimGrid platform");
   const std::string noise = folder_.path() + "/noise.xml";
   std::ofstream(noise) << "\x93\x1b[31m\xff";
-  expect_refused(request_of(2, 1, noise), 4, "is not a platform");
+  expect_refused(request_of(2, 1, noise), 4, "is not a SimGrid platform");
   EXPECT_EQ(ask(request_of(2, 1, noise)).errors.find_first_of("\x1b\x93\xff"), std::string::npos);
   expect_refused(request_of(2, 1, folder_.path() + "/nowhere.xml"), 4, "there is no platform");
 }

@@ -180,7 +180,7 @@ int check_output(int code) {
   pollfd reader{STDOUT_FILENO, 0, 0};
   if (::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0) return code;
   return report(Error(ErrorKind::kEnvironment, "cannot write to standard output" + reason,
-                      "check the space on the disk"));
+                      "check the free disk space"));
 }
 
 /// Takes the command after "--" off the command line of study and run: its options are not ours to

@@ -153,7 +153,8 @@ void add_advise_command(CLI::App& app, const GlobalOptions& global) {
                   "What to minimise: time, cost or energy (default: the count that pays off)")
       ->type_name("WHAT");
   command
-      .add_option("--carbon", options->carbon, "CO2 of the electricity, for the energy measured")
+      .add_option("--carbon", options->carbon,
+                  "Carbon intensity of the electricity, to convert measured energy to CO2")
       ->type_name("G/kWh")
       ->check(CLI::Range(1e-3, 1e5));
   command
@@ -163,7 +164,7 @@ void add_advise_command(CLI::App& app, const GlobalOptions& global) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   add_job_options(command, options->epochs, options->examples);
   add_source_options(command, options->source);
-  command.add_flag("--next", options->next, "Only the run to make next");
+  command.add_flag("--next", options->next, "Print only the run to make next");
   CLI::Option* simulate = command
                               .add_option("--simulate", options->cluster,
                                           "Simulate the counts beyond the measured ones, on a "

@@ -232,9 +232,10 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
                   "default: the calibration of lockstep bench collectives in the store")
       ->type_name("FILE");
   command
-      .add_option("--link", options->phases.link,
-                  "Latency and bandwidth that the gradients cross: 30us,4GB/s; with --phases in "
-                  "place of a calibration")
+      .add_option(
+          "--link", options->phases.link,
+          "Latency and bandwidth of the link for the gradients: 30us,4GB/s; with --phases in "
+          "place of a calibration")
       ->type_name("LINK");
   command
       .add_option("--parameters", options->parameters,

@@ -114,7 +114,7 @@ void run_backtest(const GlobalOptions& global, const MeasuredSource& source) {
   }
   if (predict::can_hold_out_sources(series)) {
     print_backtest(global, json, "source_held_out",
-                   "the same, prior fitted again without anything of the series' source: what to "
+                   "the same, prior fitted again without any data from the series' source: what to "
                    "expect on an unseen source",
                    predict::cross_validate_largest(series, predict::Unseen::kSource));
   }

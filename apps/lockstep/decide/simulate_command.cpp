@@ -172,7 +172,8 @@ void add_simulate_command(CLI::App& app, const GlobalOptions& global) {
   command.add_option("--run", options->run, "Run of the store whose measured step is simulated")
       ->type_name("RUN")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  command.add_option("--workers,-n", options->workers, "Counts: 8..4096 (doubled), or 1,2,12")
+  command
+      .add_option("--workers,-n", options->workers, "Worker counts: 8..4096 (doubled), or 1,2,12")
       ->type_name("N,N,...")
       ->capture_default_str();
   for (const simulate::SettingInfo& setting : simulate::known_settings()) {
@@ -185,7 +186,7 @@ void add_simulate_command(CLI::App& app, const GlobalOptions& global) {
   }
   command
       .add_option("--compare", options->compare,
-                  "Beside it, with settings changed: algorithm=tree,wire=fp16 (repeatable)")
+                  "Also simulate with settings changed: algorithm=tree,wire=fp16 (repeatable)")
       ->type_name("NAME=VALUE");
   command
       .add_option("--sweep", options->sweep,

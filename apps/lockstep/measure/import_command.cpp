@@ -180,7 +180,7 @@ void print_explanation(const ImportRequest& request, const std::vector<FileOutco
     page << import::explained_page(outcomes);
     page.close();
     if (!page) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("{} could not be written", request.page),
+      throw Error(ErrorKind::kEnvironment, fmt::format("cannot write {}", request.page),
                   "name a file in a folder that exists");
     }
     fmt::print("{} written; nothing stored (--explain)\n", request.page);
@@ -217,7 +217,7 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
     return;
   }
   if (!request.page.empty() && !request.explain) {
-    throw Error(ErrorKind::kUsage, "--html shows what --explain found", "add --explain");
+    throw Error(ErrorKind::kUsage, "--html needs --explain", "add --explain");
   }
   if (request.paths.empty()) {
     throw Error(ErrorKind::kUsage, "lockstep import needs a file", "see lockstep import --help");
@@ -265,7 +265,7 @@ void add_import_command(CLI::App& app, const GlobalOptions& global) {
       ->type_name("FORMAT");
   command
       .add_option("--set", request->settings,
-                  "A fact that is missing in the log: workers=4, batch=32 (per worker), ...")
+                  "A setting that is missing from the log: workers=4, batch=32 (per worker), ...")
       ->type_name("NAME=VALUE")
       ->take_all()
       ->expected(1)
@@ -280,9 +280,9 @@ void add_import_command(CLI::App& app, const GlobalOptions& global) {
   command.add_flag("--dry-run", request->dry_run, "Show what was found without storing it");
   command.add_flag("--explain", request->explain,
                    "Show what was read from each line and for which run, without storing it");
-  command.add_option("--html", request->page, "With --explain: write it as a page")
+  command.add_option("--html", request->page, "With --explain: write the result as an HTML page")
       ->type_name("FILE");
-  command.add_flag("--replace", request->replace, "Import files again, with other --set");
+  command.add_flag("--replace", request->replace, "Import files again, with different settings");
   set_action(command, [&global, request] { import_files(global, *request); });
 }
 

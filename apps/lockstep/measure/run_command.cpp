@@ -52,8 +52,9 @@ void check_run(const RunRequest& request, const std::vector<std::string>& words)
                 fmt::format("add {}", option));
   }
   if (request.steps > 0 && !request.watch) {
-    throw Error(ErrorKind::kUsage, "--steps needs watching, which counts the steps",
-                "omit --no-watch, or limit the command by an option of its own");
+    throw Error(ErrorKind::kUsage,
+                "--steps cannot be combined with --no-watch: watching counts the steps",
+                "omit --no-watch, or limit the steps with an option of the command");
   }
   study::check_command(words, {}, request.values);
 }
@@ -240,7 +241,7 @@ void add_run_command(CLI::App& app, const GlobalOptions& global) {
           "Stop the command after this time, for example 30min")
       ->type_name("TIME");
   add("--steps", request->steps, "N",
-      "End the command after N steps (default: when it ends by itself); needs watching")
+      "End the command after N steps (default: when it ends by itself); not with --no-watch")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   command.add_flag_callback(
       "--no-watch", [request] { request->watch = false; },

@@ -62,7 +62,7 @@ void check_workers(TrainCommand& command) {
   }
   if (command.global_batch == 0) return;
   if (spec.batch_per_worker > 0) {
-    throw Error(ErrorKind::kUsage, "--batch and --global-batch exclude each other",
+    throw Error(ErrorKind::kUsage, "--batch and --global-batch cannot be combined",
                 "--batch is the batch per worker, --global-batch that of all workers together");
   }
   if (!command.request.workers_auto) study::share_global_batch(spec, command.global_batch);

@@ -129,14 +129,14 @@ void add_demo_command(CLI::App& app, const GlobalOptions& global) {
   const auto options = std::make_shared<DemoOptions>();
   CLI::App& command = add_command(
       app, "demo",
-      "Shows what lockstep makes of five published studies. Writes text and a page with charts. "
+      "Reports on five published scaling studies, as text and as a page with charts. "
       "Needs no data and no worker.",
       {"lockstep demo", "lockstep demo --serve", "lockstep demo /tmp/demo --serve --port 0"});
   command.add_option("folder", options->folder, "Folder for the page and the store")
       ->type_name("FOLDER")
       ->capture_default_str();
   command.add_flag("--serve", options->serve, "Then show the store live, as lockstep serve does");
-  command.add_option("--port", options->port, "Port of --serve; 0 = any that is free")
+  command.add_option("--port", options->port, "Port for --serve; 0 chooses a free one")
       ->type_name("PORT")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();

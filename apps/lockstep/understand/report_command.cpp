@@ -174,7 +174,9 @@ void add_report_command(CLI::App& app, const GlobalOptions& global) {
       .add_option("--price", options->prices,
                   "Price of one device per hour, for the decision: v100=2.48/h")
       ->delimiter(',');
-  report.add_option("--carbon", options->carbon, "CO2 of the electricity, for the energy measured")
+  report
+      .add_option("--carbon", options->carbon,
+                  "Carbon intensity of the electricity, to convert measured energy to CO2")
       ->type_name("G/kWh")
       ->check(CLI::Range(1e-3, 1e5));
   report

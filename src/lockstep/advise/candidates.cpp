@@ -188,8 +188,8 @@ Objective objective_from_name(const std::string& name) {
   if (name == "time") return Objective::kTime;
   if (name == "cost") return Objective::kCost;
   if (name == "energy") return Objective::kEnergy;
-  throw Error(ErrorKind::kUsage, fmt::format("--objective {} is not known", name),
-              "choose time, cost or energy; without it the count that pays off is chosen");
+  throw Error(ErrorKind::kUsage, fmt::format("unknown --objective '{}'", name),
+              "choose time, cost or energy, or omit --objective for the count that pays off");
 }
 
 bool Candidate::feasible() const {

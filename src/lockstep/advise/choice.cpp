@@ -133,8 +133,8 @@ Choice choose_least(const std::vector<Candidate>& all, const LearnedQuality& qua
   if (eligible.empty()) {
     throw Error(ErrorKind::kData,
                 terms.objective == Objective::kEnergy
-                    ? "no energy was measured: nothing to choose by"
-                    : "no run was measured: nothing to choose by",
+                    ? "no energy was measured, so --objective energy cannot be used"
+                    : "no run was measured, so --objective cannot be used",
                 "lockstep runs show RUN shows why; omit --objective");
   }
   const auto by_objective = [&](std::size_t a, std::size_t b) {

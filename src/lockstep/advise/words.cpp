@@ -83,7 +83,7 @@ std::string paying_reason(const JobAdvice& job) {
   }
   if (!paying.disturbed.empty()) {
     return fmt::format(
-        "the step to {} gave more than the ideal gain, but other programs ran beside the run on {} "
+        "the step to {} gave more than the ideal gain, but other programs ran during the run on {} "
         "({}): measure it again on a quiet machine",
         workers_text(*paying.next), workers_text(chosen.workers), paying.disturbed);
   }
@@ -100,8 +100,11 @@ std::string objective_reason(const JobAdvice& job, const Terms& terms) {
                       : terms.objective == Objective::kCost ? "cost"
                                                             : "energy";
   std::string text = fmt::format("the least {} of the measured counts", least);
-  if (terms.limited()) text += " and keep " + limits_text(terms);
-  if (!job.quality.metric.empty()) text += " and learned as well as the best";
+  if (terms.limited()) text += " that meet " + limits_text(terms);
+  if (!job.quality.metric.empty()) {
+    text += terms.limited() ? " and" : " that";
+    text += " learned as well as the best";
+  }
   return text;
 }
 
@@ -118,7 +121,7 @@ void add_reasons(JobAdvice& job, const Terms& terms) {
   const Candidate& chosen = job.chosen();
   auto& why = job.why;
   if (chosen.energy_j) {
-    why.push_back(fmt::format("it uses {} for {}, by the mean power of the measured runs",
+    why.push_back(fmt::format("it uses {} for {}, based on the mean power of the measured runs",
                               energy_text(*chosen.energy_j, terms), job.time_means));
   } else if (terms.carbon_g_per_kwh) {
     why.push_back("its energy, and so its CO2, is unknown: none was measured with this count");

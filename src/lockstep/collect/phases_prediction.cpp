@@ -37,7 +37,7 @@ std::vector<predict::CollectiveTime> read_collectives(const std::string& path) {
   std::size_t lines = 0;
   std::vector<std::string> fields;
   if (!in || !read_csv_record(in, fields, lines)) {
-    throw Error(ErrorKind::kData, fmt::format("cannot read the collectives in {}", path),
+    throw Error(ErrorKind::kData, fmt::format("cannot read the collectives calibration {}", path),
                 "measure them with lockstep bench collectives");
   }
   const std::size_t bytes = collectives_column(fields, "bytes", path);

@@ -66,7 +66,8 @@ void SimulatedCounts::add(store::Store& store, std::span<const record::Measureme
   simulate::StepSource source;
   Simulated one;
   try {
-    if (!run) throw Error(ErrorKind::kData, "no run of the store has its largest count", "");
+    if (!run)
+      throw Error(ErrorKind::kData, "the store has no run with its largest worker count", "");
     source = measured_step(store, *run);
     one.scenario = simulate::make_scenario(settings, source);
   } catch (const Error& error) {

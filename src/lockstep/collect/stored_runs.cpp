@@ -27,12 +27,11 @@ Error no_measurements(store::Store& store, const Selection& selection, const Sto
                                 ? store.path()
                                 : fmt::format("study '{}' of {}", selection.study, store.path());
   if (found.used() > 0) {
-    return {
-        ErrorKind::kData,
-        fmt::format("{} in {} {} no time, loss or accuracy", counted(found.used(), "run"), where,
-                    found.used() == 1 ? "has" : "have"),
-        "lockstep runs show ID shows what a run has; what import named as missing can be stated: "
-        "lockstep import --replace --set NAME=VALUE FILE"};
+    return {ErrorKind::kData,
+            fmt::format("{} in {} {} no time, loss or accuracy", counted(found.used(), "run"),
+                        where, found.used() == 1 ? "has" : "have"),
+            "lockstep runs show ID lists what a run has; to add what import reported as missing: "
+            "lockstep import --replace --set NAME=VALUE FILE"};
   }
   const std::string what = found.left_out > 0 ? fmt::format("none of the {} in {} has finished",
                                                             counted(found.left_out, "run"), where)

@@ -16,7 +16,7 @@ std::span<float> Communicator::allocate_rounded(std::size_t count, Wire wire, st
 void Communicator::round_sums(std::span<float>, Wire) {
   throw Error(ErrorKind::kUsage,
               fmt::format("the back end {} sends 32-bit floats only", record::name_of(backend())),
-              "drop --wire, or use another back end");
+              "omit --wire, or use another back end");
 }
 
 void Communicator::barrier() {

@@ -108,7 +108,7 @@ Finding governor(const HostFacts& facts) {
   const std::string text = "CPU frequency governor '" + facts.governor + "'";
   if (facts.governor == "performance") return {Severity::kOk, "governor", text, ""};
   return {facts.governor == "powersave" ? Severity::kWarn : Severity::kNote, "governor",
-          text + ": the clock follows the load, timings vary",
+          text + ": the clock follows the load, so timings vary",
           "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"};
 }
 
@@ -166,7 +166,7 @@ void blas(const HostFacts& facts, std::vector<Finding>& findings) {
                                        used.blas, used.blas_gflops, used.onednn_gflops);
   if (!is_fast_library(used.blas)) {
     findings.push_back({Severity::kWarn, "blas",
-                        text + ": not an optimized BLAS, Linear layers are up to 30 times slower",
+                        text + ": linear layers are up to 30 times slower than with OpenBLAS",
                         kInstallOpenblas});
     return;
   }
@@ -205,7 +205,7 @@ Finding tool(const std::string& subject, const std::string& version, const std::
 Finding mpi(const HostFacts& facts) {
   if (facts.mpi_refuses_root && facts.mpi_problem.empty()) {
     return {
-        Severity::kNote, "mpi", facts.mpi + ", which refuses to start anything for root",
+        Severity::kNote, "mpi", facts.mpi + ", which refuses to run as root",
         "use another user, or export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
   }
   return tool("mpi", facts.mpi, facts.mpi_problem,
@@ -216,7 +216,7 @@ Finding mpi(const HostFacts& facts) {
 Finding disk(const HostFacts& facts) {
   if (facts.free_disk_bytes < 0) {
     return {Severity::kWarn, "disk", facts.store_folder + " cannot be read",
-            "choose an existing folder with --store"};
+            "choose a file in an existing folder with --store"};
   }
   const std::string text =
       fmt::format("{} free for the store in {}", bytes(facts.free_disk_bytes), facts.store_folder);
@@ -251,7 +251,7 @@ std::vector<Finding> examine(const HostFacts& facts) {
   findings.push_back(mpi(facts));
   findings.push_back(tool("slurm", facts.slurm, facts.slurm_problem,
                           "no srun in PATH: --launcher slurm cannot be used",
-                          "on a cluster, call lockstep where sbatch works"));
+                          "on a cluster, run lockstep where sbatch works"));
   findings.push_back(disk(facts));
   findings.push_back(
       facts.data_folder.empty()

@@ -169,7 +169,7 @@ std::string summary_text(const FileOutcome& outcome) {
   }
   if (shown > kShownRuns) text += fmt::format("  and {} more\n", shown - kShownRuns);
   if (empty > 0) {
-    text += fmt::format("  {}without any figure: not stored\n",
+    text += fmt::format("  {}without any figures: not stored\n",
                         file.runs.size() == 1       ? ""
                         : empty == file.runs.size() ? "all of them "
                                                     : fmt::format("{} of them ", empty));
@@ -204,7 +204,7 @@ std::string comparison_hint(const std::vector<FileOutcome>& outcomes) {
     if (names.size() < kShownFigures) names.push_back(name);
   }
   return fmt::format(
-      "note: the logs do not name their network, so that each file counts as a network of its own "
+      "note: the logs do not name their network, so each file counts as a network of its own "
       "({}{}) and no worker counts are compared; if it is one network: --replace --set model=NAME",
       fmt::join(names, ", "), counts.size() > names.size() ? ", ..." : "");
 }

@@ -190,7 +190,7 @@ ImportedFile Importer::read_folder(const std::string& path) const {
   if (file.runs.empty()) {
     throw Error(ErrorKind::kData,
                 file.warnings.empty()
-                    ? fmt::format("{} is a run of {} without any figure", path, content.format)
+                    ? fmt::format("{} is a run of {} without any figures", path, content.format)
                     : file.warnings.front());
   }
   complete_runs(file);

@@ -80,7 +80,7 @@ TEST(Importer, DamagedGzipKeepsWhatCameBeforeAndNamesTheByte) {
   const std::string packed = gzip(text);
   const ImportedFile file = import_text(packed.substr(0, packed.size() / 2));
   ASSERT_FALSE(file.warnings.empty());
-  EXPECT_NE(file.warnings.back().find("at packed byte"), std::string::npos);
+  EXPECT_NE(file.warnings.back().find("at compressed byte"), std::string::npos);
   EXPECT_GT(file.runs.at(0).epochs.size(), 10u);
 }
 

@@ -134,8 +134,8 @@ void warn_of_other_times(const std::vector<Candidate>& same, bool one_file) {
     const RunTimes times = times_of(*candidate.run);
     if (!are_apart(times, expected) || (!one_file && candidate.file == &first_file)) continue;
     candidate.run->warnings.push_back(fmt::format(
-        "its stated facts are those of {}, but it takes {:.4g} s per {} and not {:.4g} s: what "
-        "differs is not stated; --set model=NAME keeps them apart",
+        "its settings are those of {}, but it takes {:.4g} s per {} instead of {:.4g} s: what "
+        "differs is not stated; separate them with --set model=NAME",
         one_file ? "the first run of the file" : first_file, times.middle, times.unit,
         expected.middle));
   }

@@ -177,7 +177,7 @@ namespace {
 int one_worker_per_gpu() {
   const int gpus = measure::visible_gpus(std::getenv("CUDA_VISIBLE_DEVICES"));
   if (gpus > 0) return gpus;
-  throw Error(ErrorKind::kEnvironment, "--device cuda, but this host shows no GPU",
+  throw Error(ErrorKind::kEnvironment, "--device cuda, but no GPU is visible on this host",
               "check nvidia-smi and CUDA_VISIBLE_DEVICES, or state --workers");
 }
 

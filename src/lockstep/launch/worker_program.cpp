@@ -23,7 +23,7 @@ std::string require_worker_program() {
   if (auto program = find_worker_program()) return *program;
   throw Error(ErrorKind::kEnvironment,
               "training needs lockstep-worker, which is neither beside lockstep nor in PATH",
-              std::string("only training does: everything else works. ") + kHowToGetWorker);
+              std::string("everything else works without it. ") + kHowToGetWorker);
 }
 
 std::vector<std::string> worker_environment() {

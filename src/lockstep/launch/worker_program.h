@@ -11,10 +11,9 @@ std::optional<std::string> find_worker_program();
 
 /// What to do where there is no worker, for hints.
 inline constexpr char kHowToGetWorker[] =
-    "To get a worker: after pip install of the wheel, lockstep-build-worker builds one for the "
-    "torch "
-    "of that environment; in the sources of lockstep, make programs does (it installs LibTorch on "
-    "Debian). LOCKSTEP_WORKER_PROGRAM names one elsewhere";
+    "To get lockstep-worker: after pip install of the wheel, run lockstep-build-worker, which "
+    "builds it for the torch of that environment; in the sources of lockstep, run make programs "
+    "(on Debian it installs LibTorch). If it is elsewhere, set LOCKSTEP_WORKER_PROGRAM to its path";
 
 /// As above; throws kEnvironment when there is none.
 std::string require_worker_program();

@@ -21,8 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kWriteHint =
-    "save into a folder that you may write to, with room for the file";
+constexpr const char* kWriteHint = "save into a writable folder with enough free space";
 
 [[noreturn]] void cannot_write(const std::string& path) {
   throw Error(ErrorKind::kData, fmt::format("cannot write {}: {}", path, std::strerror(errno)),
@@ -201,7 +200,7 @@ bool Checkpoint::load(const std::string& path) {
     job_.state().fail(Error(ErrorKind::kData,
                             fmt::format("{} is not a checkpoint of this program: {}: {}", path, at,
                                         text.substr(0, text.find('\n'))),
-                            "move it away to begin from the start"));
+                            "move it away to start from the beginning"));
   }
   return true;
 }

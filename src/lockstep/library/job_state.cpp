@@ -35,10 +35,11 @@ bool choose_gpu(comm::Placement& place) {
   const int visible = train::Device::visible_gpus();
   if (visible == 0) return false;
   if (visible > 1 && place.local_size > visible) {
-    throw Error(ErrorKind::kEnvironment,
-                fmt::format("{} ranks on this host, but only {} GPUs are visible", place.local_size,
-                            visible),
-                "start one rank per GPU, or hide them with CUDA_VISIBLE_DEVICES= to use the CPU");
+    throw Error(
+        ErrorKind::kEnvironment,
+        fmt::format("{} ranks on this host, but only {} GPUs are visible", place.local_size,
+                    visible),
+        "start one rank per GPU, or hide the GPUs with CUDA_VISIBLE_DEVICES= to use the CPU");
   }
   place.gpu = comm::own_gpu(place.local_rank, visible);
   train::Device::make_current(place.gpu);
@@ -89,7 +90,7 @@ JobState::~JobState() {
   watch_.close();
   const bool unwinding = std::uncaught_exceptions() > exceptions_;
   if (unwinding && !failed_) {
-    report(Error(ErrorKind::kWorker, fmt::format("rank {} ended by an exception", place_.rank),
+    report(Error(ErrorKind::kWorker, fmt::format("rank {} ended with an exception", place_.rank),
                  "see its output for the cause"));
   }
   if (unwinding || failed_) return;

@@ -317,8 +317,8 @@ void Reducer::require_equal_passes(double sum, double squares) {
   refuse(fmt::format("ranks are at different steps of {}: forward passes without backward so far: "
                      "{}",
                      options_.name, list),
-         "every rank must run backward for the same forwards; evaluate under torch::NoGradGuard, "
-         "and for unequal numbers of batches use join()");
+         "every rank must run backward for the same forward passes; evaluate under "
+         "torch::NoGradGuard, and use join() if ranks have unequal numbers of batches");
 }
 
 bool Reducer::wants_norms() const {

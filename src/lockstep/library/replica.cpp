@@ -99,7 +99,7 @@ void require_own_device(torch::Device network, torch::Device own, const std::str
                         const comm::Communicator& communicator) {
   if (network == own || communicator.residence() == comm::Residence::kHost) return;
   throw Error(ErrorKind::kUsage,
-              fmt::format("{} is on {}, but this rank sums on {}", title,
+              fmt::format("{} is on {}, but this rank uses {}", title,
                           network.is_cpu() ? "the CPU" : network.str(), own.str()),
               "call module->to(job.device()) before DataParallel, or hide the GPUs with "
               "CUDA_VISIBLE_DEVICES=");

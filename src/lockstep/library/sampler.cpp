@@ -44,7 +44,7 @@ Sampler::Sampler(std::size_t examples, int rank, int ranks, std::uint64_t seed,
     : state_(std::make_shared<State>()) {
   if (ranks < 1 || rank < 0 || rank >= ranks || examples > UINT32_MAX) {
     throw Error(ErrorKind::kUsage,
-                "a sampler needs a rank within the ranks, and at most 2^32 examples");
+                "a sampler needs a rank from 0 to ranks - 1 and fewer than 2^32 examples");
   }
   state_->examples = examples;
   state_->rank = static_cast<std::size_t>(rank);

@@ -84,7 +84,9 @@ class ShardedOptimizer::Shards {
   }
 
   void save(torch::serialize::OutputArchive& archive) const {
-    if (!whole_) throw Error(ErrorKind::kUsage, "a sharded optimizer is saved after gather()");
+    if (!whole_) {
+      throw Error(ErrorKind::kUsage, "a sharded optimizer can only be saved after gather()");
+    }
     whole_->save(archive);
   }
 

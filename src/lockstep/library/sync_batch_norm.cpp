@@ -67,7 +67,8 @@ SyncBatchNormImpl::SyncBatchNormImpl(const Job& job, const torch::nn::BatchNormO
 
 torch::Tensor SyncBatchNormImpl::forward(const torch::Tensor& given) {
   if (given.dim() < 2 || given.size(1) != options.num_features()) {
-    throw Error(ErrorKind::kUsage, "SyncBatchNorm takes N x C x ... with C as it was constructed",
+    throw Error(ErrorKind::kUsage,
+                "SyncBatchNorm takes N x C x ... with the C that it was constructed with",
                 "check the shape of the input");
   }
   const bool track = is_training() && options.track_running_stats();

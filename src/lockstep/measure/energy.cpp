@@ -51,14 +51,14 @@ void EnergyMeter::find_zones(const fs::path& powercap) {
     folders.push_back(entry.path());
   }
   std::sort(folders.begin(), folders.end());
-  problem_ = fmt::format("{} has no counter of a processor", powercap.string());
+  problem_ = fmt::format("{} contains no energy counter of a processor", powercap.string());
   for (const fs::path& folder : folders) {
     Zone zone{zone_name_in(folder / "name"), folder / "energy_uj"};
     if (!is_counted(folder.filename().string(), zone.name)) continue;
     const auto now = microjoules_in(zone.counter);
     if (!now) {
-      problem_ =
-          fmt::format("{} cannot be read; on most systems only root may", zone.counter.string());
+      problem_ = fmt::format("{} cannot be read; on most systems only root can read it",
+                             zone.counter.string());
       zones_.clear();  // a part of the processors would pass for all
       return;
     }

@@ -79,7 +79,8 @@ void TraceWriter::finish() {
   out_ << "\n]\n";
   out_.close();
   if (!out_) {
-    throw Error(ErrorKind::kData, fmt::format("the trace {} could not be written whole", path_),
+    throw Error(ErrorKind::kData,
+                fmt::format("the trace {} could not be written completely", path_),
                 "check the free disk space");
   }
 }

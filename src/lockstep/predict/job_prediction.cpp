@@ -141,7 +141,7 @@ JobPrediction predict_job(const TableSeries& table, const JobQuestion& question,
   if (question.traffic) apply_traffic(job.scaling, table, *question.traffic, examples);
   if (table.derived && job.scaling.measured) {
     job.derived = true;
-    job.scaling.width = {"derived from other batches; the interval is how well those agree"};
+    job.scaling.width = {"derived from other batches; the interval shows how well those agree"};
   }
   const Estimate rate = rate_of(job.scaling);
   const double batch = batch_at(table, question);
@@ -167,8 +167,8 @@ JobPrediction predict_job(const TableSeries& table, const JobQuestion& question,
   job.parts = parts_of(job, table);
   if (table.scaling == Scaling::kMixed && question.batch == 0 && !job.scaling.measured) {
     job.unknowns.push_back(
-        "the batch per worker at counts that were not run: it is taken to stay as at the last; "
-        "state it with --batch");
+        "the batch per worker at counts that were not run: that of the largest measured count is "
+        "assumed; state it with --batch");
   }
   if (first.workers > 1) {
     job.unknowns.push_back(fmt::format(

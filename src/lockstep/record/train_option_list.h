@@ -129,16 +129,16 @@ void visit_options(Visitor& visit, Request& request) {
              "Mixed precision: forward and backward in 16 bits where that is safe (cuda)");
   visit.choice(
       "--amp-type", spec.amp_type,
-      "16-bit floats of --amp; auto is bf16 where all GPUs compute in it, else fp16 with a "
+      "16-bit type for --amp; auto is bf16 if all GPUs support it natively, else fp16 with a "
       "scaled loss");
   visit.flag("--no-tf32", spec.tf32, false,
-             "Matrix products of GPUs in full 32 bits instead of TF32");
+             "Compute matrix products on GPUs in full 32 bits instead of TF32");
   visit.flag("--no-channels-last", spec.channels_last, false,
-             "Keep the layout of convolutions on GPUs as on CPUs");
+             "Use the same memory layout for convolutions on GPUs as on CPUs");
   visit.flag("--no-cudnn-benchmark", spec.cudnn_benchmark, false,
-             "Do not let cuDNN try which convolutions are fastest");
+             "Do not let cuDNN benchmark convolution algorithms");
   visit.flag("--deterministic", spec.deterministic, true,
-             "The same bits in every run on the same devices; slower on GPUs");
+             "Bit-identical results in every run on the same devices; slower on GPUs");
   visit.size_or_auto("--bucket", spec.bucket_bytes, spec.bucket_auto,
                      "Size of a gradient bucket (default: the engine's); auto tries sizes in the "
                      "first steps and keeps the best");

@@ -38,7 +38,7 @@ Table collectives_table(const record::CollectivesResult& result,
       {"algbw", "GB/s", "algbw_gb_per_s", Align::kRight, "S / time"},
       {"busbw", "GB/s", "busbw_gb_per_s", Align::kRight, "algbw x 2(N-1)/N"},
       {"wrong", "", "wrong", Align::kRight,
-       "elements that were not the sum, of all ranks and rounds"}};
+       "elements that differ from the sum, over all ranks and rounds"}};
   for (const record::CollectivesRow& row : result.rows) {
     const auto bytes = static_cast<double>(row.point.bytes);
     const double seconds = row.point.seconds;

@@ -84,8 +84,8 @@ Table empty_table() {
       {"of step", "%", "slow_cost_percent", Align::kRight, "cost / step time"}};
   table.label_columns = 2;
   table.notes.push_back(
-      fmt::format("a rank counts as slow when it is the last in {} times as many steps as chance "
-                  "would make it and costs {:.0f} % of the step or more.",
+      fmt::format("a rank counts as slow if it is last in at least {} times as many steps as "
+                  "expected by chance and costs at least {:.0f} % of the step.",
                   kSlowFactor, 100 * kSlowCostShare));
   return table;
 }

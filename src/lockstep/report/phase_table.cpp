@@ -95,8 +95,8 @@ std::string slowest_rank_sentence(const analyze::StepBreakdown& breakdown) {
       "it ({:.1f} % of the step)",
       slowest.last_share * 100, format_seconds(slowest.cost), slowest.cost_share * 100);
   if (!breakdown.slowest_stands_out()) {
-    return fmt::format("no rank is always the slowest; rank {} cost most time: {}", slowest.rank,
-                       cost);
+    return fmt::format("no rank is always the slowest; rank {} cost the most time: {}",
+                       slowest.rank, cost);
   }
   return fmt::format("slowest rank: {}; {}", slowest.rank, cost);
 }

@@ -63,9 +63,10 @@ TEST(TimeTable, RanksThatTakeTurnsHaveNoSlowest) {
   analyze::StepBreakdown breakdown;
   breakdown.ranks.resize(2);
   breakdown.slowest = analyze::SlowestRank{1, 0.49, Seconds(0.0021), 0.042};
-  EXPECT_EQ(slowest_rank_sentence(breakdown),
-            "no rank is always the slowest; rank 1 cost most time: its gradients were the last in "
-            "49 % of the steps, and the others waited 2.10 ms per step for it (4.2 % of the step)");
+  EXPECT_EQ(
+      slowest_rank_sentence(breakdown),
+      "no rank is always the slowest; rank 1 cost the most time: its gradients were the last in "
+      "49 % of the steps, and the others waited 2.10 ms per step for it (4.2 % of the step)");
 }
 
 }  // namespace

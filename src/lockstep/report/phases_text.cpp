@@ -17,13 +17,13 @@ std::string contention_text(const PhasesPrediction& answer) {
   const bool stated = answer.question.workers.contention > 0;
   const bool fewer = host.threads_each < host.threads_alone;
   const bool calibrated = host.alone.flops > 0 && host.together.flops > 0;
-  std::string text =
-      fmt::format("note: compute is taken to be {} times as slow with all workers computing ({})\n",
-                  with_interval(answer.predicted.asked.contention, 2),
-                  stated       ? "as stated"
-                  : fewer      ? "each has fewer threads than the one measured"
-                  : calibrated ? "calibrated: arithmetic and memory of all threads at once"
-                               : "cores counted; lockstep bench device would measure it");
+  std::string text = fmt::format(
+      "note: compute is assumed to take {} times as long with all workers computing ({})\n",
+      with_interval(answer.predicted.asked.contention, 2),
+      stated       ? "as stated"
+      : fewer      ? "each has fewer threads than the one measured"
+      : calibrated ? "calibrated: arithmetic and memory of all threads at once"
+                   : "estimated from the number of cores; lockstep bench device would measure it");
   if (!fewer || stated) return text;
   return text +
          fmt::format(
@@ -52,9 +52,9 @@ std::string phases_text(const PhasesPrediction& answer) {
   text += fmt::format("  {:<26} {}\n", "epoch", time_with_interval(answer.predicted.epoch_s));
   if (step.input_bound) text += "note: the loader, not the device, is the bottleneck\n";
   text += fmt::format(
-      "note: in brackets: 90 % intervals; they cover the spread between runs ({:.0f} %{}), what "
-      "workers do to each other ({:.0f} %), link and stragglers ({:.0f} %), and what phases leave "
-      "out (8 %)\n",
+      "note: in brackets: 90 % intervals; they cover the spread between runs ({:.0f} %{}), "
+      "contention between workers ({:.0f} %), link and stragglers ({:.0f} %), and what the phases "
+      "do not cover (8 %)\n",
       100 * step.run_part, answer.predicted.asked.run_spread > 0 ? "" : ", assumed",
       100 * step.contention_part, 100 * step.link_part);
   if (answer.question.workers.workers > 1) text += contention_text(answer);

@@ -60,7 +60,7 @@ std::string sharing_text(const SimulatedPoint& point) {
       "{} workers share the {} of a machine: compute takes {:.2f} times as long as "
       "measured ({:.2f} to {:.2f}){}.",
       point.on_one_machine, counted(point.shared.cores, "core"), factor.value, factor.low,
-      factor.high, point.shared.spare_core ? "" : ", and no core is free to exchange meanwhile");
+      factor.high, point.shared.spare_core ? "" : ", and no core is free for communication");
 }
 
 std::string step_note(const SimulatedScaling& scaling, const SimulationSource& source) {
@@ -132,7 +132,7 @@ std::string pays_note(const SimulatedScaling& scaling) {
   if (scaling.pays) {
     return fmt::format(
         "more workers {} {}: {} would be {:.2f}x as fast for {:.3g}x the workers "
-        "(a step up pays with half of the gain its workers could give).",
+        "(a step up pays off if it gives at least half of the ideal gain).",
         scaling.pays->workers > scaling.points.front().workers ? "pay off up to"
                                                                : "do not pay off beyond",
         format_count(scaling.pays->workers), format_count(scaling.pays->next),
@@ -164,12 +164,14 @@ void add_simulation_notes(Table& table, const SimulatedScaling& scaling,
 std::string method_note(std::span<const SimulatedScaling> all) {
   const auto simulated = std::count_if(all.begin(), all.end(), any_flows);
   if (simulated == 0) {
-    return "network: only the hosts' own links are shared, so times are counted, not simulated.";
+    return "network: only the hosts' own links are shared, so times are computed exactly, not "
+           "simulated.";
   }
-  return fmt::format("network: flows that share links max-min fairly, round by round (SimGrid){}.",
-                     simulated == std::ssize(all)
-                         ? ""
-                         : "; where only the hosts' own links are shared, times are counted");
+  return fmt::format(
+      "network: flows that share links max-min fairly, round by round (SimGrid){}.",
+      simulated == std::ssize(all)
+          ? ""
+          : "; where only the hosts' own links are shared, times are computed exactly");
 }
 
 }  // namespace lockstep::report

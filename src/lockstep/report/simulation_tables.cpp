@@ -71,9 +71,9 @@ Table simulation_table(const SimulatedScaling& scaling, const SimulationSource& 
       {"wait", "ms", "wait_ms", Align::kRight,
        "exposed: from an average worker's last bucket to that of the slowest"},
       {"transfer", "ms", "transfer_ms", Align::kRight, "exposed: after that"},
-      {"on links", "ms", "communication_ms", Align::kRight, "all-reduces in all, hidden or not"},
+      {"on links", "ms", "communication_ms", Align::kRight, "total of all-reduces, hidden or not"},
       {"efficiency", "", "efficiency", Align::kRight,
-       "examples/s relative to as many workers that exchange nothing"},
+       "examples/s relative to as many workers without communication"},
       {"examples/s", "", "examples_per_s", Align::kRight, "N b A / step"}};
   if (flows) add_busiest_columns(table);
   for (const SimulatedPoint& point : scaling.points) {
@@ -103,7 +103,7 @@ Table simulation_table(const SimulatedScaling& scaling, const SimulationSource& 
 
 Table comparison_table(std::span<const SimulatedScaling> all, const SimulationSource& source) {
   Table table;
-  table.title = "Simulated steps beside each other";
+  table.title = "Simulated steps side by side";
   table.label_columns = 2;
   table.columns = {
       {"scenario", "", "scenario", Align::kLeft, "what differs from the first"},
@@ -115,12 +115,12 @@ Table comparison_table(std::span<const SimulatedScaling> all, const SimulationSo
       {"wait", "ms", "wait_ms", Align::kRight, "exposed: until the slowest worker was ready"},
       {"transfer", "ms", "transfer_ms", Align::kRight, "exposed: after that"},
       {"efficiency", "", "efficiency", Align::kRight,
-       "examples/s relative to as many workers that exchange nothing"},
+       "examples/s relative to as many workers without communication"},
       {"examples/s", "", "examples_per_s", Align::kRight, "N b A / step"},
       {"speed", "", "relative_speed", Align::kRight,
        "examples/s relative to the first scenario at the same count"},
       {"pays up to", "", "pays_up_to", Align::kRight,
-       "largest count whose step up gave half of what its workers could give"}};
+       "largest count up to which each step gave at least half of the ideal gain"}};
   const bool flows = std::any_of(all.begin(), all.end(), any_flows);
   if (flows) add_busiest_columns(table);
   for (const SimulatedScaling& one : all) {

@@ -60,7 +60,8 @@ FailingJob job_of(const SimulatedPoint& point, std::int64_t per_host, const Step
       parse_time(settings.mttf, "--mttf") / static_cast<double>(std::min(per_host, point.workers));
   job.checkpoint_s = duration_of(settings.checkpoint, kUsualCheckpoint, "--checkpoint");
   if (job.checkpoint_s == 0) {
-    throw Error(ErrorKind::kUsage, "--checkpoint 0s: what costs nothing has no best interval",
+    throw Error(ErrorKind::kUsage,
+                "--checkpoint 0s: a checkpoint that costs nothing has no best interval",
                 "give the time that a checkpoint stops training: 60s, or 1ms");
   }
   job.restart_s = duration_of(settings.restart, kUsualRestart, "--restart");

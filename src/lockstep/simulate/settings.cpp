@@ -35,26 +35,26 @@ constexpr std::array<SettingInfo, 27> kSettings{{
     {"jitter", "", "Relative spread of a worker's compute time: 3%, or none (default: the run's)"},
     {"per-host", "1", "Workers on each host; those of a run on CPUs share its cores"},
     {"machines", "",
-     "Machines behind the hosts, where several hosts are containers or virtual machines of one "
+     "Number of physical machines, if several hosts are containers or virtual machines on one "
      "(default: as many as hosts)"},
     {"inside", "", "Link of each worker inside its host (default: calibrated, else 300GB/s,2us)"},
     {"link", "",
      "Link of each host to the network (default: calibrated, else 200Gbit,2us; latency default "
      "2us)"},
-    {"nics", "1", "Links that each host has, used together"},
+    {"nics", "1", "Links per host, used together"},
     {"link-spread", "", "Relative uncertainty of the links (default: the calibration's, else 30%)"},
     {"topology", "star", "star, fat-tree:LEVELS, torus[:4x4x4], dragonfly or a SimGrid .xml file"},
     {"hosts-per-switch", "", "Hosts at each lowest switch (default: 16; of a dragonfly 4)"},
     {"uplinks", "", "Uplinks of each switch of a fat tree (default: as many as hosts)"},
-    {"background", "0%", "Share of each host's link that other traffic wants to use: 30%"},
+    {"background", "0%", "Other traffic, as a share of each host's link: 30%"},
     {"algorithm", "auto", "auto, ring, tree, halving-doubling, hierarchical or central"},
-    {"wire", "", "fp32 or fp16: size of gradients on the wire (default: the run's, else fp32)"},
+    {"wire", "", "fp32 or fp16: format of gradients on the wire (default: the run's, else fp32)"},
     {"overlap", "",
-     "Exchange while backward runs: yes, no, or the share it hides of what it could "
+     "Overlap with backward: yes, no, or the share of the possible overlap that is achieved "
      "(default: the run's, else yes; 50%)"},
     {"accumulate", "", "Micro-steps per exchange (default: the run's, else 1)"},
-    {"local-sgd", "1", "Average parameters every so many steps instead of gradients in each"},
-    {"slow-rank", "", "One worker computes so many times as long: 1.5"},
+    {"local-sgd", "1", "Average parameters every K steps instead of gradients in every step"},
+    {"slow-rank", "", "Compute time of one slow worker, relative to the others: 1.5"},
     {"mixed", "", "Workers of another speed, as share:speed: 25%:0.5 (several: 25%:0.5+10%:0.8)"},
     {"seed", "1", "Seed of random draws"},
     {"shape", "", "Bucket ready times: even, or layers where the network is known (default)"},
@@ -220,8 +220,7 @@ void refuse_without_effect(const Settings& settings, const Topology& topology) {
                 "add --topology fat-tree:2");
   }
   if (!value_of(settings, "uplinks").empty() && topology.kind != TopologyKind::kFatTree) {
-    throw Error(ErrorKind::kUsage, "--uplinks are those of a fat tree's switches",
-                "add --topology fat-tree:2");
+    throw Error(ErrorKind::kUsage, "--uplinks applies to a fat tree", "add --topology fat-tree:2");
   }
 }
 
@@ -261,8 +260,8 @@ std::vector<OddWorkers> odd_workers(const Settings& settings) {
   double shares = 0;
   for (const OddWorkers& one : odd) shares += one.share;
   if (shares > 1 + 1e-9) {
-    refuse("mixed", mixed, "100 % of the workers or less",
-           "workers that no share names have the measured speed");
+    refuse("mixed", mixed, "a mix of at most 100 % of the workers",
+           "workers outside these shares have the measured speed");
   }
   return odd;
 }

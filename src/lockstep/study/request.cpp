@@ -105,7 +105,7 @@ void complete_foreign(StudyRequest& request) {
                 "write your program's option into the command");
   }
   if (request.train.spec.max_steps > 0 && (!request.launcher.local() || !request.watch)) {
-    throw Error(ErrorKind::kUsage, "--steps ends commands that are watched on this machine",
+    throw Error(ErrorKind::kUsage, "--steps applies to commands that are watched on this machine",
                 "without watching and in Slurm jobs, write your program's option into the command");
   }
   if (request.train.spec.epochs == 0) request.train.spec.epochs = 1;

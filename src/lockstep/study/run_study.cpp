@@ -49,7 +49,7 @@ std::string memory_rule(const std::vector<StudyRequest>& parts) {
         "memory: the workers of a run may allocate {} in total{}, in equal shares; a worker that "
         "exceeds its share fails.",
         format_bytes(Bytes{budget}),
-        part.train.memory_bytes > 0 ? "" : " (what this machine has free)");
+        part.train.memory_bytes > 0 ? "" : " (the free memory of this machine)");
   }
   return "";
 }

@@ -216,7 +216,7 @@ void Runner::end_if_all_fail(std::size_t at, const std::string& problem) {
   throw Error(ErrorKind::kWorker,
               fmt::format("the first {} runs failed in the same way, and {} not tried: {}",
                           problems_.size(), counted(due, "more was", "more were"), problem),
-              "lockstep runs show ID names the file with the output of a run; fix it and run the "
+              "lockstep runs show ID prints the path of a run's output; fix the cause and run the "
               "same command again with --retry-failed");
 }
 

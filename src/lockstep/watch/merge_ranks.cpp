@@ -31,8 +31,8 @@ std::vector<RankRecord> one_per_rank(std::vector<RankRecord> records, WatchedRun
   }
   if (others > 0) {
     run.notes.push_back(
-        fmt::format("{} trained under a rank that another process had; for each rank, "
-                    "the process with the most steps is recorded",
+        fmt::format("{} trained with a rank already in use; for each rank, the process "
+                    "with the most steps is recorded",
                     counted(others, "further process", "further processes")));
   }
   std::vector<RankRecord> ranks;

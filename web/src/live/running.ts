@@ -42,7 +42,7 @@ function studyRow(study: Study): HTMLElement {
   const planned = study.planned ?? 0;
   const over = study.done + study.failed;
   const told = [
-    planned > 0 ? `${over} of ${study.at_most ? "at most " : ""}${planned} runs done` : `${over} of ${study.runs} runs so far done`,
+    planned > 0 ? `${over} of ${study.at_most ? "at most " : ""}${planned} runs done` : `${over} of ${study.runs} runs done so far`,
     study.failed > 0 ? `${study.failed} of them failed` : "",
     study.running === 0 ? "starting the next run" : study.remaining_s === undefined ? "" : `about ${duration(study.remaining_s)} left`,
   ];

@@ -148,7 +148,7 @@ void add_bandwidth_slips(Expectation& e, const AuditFacts& facts) {
 Expectation expect_bandwidth(const AuditFacts& facts) {
   if (const auto missing = missing_times(facts); !missing.empty()) return unknown(missing);
   if (facts.baseline_workers != 1) return unknown("no run on 1 worker at the same batch");
-  if (!facts.steps()) return unknown("examples or global batch are missing");
+  if (!facts.steps()) return unknown("the number of examples or the global batch is missing");
   if (*facts.communication() <= 0)
     return unknown("the derived communication time is not above zero");
   if (!facts.configuration.parameters) {
@@ -180,7 +180,8 @@ Expectation expect_throughput(const AuditFacts& facts) {
 
 Expectation expect_total_time(const AuditFacts& facts) {
   const auto epoch = facts.configuration.value("epoch_time");
-  if (!epoch || !facts.configuration.epochs) return unknown("epoch time or epochs are missing");
+  if (!epoch || !facts.configuration.epochs)
+    return unknown("the epoch time or the number of epochs is missing");
   Expectation e;
   e.value = *epoch * static_cast<double>(*facts.configuration.epochs);
   e.formula = fmt::format("{} epochs x {:.5g} s", *facts.configuration.epochs, *epoch);

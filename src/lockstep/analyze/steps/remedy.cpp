@@ -19,13 +19,12 @@ std::string input_remedy(Seconds step, Seconds input, const RunFacts& facts) {
   // A little more than just enough: a loader that only just keeps up still stalls now and then.
   const auto enough = std::max<std::int64_t>(now + 1, std::llround(std::ceil(load / rest)));
   std::string text =
-      now == 0
-          ? fmt::format(
-                "loading takes turns with training (num_workers is 0) and takes {} per "
-                "batch",
-                format_seconds(load))
-          : fmt::format("a batch takes one of the {} about {}",
-                        counted(now, "loader process", "loader processes"), format_seconds(load));
+      now == 0 ? fmt::format(
+                     "loading does not overlap with training (num_workers is 0) and takes {} per "
+                     "batch",
+                     format_seconds(load))
+               : fmt::format("a loader process takes about {} per batch (num_workers is {})",
+                             format_seconds(load), now);
   if (facts.cores && enough >= *facts.cores) {
     return text + fmt::format(
                       "; {} could hide that, but a worker has only {}: make "

@@ -17,8 +17,8 @@ struct RunFacts {
   std::optional<std::int64_t> cores{};           ///< per worker
 };
 
-/// What more processes that load data would gain, from the measured times: "loading takes turns
-/// with training (num_workers is 0): ...". Empty where the number of processes is not known.
+/// What more processes that load data would gain, from the measured times: "loading does not
+/// overlap with training (num_workers is 0) ...". Empty where the number of processes is not known.
 std::string input_remedy(Seconds step, Seconds input, const RunFacts& facts);
 
 /// What a larger batch per worker would do to the share of the transfer, whose time does not depend

@@ -74,7 +74,7 @@ std::string limit_sentence(const StepBreakdown& steps, const RunFacts& facts) {
   if (steps.ranks.empty() || steps.mean.step.count() <= 0) return "";
   if (computing(steps.mean).count() <= 0) {
     return fmt::format(
-        "bottleneck: unknown: the program runs a step of {} as one call, so that its phases could "
+        "bottleneck: unknown: the program runs a step of {} as one call, so its phases could "
         "not "
         "be measured",
         format_seconds(steps.mean.step));

@@ -129,7 +129,7 @@ std::string disturbed_runs(std::span<const Configuration> configurations) {
   const std::size_t more = names.size() - std::min(names.size(), kMostNamed);
   names.resize(names.size() - more);
   return fmt::format(
-      "other programs ran beside these runs, so their times may be too long: {}{}; run them again "
+      "other programs ran during these runs, so the times may be too long: {}{}; run them again "
       "on a quiet machine",
       fmt::join(names, "; "), more > 0 ? fmt::format(" and {} more", more) : "");
 }

@@ -148,7 +148,7 @@ void assess_measured(const SpeedupGroup& group, const TimeSplit& split,
   std::string text;
   if (!split.phases_known()) {
     text = fmt::format(
-        "{}: what limits it is unknown: the program runs a step ({} ms) as one call, so that "
+        "{}: what limits it is unknown: the program runs a step ({} ms) as one call, so "
         "its phases could not be measured.",
         subject(group, split), number_text(1000 * split.total_s));
   } else {

@@ -38,7 +38,7 @@ std::size_t paying_index(const PointSeries& series, TimeBasis basis);
 /// down: the gain is theirs.
 bool is_disturbed_gain(const SpeedupPoint& low, const SpeedupPoint& high, TimeBasis basis);
 
-/// "other programs ran beside these runs: 1 cpu, b = 64, B = 64 (45 % of the CPU time) ..."; empty
+/// "other programs ran during these runs: 1 cpu, b = 64, B = 64 (45 % of the CPU time) ..."; empty
 /// if nothing is known of any.
 std::string disturbed_runs(std::span<const Configuration> configurations);
 

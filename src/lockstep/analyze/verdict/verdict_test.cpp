@@ -215,7 +215,7 @@ TEST(Verdict, NamesRunsThatOtherProgramsDisturbed) {
   MeasurementRows table;
   table.at_local(1, 32, "epoch_time", 3).note("disturbed", "45 % of the CPU time");
   expect_says(sentences(table, Topic::kMissing),
-              "Other programs ran beside these runs, so their times may be too long: 1 gpu, b "
+              "Other programs ran during these runs, so the times may be too long: 1 gpu, b "
               "= 32, B = 32 (45 % of the CPU time)");
 }
 
@@ -225,7 +225,7 @@ TEST(Verdict, AGainAboveIdealOverADisturbedRunDoesNotPay) {
   table.at_global(2, 32, "epoch_time", 10);
   const std::string said = sentences(table, Topic::kWorkers);
   expect_says(said, "2 are 3.00x as fast as 1");
-  expect_says(said, "other programs ran beside the run on 1 (45 % of the CPU time)");
+  expect_says(said, "other programs ran during the run on 1 (45 % of the CPU time)");
   EXPECT_EQ(said.find("use 2"), std::string::npos) << said;
   // Below ideal, the disturbed run is a remark only.
   table.rows.back().value = 16;

@@ -39,7 +39,7 @@ std::string series_sentence(const SpeedupGroup& group, const PointSeries& series
     const SpeedupPoint& many = *series[paying + 1];
     return text + fmt::format(
                       "{} ({}), more than the added workers can give, but other programs ran "
-                      "beside the run on {} ({}): measure it again on a quiet machine.",
+                      "during the run on {} ({}): measure it again on a quiet machine.",
                       against(many, few, group.basis), figures_text(many, few, group.basis),
                       *few.configuration.workers, few.configuration.disturbed);
   }

@@ -48,7 +48,7 @@ BackendEntry backend_of(Backend backend) {
       break;
   }
   throw Error(ErrorKind::kUsage,
-              fmt::format("ranks cannot be joined by the back end '{}'", record::name_of(backend)),
+              fmt::format("the back end '{}' cannot connect ranks", record::name_of(backend)),
               "use --backend gloo");
 }
 

@@ -22,9 +22,8 @@ void warn_once(ImportedRun& run, const std::string& warning) {
 
 void warn_of_batch(std::int64_t size, ImportedRun& run) {
   if (run.workers && *run.workers == 1) return;
-  warn_once(run, fmt::format("batch size {} is taken as the batch per worker; if it is of all "
-                             "workers, "
-                             "--set global_batch={}",
+  warn_once(run, fmt::format("batch size {} is taken as the batch per worker; if it is the global "
+                             "batch, use --set global_batch={}",
                              size, size));
 }
 
@@ -161,7 +160,7 @@ void list_missing(ImportedRun& run) {
            run.other.contains("val_loss"),
        "validation: the log has no validation loss or accuracy");
   if (run.epochs.empty()) {
-    miss(false, run.notes.contains("epochs") ? "epochs: the log prints no figure of them"
+    miss(false, run.notes.contains("epochs") ? "epochs: the log has no figures for them"
                 : run.steps_per_epoch && !run.warnings.empty()
                     ? "epochs: none was finished"
                     : "epochs: the log does not number its epochs");

@@ -162,7 +162,7 @@ TEST(PrintedForms, EpochsThatComeBackInATableAreLeftOut) {
   ASSERT_EQ(continued.epochs.size(), 4u);
   EXPECT_EQ(continued.epochs[2].epoch, 5);
   ASSERT_EQ(continued.warnings.size(), 1u);
-  EXPECT_TRUE(continued.warnings[0].starts_with("2 epochs come back")) << continued.warnings[0];
+  EXPECT_TRUE(continued.warnings[0].starts_with("2 epochs appear again")) << continued.warnings[0];
   const ImportedRun mixed =
       import_text("epoch,loss\n3,1.5\n1,2.5\n4,1.25\n2,2.25\n5,1.125\n3,1.75\n4,1.625\n", "x.csv")
           .runs.at(0);

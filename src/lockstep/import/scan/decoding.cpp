@@ -89,7 +89,7 @@ class GzipSource final : public ByteSource {
   [[noreturn]] void fail(const char* what) {
     done_ = true;
     throw Error(ErrorKind::kData,
-                fmt::format("{} {} at packed byte {}", name_, what, taken_ - stream_.avail_in),
+                fmt::format("{} {} at compressed byte {}", name_, what, taken_ - stream_.avail_in),
                 "copy the file again; what came before that byte can be used");
   }
 

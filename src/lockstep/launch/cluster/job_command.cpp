@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/units.h"
 #include "lockstep/record/worker_environment.h"
 
 namespace lockstep::launch {
@@ -155,10 +156,11 @@ JobShape ClusterOptions::shape(int workers) const {
                                             : (workers + nodes - 1) / std::max(1, nodes);
   const int hosts = (workers + per_node - 1) / per_node;
   if (hosts * per_node != workers || (nodes > 0 && hosts > nodes)) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{} workers cannot be spread equally over {} hosts of {} workers",
-                            workers, nodes > 0 ? nodes : hosts, per_node),
-                "choose other --workers, --nodes or --workers-per-node");
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("{} workers cannot be spread evenly over {} with {} each", workers,
+                    counted(nodes > 0 ? nodes : hosts, "host"), counted(per_node, "worker")),
+        "choose other --workers, --nodes or --workers-per-node");
   }
   return {workers, hosts, per_node};
 }

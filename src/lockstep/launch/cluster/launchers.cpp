@@ -63,7 +63,7 @@ std::vector<std::string> worker_arguments(const record::TrainRequest& request) {
 void check_launcher_options(const LauncherOptions& options) {
   if (options.launcher == Launcher::kSshHostfile && options.cluster.hostfile.empty()) {
     throw Error(ErrorKind::kUsage, "--launcher ssh-hostfile needs a host file",
-                "add --hostfile FILE with a line 'node1 slots=4' for each");
+                "add --hostfile FILE with one line per host: node1 slots=4");
   }
   const ClusterOptions& cluster = options.cluster;
   const bool of_slurm = !cluster.partition.empty() || !cluster.account.empty() ||

@@ -99,9 +99,9 @@ std::optional<TableSeries> derived(const std::vector<TableSeries>& measured,
   result.series = make_series(result.name, points, result.series.devices_per_host);
   const double beyond = std::max({std::log2(wanted / largest), std::log2(smallest / wanted), 0.0});
   result.series.repeat_spread = misfit * (1 + 2 * beyond) + 0.03 * beyond;
-  result.series.notes.push_back(
-      fmt::format("step times at b = {} are c0 + c1 b through the measured batches {:g} to {:g}",
-                  batch_per_worker, smallest, largest));
+  result.series.notes.push_back(fmt::format(
+      "step times at b = {} are from a line c0 + c1 b fitted to the measured batches {:g} to {:g}",
+      batch_per_worker, smallest, largest));
   return result;
 }
 

@@ -13,7 +13,7 @@ constexpr double kUsualBatch = 128;
 std::string network_of(std::span<const TableSeries> series, const DeviceQuestion& question) {
   if (!question.network.empty()) return question.network;
   if (!series.empty() && !series.front().model.empty()) return series.front().model;
-  throw Error(ErrorKind::kUsage, "the network is unknown: nothing was measured",
+  throw Error(ErrorKind::kUsage, "the network is unknown: no measured run states it",
               "add --network dcgan, resnet18-cifar or fashion");
 }
 

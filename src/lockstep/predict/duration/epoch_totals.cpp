@@ -86,7 +86,7 @@ TotalTime from_epochs(const Estimate& epoch, const TotalQuestion& question,
             : mapped(epoch, [&](double s) { return s * static_cast<double>(question.epochs); });
   if (first) {
     total.because =
-        "total time: only first epochs were measured, so how much of one is warm-up cannot be "
+        "total time: only first epochs were measured, so how much of an epoch is warm-up cannot be "
         "determined; a run of two epochs would show it";
   } else {
     total.because = "total time: epochs alone; start-up and validation were not measured";
@@ -126,7 +126,7 @@ std::optional<TotalTime> predict_total(const std::vector<WholeRun>& runs,
       {value, std::min(value, fixed) * 0.98, std::max(value, fixed) * 1.02},
       false,
       false,
-      fmt::format("total time: scaled from runs of {} epochs; how much of one is "
+      fmt::format("total time: scaled from runs of {} epochs; how much of their time is "
                   "start-up cannot be determined; a run of another length would show it",
                   epochs)};
 }

@@ -139,21 +139,21 @@ StepsModel steps_model(TargetEpochs& epochs) {
   const std::string why =
       one_batch ? "one global batch was measured to the target"
                 : fmt::format(
-                      "from {:g} to {:g} examples per step the epochs to the target differ by no "
-                      "more than runs do ({}), so no critical batch can be determined",
+                      "from {:g} to {:g} examples per step the epochs to the target differ no more "
+                      "than repeats do ({}), so no critical batch can be determined",
                       *batches.begin(), *batches.rbegin(), epochs_text(epochs.measured));
   const EpochsToTarget typical = middle_of(epochs.measured);
   if (epochs.noise_scale > 0) {
     epochs.notes.push_back(fmt::format(
-        "{}: steps at other batches from the measured gradient noise scale of {:.0f} examples, "
-        "which is taken to stay the same while training and to be all that limits the batch; good "
+        "{}: steps at other batches are from the measured gradient noise scale of {:.0f} examples, "
+        "which is assumed to be constant during training and the only limit on the batch; accurate "
         "to a factor of about 1.4",
         why, epochs.noise_scale));
     return steps_from_noise_scale(epochs.noise_scale, typical, epochs.examples);
   }
-  epochs.notes.push_back(
-      fmt::format("{}: epochs are taken to be the same at others; a run at {} would show it", why,
-                  one_batch ? "twice that batch" : fmt::format("{:g}", 4 * *batches.rbegin())));
+  epochs.notes.push_back(fmt::format(
+      "{}: epochs are assumed to be the same at other batches; a run at {} would show it", why,
+      one_batch ? "twice that batch" : fmt::format("B = {:g}", 4 * *batches.rbegin())));
   return steps_at_constant_epochs(typical, epochs.examples);
 }
 

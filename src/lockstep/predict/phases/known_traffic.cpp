@@ -85,8 +85,8 @@ std::optional<ScalingSeries> with_one_worker(const TableSeries& table) {
 std::string phases_reason(const TableSeries& table) {
   const MeasuredPhases& phases = *phases_of_only_count(table);
   return fmt::format(
-      "one worker count: one worker is taken to need the step of {:g} workers without its exposed "
-      "communication, {:.1f} % of it",
+      "one worker count: the step of one worker is assumed to be that of {:g} workers without its "
+      "exposed communication ({:.1f} % of the step)",
       phases.workers, 100 * phases.exposed_s / step_of(phases));
 }
 
@@ -106,8 +106,9 @@ void apply_traffic(ScalingPrediction& prediction, const TableSeries& table,
                   format_seconds(Seconds(communication_s)));
   if (table.series.points.size() == 1 && last.workers == 1) {
     move_by_communication(prediction, last, *work / last.rate, communication_s);
-    prediction.width.insert(prediction.width.begin(),
-                            takes + ": half of it is taken as exposed, between none and all");
+    prediction.width.insert(
+        prediction.width.begin(),
+        takes + ": half of it is assumed to be exposed; the interval covers none to all of it");
   }
   if (!(communication_s > 0)) return;
   const double highest = *work * prediction.workers / communication_s;

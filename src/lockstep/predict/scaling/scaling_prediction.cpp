@@ -131,7 +131,7 @@ void explain(ScalingPrediction& prediction, const ScalingSeries& series, const S
   }
   if (count == 1) {
     prediction.width.push_back(
-        "one worker count: the loss is what other series lose, not this one");
+        "one worker count: the loss is that of other series, not of this one");
     prediction.unknowns.push_back(
         fmt::format("the loss per doubling: run {:g} workers", std::min(2 * last, target.workers)));
   } else if (count == 2) {
@@ -144,8 +144,8 @@ void explain(ScalingPrediction& prediction, const ScalingSeries& series, const S
   if (ratio > 2.5) {
     prediction.width.push_back(fmt::format("{:.3g} times the largest measured count", ratio));
     if (count > 2) {
-      prediction.unknowns.push_back(
-          fmt::format("the counts up to {:g}: run {:g} workers first", target.workers, 2 * last));
+      prediction.unknowns.push_back(fmt::format(
+          "the loss up to {:g} workers: run {:g} workers first", target.workers, 2 * last));
     }
   }
   if (situation.roughness > 0.15) {
@@ -153,7 +153,7 @@ void explain(ScalingPrediction& prediction, const ScalingSeries& series, const S
                                    ? "the measured efficiencies jump up and down"
                                    : "the loss per doubling changes from count to count");
     prediction.unknowns.push_back(
-        fmt::format("noise or a real jump at {:g} workers: repeat that run", last));
+        fmt::format("whether the value at {:g} workers is noise: repeat that run", last));
   }
   if (series.repeat_spread > 0.03) {
     prediction.width.push_back(

@@ -115,16 +115,17 @@ Chart calibration_chart(const predict::Backtest& own) {
   }
   chart.series.push_back(
       {"agreement", Role::kIdeal, true, {{0, 0, {}, {}, ""}, {100, 100, {}, {}, ""}}});
-  Chart result{"calibration",
-               "How often intervals cover the measurement",
-               fmt::format("Intervals of 10 % to 90 % around the prediction of the largest count, "
-                           "and the part of the measurements that they cover: {}, each predicted "
-                           "without anything of its source. Below the dotted line intervals are "
-                           "too narrow, above it too wide.",
-                           prior.provenance),
-               "",
-               "",
-               chart};
+  Chart result{
+      "calibration",
+      "How often intervals cover the measurement",
+      fmt::format("Intervals of 10 % to 90 % around the prediction of the largest count, "
+                  "and the fraction of the measurements that they cover: {}, each predicted "
+                  "without data from its source. Below the dotted line intervals are too "
+                  "narrow, above it too wide.",
+                  prior.provenance),
+      "",
+      "",
+      chart};
   result.tables = {points_table("Values of the chart", chart)};
   return result;
 }

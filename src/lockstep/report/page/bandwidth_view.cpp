@@ -132,11 +132,10 @@ View bandwidth_view(const PageContext& context) {
   view.add(
       {"busbw",
        "Bus bandwidth against message size",
-       "busbw = S/t x 2(N-1)/N. Points of training are the whole gradient, where backward hides "
-       "nothing of its time; those derived from totals are lower bounds. Vertical lines mark the "
-       "gradients and "
-       "buckets of the model, a horizontal one the link. Both axes "
-       "are logarithmic.",
+       "busbw = S/t x 2(N-1)/N. Points from training use the whole gradient as one message "
+       "and need runs in which backward hides no communication; those derived from totals are "
+       "lower bounds. Vertical lines mark the gradients and buckets of the model, a horizontal one "
+       "the link. Both axes are logarithmic.",
        "",
        "",
        std::move(chart),

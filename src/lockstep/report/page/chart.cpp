@@ -74,7 +74,7 @@ Table points_table(const std::string& title, const LineChart& chart) {
       .column({chart.y.label, chart.y.unit, y, Align::kRight, ""},
               [](const PointRow& row) { return four_digits(row.point->y); })
       .column({"low", chart.y.unit, y + "_low", Align::kRight,
-               "lower end: of the 90 % interval of a prediction, of ± one deviation of a "
+               "lower end: of the 90 % interval of a prediction, of ± one standard deviation of a "
                "measurement"},
               [](const PointRow& row) { return four_digits(row.point->low); })
       .column({"high", chart.y.unit, y + "_high", Align::kRight, "upper end of the same"},

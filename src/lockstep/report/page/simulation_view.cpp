@@ -62,7 +62,7 @@ Chart counts_chart(const PageContext& context, const simulate::SimulatedScaling&
           fmt::format("Counts simulated from run {}", context.source.simulated->run),
           "Symbols are measured; bands are 90 % intervals. A prediction continues the measured "
           "counts, which may share one host; in the simulation each worker has a host and a device "
-          "of its own. lockstep simulate has other clusters.",
+          "of its own. Use lockstep simulate for other clusters.",
           "",
           "",
           std::move(chart),
@@ -123,9 +123,10 @@ Chart timeline_chart(const simulate::SimulatedScaling& scaling) {
 }  // namespace
 
 View simulation_view(const PageContext& context) {
-  View view{"simulation", "Simulated counts",
-            "Needs a run whose steps were recorded and whose network's size is known: lockstep "
-            "train, or a script watched by lockstep run. lockstep simulate takes stated steps."};
+  View view{
+      "simulation", "Simulated counts",
+      "Needs a run with recorded steps and a network of known size: lockstep train, or a script "
+      "watched by lockstep run. lockstep simulate also works with a stated step time."};
   if (!context.source.simulated) return view;
   const simulate::StepSource& step = context.source.simulated->step;
   try {

@@ -108,7 +108,7 @@ Chart rank_chart(const RunDigest& digest) {
         " {} rank {}, last in {:.0f} % of the steps; the others waited {} per step for it "
         "({:.1f} %).",
         digest.breakdown.slowest_stands_out() ? "Slowest:"
-                                              : "No rank is always the slowest; most time cost",
+                                              : "No rank is always the slowest; the most costly is",
         slowest.rank, 100 * slowest.last_share, format_seconds(slowest.cost),
         100 * slowest.cost_share);
   }

@@ -106,7 +106,7 @@ Topology parse_topology(const std::string& text) {
     if (topology.levels < 2 || topology.levels > 3) {
       throw Error(ErrorKind::kUsage,
                   fmt::format("--topology '{}': a fat tree has 2 or 3 levels", text),
-                  "the number after fat-tree: counts the levels of switches");
+                  "the number after fat-tree: is the number of switch levels");
     }
   } else if (name == "torus") {
     topology.kind = TopologyKind::kTorus;
@@ -175,7 +175,7 @@ void check_network_size(const Topology& topology, std::int64_t hosts) {
           "--topology {} for {} hosts has {:.4g} thousand links, more than the {:g} thousand "
           "that can be simulated",
           topology_name(topology), hosts, links / 1e3, kMostLinks / 1e3),
-      "give fewer --workers, more --per-host, or --topology star, whose times are counted");
+      "give fewer --workers, more --per-host, or --topology star, which needs no simulation");
 }
 
 }  // namespace lockstep::simulate

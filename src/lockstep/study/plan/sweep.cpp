@@ -37,7 +37,7 @@ void check(const Sweep& sweep) {
   require_distinct(sweep.workers, "--workers");
   require_distinct(sweep.strategies, "--strategy");
   if (!sweep.batches.empty() && !sweep.global_batches.empty()) {
-    throw Error(ErrorKind::kUsage, "--batch and --global-batch exclude each other",
+    throw Error(ErrorKind::kUsage, "--batch and --global-batch cannot be combined",
                 "--batch fixes the batch per worker (weak scaling), --global-batch the batch of "
                 "all workers together (strong scaling)");
   }

@@ -121,7 +121,7 @@ TEST(Sweep, RefusesListsThatMakeNoSense) {
   EXPECT_EQ(refusal(twice), "--batch lists 32 twice");
   Sweep both = small_sweep();
   both.global_batches = {64};
-  EXPECT_EQ(refusal(both), "--batch and --global-batch exclude each other");
+  EXPECT_EQ(refusal(both), "--batch and --global-batch cannot be combined");
   Sweep none = small_sweep();
   none.workers.clear();
   EXPECT_EQ(refusal(none), "--workers lists no values");

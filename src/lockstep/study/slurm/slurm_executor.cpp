@@ -142,8 +142,8 @@ void SlurmExecutor::give_up(const launch::JobTicket& ticket, const std::string& 
       fmt::format(
           "Slurm would never start job {} ({}): it exceeds the limits of its partition or account",
           ticket.id, reason),
-      "ask for less --time, fewer --nodes or workers, or another --partition; sinfo -l "
-      "shows the limits");
+      "ask for less --time, fewer --nodes or workers, or another --partition; sinfo -l prints "
+      "the limits");
 }
 
 }  // namespace lockstep::study

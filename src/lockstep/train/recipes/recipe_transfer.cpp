@@ -22,7 +22,7 @@ data::DataSplit load_transfer(const record::RunSpec& spec) {
                                  .train_examples = 960,
                                  .validation_examples = 240});
   }
-  require_source(spec, "images in a folder per class");
+  require_source(spec, "images in one folder per class");
   return load_images(spec, shape, true, validation_part(spec.options));
 }
 
@@ -31,7 +31,7 @@ std::string choose_backbone(record::RecipeOptions& options) {
   if (!options.backbone.empty()) return "";
   if (options.fine_tune || options.backbone_rate > 0) {
     throw Error(ErrorKind::kUsage, "--fine-tune and --backbone-rate need trained weights",
-                "name a file with --backbone, or leave them out to train from scratch");
+                "name a file with --backbone, or omit them to train from scratch");
   }
   options.backbone = "mobilenet_v2";
   return "no --backbone: mobilenet_v2 is trained from scratch, which takes far more data and "
@@ -60,7 +60,7 @@ std::unique_ptr<Task> make_transfer_task(const record::RunSpec& spec, const data
 Recipe transfer_recipe() {
   Recipe recipe;
   recipe.name = "transfer";
-  recipe.summary = "a new head on a trained backbone, on images in a folder per class";
+  recipe.summary = "a new head on a trained backbone, for images in one folder per class";
   recipe.batch_per_worker = 32;
   recipe.optimizer = record::Optimizer::kAdam;
   recipe.learning_rate = 0.001;

@@ -37,7 +37,7 @@ Trainer::Trainer(record::TrainRequest request, record::RunStarted started,
         fmt::format(
             "--sync-bn has no effect with the recipe {}, whose batch norms are inside the module",
             recipe_.name),
-        "drop --sync-bn");
+        "omit --sync-bn");
   }
   data_ = recipe_.load_data(spec);
   if (!data_.report.empty() && communicator_.rank() == 0) log_warning(data_.report);

@@ -166,7 +166,7 @@ class JobTable {
       run.queue_wait_s = static_cast<double>(*start - *submit) * 1e-9;
     } else if (eligible && start && *start >= *eligible) {
       run.queue_wait_s = static_cast<double>(*start - *eligible) * 1e-9;
-      run.notes["queue_wait"] = "from Eligible, there is no Submit";
+      run.notes["queue_wait"] = "from Eligible, as there is no Submit";
     } else {
       for (std::string_view column : {"planned", "reserved"}) {
         if (const auto wait = parse_duration(field(fields, column))) run.queue_wait_s = *wait;
@@ -257,12 +257,11 @@ class SacctReader final : public Reader {
 
   void read(Input& input, ImportSink& sink) const override {
     if (has_only_bare_rows(input.peek(kSacctSample))) {
-      throw Error(
-          ErrorKind::kData,
-          fmt::format("{} is a table of sacct without its header, so its columns are unknown",
-                      input.name()),
-          "print it again without -n: sacct --parsable2 --format=JobID,JobName,NNodes,"
-          "AllocTRES,Submit,Start,End,Elapsed,State");
+      throw Error(ErrorKind::kData,
+                  fmt::format("{} is a sacct table without its header, so its columns are unknown",
+                              input.name()),
+                  "print it again without -n: sacct --parsable2 --format=JobID,JobName,NNodes,"
+                  "AllocTRES,Submit,Start,End,Elapsed,State");
     }
     LineSource lines(input);
     RowCutter cutter;

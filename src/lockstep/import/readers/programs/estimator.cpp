@@ -31,7 +31,8 @@ class EstimatorParser final : public LogParser {
   std::vector<ImportedRun> finish() override {
     if (!run_.has_figures()) return {};
     if (again_)
-      run_.warnings.emplace_back("the steps begin again; only the first run of the file was read");
+      run_.warnings.emplace_back(
+          "the step numbers start again; only the first run of the file was read");
     return {std::move(run_)};
   }
 

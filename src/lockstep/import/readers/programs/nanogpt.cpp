@@ -116,7 +116,7 @@ Match recognise_nanogpt(const Sample& sample) {
 
 LogFormat nanogpt_format() {
   return {"nanogpt",
-          "nanoGPT and its kin (iter 10: loss 4.1, time 51.2ms; step:10/100 val_loss:3.28 "
+          "nanoGPT and its variants (iter 10: loss 4.1, time 51.2ms; step:10/100 val_loss:3.28 "
           "step_avg:178ms)",
           recognise_nanogpt,
           []() -> std::unique_ptr<LogParser> { return std::make_unique<NanogptParser>(); }};

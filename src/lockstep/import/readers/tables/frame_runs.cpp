@@ -97,7 +97,7 @@ void add_unclear_time(const std::string& column, double seconds, const TableMean
   }
   run.other[column].add(0, seconds);
   run.warnings.emplace_back(
-      "the table does not say whether \"time\" is of an epoch or of the run; it is kept by "
+      "the table does not state whether \"time\" is of an epoch or of the run; it is kept under "
       "that name and not compared");
 }
 

@@ -120,8 +120,7 @@ void MarkdownReader::read(Input& input, ImportSink& sink) const {
   std::size_t number = 0;
   for (ImportedRun& run : sink.runs()) run.label = number++ == 0 ? "" : fmt::format("#{}", number);
   if (sink.runs().empty())
-    sink.warn(
-        fmt::format("{}: no table and no code block of it has figures of a run", input.name()));
+    sink.warn(fmt::format("{}: no table or code block contains figures of a run", input.name()));
 }
 
 }  // namespace

@@ -213,10 +213,10 @@ void NotebookReader::read(Input& input, ImportSink& sink) const {
   const std::string_view text = input.peek(kLargestNotebook);
   const nlohmann::json notebook = nlohmann::json::parse(text, nullptr, false);
   if (notebook.is_discarded() || !notebook.is_object()) {
-    throw Error(
-        ErrorKind::kData,
-        fmt::format("{} is not a whole notebook: its JSON is truncated or damaged", input.name()),
-        "save it again in Jupyter");
+    throw Error(ErrorKind::kData,
+                fmt::format("{} is not a complete notebook: its JSON is truncated or damaged",
+                            input.name()),
+                "save it again in Jupyter");
   }
   std::set<std::int64_t> workers;
   std::vector<std::size_t> below;  ///< runs below a cell that states their workers

@@ -147,8 +147,8 @@ void MetricsTable::leave_out_mixed() {
     return mixed_.contains(static_cast<double>(result.epoch) - shift);
   });
   run_.warnings.push_back(
-      fmt::format("{} epochs come back after later ones, so their figures are left out: the run "
-                  "was continued from an earlier epoch, or another one wrote into the table",
+      fmt::format("{} epochs appear again after later ones, so their figures are left out: the run "
+                  "was continued from an earlier epoch, or another run wrote into the table",
                   mixed_.size()));
 }
 

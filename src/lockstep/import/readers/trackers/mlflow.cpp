@@ -119,8 +119,8 @@ void add_mlflow_state(std::string_view meta, ImportedRun& run) {
     run.notes["total_time"] = "end_time - start_time";
   }
   const std::string_view status = mlflow_value(meta, "status");
-  if (status == "4" || status == "FAILED") run.failure = "MLflow has it as failed";
-  if (status == "5" || status == "KILLED") run.failure = "MLflow has it as killed";
+  if (status == "4" || status == "FAILED") run.failure = "MLflow lists it as failed";
+  if (status == "5" || status == "KILLED") run.failure = "MLflow lists it as killed";
   if (status == "1" || status == "RUNNING")
     run.warnings.emplace_back(
         "MLflow lists it as running: it had not ended, or its end was not recorded");

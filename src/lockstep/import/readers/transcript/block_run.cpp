@@ -188,14 +188,14 @@ ImportedRun Block::finish(bool training_is_part) const {
   if (run.out_of_memory) run.failure = failure;
   if (out_of_memory && figures_after_failure) {
     run.warnings.push_back(fmt::format(
-        "line {} mentions memory that ran out, but figures follow it: not counted as a failure",
+        "line {} mentions running out of memory, but figures follow it: not counted as a failure",
         memory_line));
   }
   if (memory_line_below > 0 && !out_of_memory) {
-    run.warnings.push_back(
-        fmt::format("line {} mentions memory that ran out, but under a later heading: not counted "
-                    "as a failure of this run",
-                    memory_line_below));
+    run.warnings.push_back(fmt::format(
+        "line {} mentions running out of memory, but under a later heading: not counted "
+        "as a failure of this run",
+        memory_line_below));
   }
   return run;
 }

@@ -100,7 +100,7 @@ void offer_workers_of_failure(std::vector<ImportedRun>& runs) {
   for (ImportedRun& run : runs) {
     if (workers == 0) return;
     run.workers.offer(workers, Provenance::kDerived);
-    run.notes["workers"] = "named where memory ran out";
+    run.notes["workers"] = "stated in the out-of-memory message";
   }
 }
 
@@ -307,12 +307,15 @@ void RankStreams::settle(const std::map<int, RankOutcome>& outcomes, int shown,
   for (ImportedRun& run : best) {
     if (!run.workers && counted > 1) run.workers.offer(counted);
     if (ranks.size() < 2) continue;
-    run.notes["ranks"] = fmt::format("{} ranks printed; rank {} is shown", ranks.size(), shown);
+    run.notes["ranks"] =
+        shown < 0
+            ? fmt::format("{} ranks printed; the lines without a rank are shown", ranks.size())
+            : fmt::format("{} ranks printed; rank {} is shown", ranks.size(), shown);
     if (!run.workers) {
-      run.warnings.push_back(fmt::format(
-          "ranks up to {} printed, but not each rank once: the worker count is unknown; "
-          "--set workers=N",
-          *ranks.rbegin()));
+      run.warnings.push_back(
+          fmt::format("ranks up to {} appear in the output, but not each of them once: the worker "
+                      "count is unknown; state it with --set workers=N",
+                      *ranks.rbegin()));
     }
   }
 }

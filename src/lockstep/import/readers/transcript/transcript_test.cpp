@@ -73,6 +73,17 @@ TEST(Transcript, SectionsAreRunsAndBlocksUnderOneHeadingAreItsRanks) {
   }
 }
 
+TEST(Transcript, LinesWithoutARankAreNotRankMinusOne) {
+  const ImportedFile file = import_text(
+      "[rank 0] ready\n[rank 1] ready\n"
+      "Epoch 1: loss 2.10, time 10.1s\nEpoch 2: loss 1.90, time 10.2s\nEpoch 3: loss 1.80, time "
+      "10.0s\n"
+      "[rank 0] Epoch 1: loss 2.10\n[rank 1] Epoch 1: loss 2.11\n");
+  ASSERT_EQ(file.runs.size(), 1u);
+  ASSERT_EQ(file.runs[0].epochs.size(), 3u);
+  EXPECT_EQ(file.runs[0].notes.at("ranks"), "2 ranks printed; the lines without a rank are shown");
+}
+
 TEST(Transcript, OutOfMemoryIsOfItsOwnSectionOnly) {
   std::string text;
   for (const int batch : {32, 8192, 64}) {
