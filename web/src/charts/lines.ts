@@ -202,7 +202,7 @@ function legendOf(chart: LineChart, hidden: Set<string>, redraw: () => void): HT
   return legend(swatches, roleSwatches(chart), hidden, redraw);
 }
 
-/** A chart whose data may change: it is drawn anew in its place, so that nothing around it moves. */
+/** A chart whose data may change: it is redrawn in its place, so that nothing around it moves. */
 export function changingLineChart(first: LineChart, hidden: Set<string>): { node: HTMLElement; show: (chart: LineChart) => void } {
   let chart = first;
   const { box, redraw } = framed(

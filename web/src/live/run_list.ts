@@ -45,7 +45,7 @@ function text(run: Run): string {
   return [run.id, run.state, run.study, run.recipe, run.data, `${run.workers}x${run.batch}`, run.strategy].join(" ").toLowerCase();
 }
 
-/** Draws a list anew without taking the focus or the scrolling away from its reader. */
+/** Redraws a list without losing focus or scroll position. */
 function keepingPlace(place: HTMLElement, draw: () => void): void {
   const key = place.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset["key"] : undefined;
   const left = place.querySelector(".scroller")?.scrollLeft ?? 0;

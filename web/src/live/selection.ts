@@ -34,7 +34,7 @@ function draw(place: HTMLElement, page: PageDocument, choices: Choices, first: b
   else window.scrollTo({ top: scroll, behavior: "instant" });
 }
 
-/** The page of a study or of some runs, made anew by the server whenever its runs got further. */
+/** The page of a study or of some runs, made again by the server whenever its runs progress. */
 export function showSelection(feed: Feed, query: URLSearchParams): void {
   const study = query.get("study") ?? "";
   const ids = (query.get("runs") ?? "").split(",").filter((id) => id).map(Number);

@@ -6,7 +6,7 @@ import { cellText, compareCells, tableCsv, tableMarkdown } from "./table_text";
 /** Longer tables show this many rows first. */
 const FIRST_ROWS = 100;
 
-/** What a reader has done to a table; kept by whoever makes the table anew. */
+/** What a reader has done to a table; kept by the code that redraws the table. */
 export interface TableState {
   order: { column: number; down: boolean } | null;
   all: boolean;

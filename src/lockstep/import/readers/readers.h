@@ -44,7 +44,7 @@
   FORMAT(pytorch_imagenet)    /* PyTorch's ImageNet example, apex, torchvision */          \
   FORMAT(examples_per_second) /* "4728.8 examples/sec on [devices]" of d2l.ai */           \
   FORMAT(keras)               /* epoch lines and progress bars, Keras 1 to 3 */            \
-  FORMAT(nanogpt)             /* nanoGPT and its kin */                                    \
+  FORMAT(nanogpt)             /* nanoGPT and variants */                                   \
   FORMAT(yolo_results)        /* results.txt of YOLOv5 and YOLOv7 */                       \
   FORMAT(estimator)           /* TensorFlow's Estimator */                                 \
   READER(transcript)          /* whatever a script prints about its epochs or steps */     \
