@@ -47,6 +47,7 @@ JobAdvice advise_job(const Measured& measured, const Terms& terms, std::vector<T
     if (one.model == first.model && one.dataset == first.key.dataset) of_job.push_back(one);
   }
   if (std::string text = analyze::disturbed_runs(of_job); !text.empty()) {
+    job.disturbed = true;
     job.caveats.push_back(std::move(text));
   }
   return job;

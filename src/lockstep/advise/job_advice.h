@@ -34,6 +34,7 @@ struct JobAdvice {
   LearnedQuality quality;
   std::optional<double> room;  ///< workers that the host has room for, if that is known
   std::optional<NextRun> next;
+  bool disturbed = false;  ///< other programs ran during some of the measured runs
 
   std::vector<std::string> why;           ///< reasons for the choice
   std::vector<std::string> alternatives;  ///< what else to consider, predictions among them

@@ -196,7 +196,7 @@ std::vector<WholeRun> whole_runs_of(const TableSeries& best,
   for (const TableSeries* one : same) {
     if (one->metric != Metric::kTotalTime || !one->epochs) continue;
     for (const ScalingPoint& point : one->series.points) {
-      WholeRun run{point.workers, *one->epochs, 1 / point.rate};
+      WholeRun run{point.workers, *one->epochs, 1 / point.rate, {}, one->series.repeat_spread};
       for (const ScalingPoint& rate : best.series.points) {
         if (best.metric == Metric::kTotalTime || rate.workers != point.workers) continue;
         run.epoch_s = epoch_seconds(best, rate.workers, rate.rate, best.examples);

@@ -146,7 +146,9 @@ nlohmann::json advice_json(const JobAdvice& job, const std::vector<std::string>&
 
 std::string next_run_text(const JobAdvice& job) {
   if (!job.next) {
-    return "none; no further run is likely to change the choice";
+    return job.disturbed
+               ? "the measured ones again, on a quiet machine: other programs ran during them"
+               : "none; no further run is likely to change the choice";
   }
   const advise::NextRun& next = *job.next;
   const predict::Estimate& duration_s = next.epoch_s ? *next.epoch_s : next.time_s;

@@ -55,6 +55,19 @@ void assess_memory(std::span<const Configuration> configurations, std::vector<Fi
   }
 }
 
+void assess_caution(std::span<const Configuration> configurations, std::vector<Finding>& findings) {
+  if (std::any_of(configurations.begin(), configurations.end(),
+                  [](const Configuration& c) { return c.unreliable; })) {
+    findings.push_back({Topic::kCaution,
+                        "Some runs had more threads than cores: their times are unreliable. Run "
+                        "them again on enough cores."});
+  }
+  if (std::string text = disturbed_runs(configurations); !text.empty()) {
+    text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+    findings.push_back({Topic::kCaution, text + "."});
+  }
+}
+
 void assess_missing(std::span<const Configuration> configurations,
                     std::span<const SpeedupGroup> groups, std::vector<Finding>& findings) {
   const auto missing = [&](std::string sentence) {
@@ -99,23 +112,13 @@ void assess_missing(std::span<const Configuration> configurations,
     missing(
         "Whether accuracy is kept cannot be determined: no val_accuracy or val_loss was measured.");
   }
-  if (std::any_of(configurations.begin(), configurations.end(),
-                  [](const Configuration& c) { return c.unreliable; })) {
-    missing(
-        "Some runs had more threads than cores: their times are unreliable. Run them again on "
-        "enough cores.");
-  }
-  if (std::string text = disturbed_runs(configurations); !text.empty()) {
-    text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-    missing(text + ".");
-  }
 }
 
 }  // namespace
 
 std::string_view topic_name(Topic topic) {
-  constexpr std::array<std::string_view, 7> kNames{"decision", "workers", "device", "bottleneck",
-                                                   "memory",   "quality", "missing"};
+  constexpr std::array<std::string_view, 8> kNames{"decision",   "caution", "workers", "device",
+                                                   "bottleneck", "memory",  "quality", "missing"};
   return kNames[static_cast<std::size_t>(topic)];
 }
 
@@ -194,6 +197,7 @@ std::map<ModelKey, std::vector<const SpeedupGroup*>> by_model(
 std::vector<Finding> verdict(std::span<const Configuration> configurations,
                              std::span<const SpeedupGroup> groups) {
   std::vector<Finding> findings;
+  assess_caution(configurations, findings);
   assess_workers(groups, findings);
   assess_device(groups, findings);
   assess_limit(groups, findings);

@@ -11,6 +11,7 @@ namespace lockstep::analyze {
 
 enum class Topic {
   kDecision,  ///< which configuration to use; see advise
+  kCaution,   ///< why times of these runs may be wrong
   kWorkers,   ///< which worker count pays
   kDevice,    ///< what changed when the device did
   kLimit,     ///< what limits: communication, input, compute, too little data

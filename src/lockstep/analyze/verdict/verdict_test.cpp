@@ -214,7 +214,7 @@ TEST(Verdict, UnknownBatchesAreTheOnlyReasonGivenForNoSpeedups) {
 TEST(Verdict, NamesRunsThatOtherProgramsDisturbed) {
   MeasurementRows table;
   table.at_local(1, 32, "epoch_time", 3).note("disturbed", "45 % of the CPU time");
-  expect_says(sentences(table, Topic::kMissing),
+  expect_says(sentences(table, Topic::kCaution),
               "Other programs ran during these runs, so the times may be too long: 1 gpu, b "
               "= 32, B = 32 (45 % of the CPU time)");
 }
@@ -235,7 +235,7 @@ TEST(Verdict, AGainAboveIdealOverADisturbedRunDoesNotPay) {
 TEST(Verdict, WarnsOfUnreliableTimes) {
   MeasurementRows table;
   table.at_local(1, 32, "epoch_time", 3).note("unreliable", "oversubscribed");
-  expect_says(sentences(table, Topic::kMissing), "more threads than cores");
+  expect_says(sentences(table, Topic::kCaution), "more threads than cores");
 }
 
 }  // namespace

@@ -35,8 +35,15 @@ std::map<std::int64_t, double> lengths(const std::vector<WholeRun>& runs, double
   return result;
 }
 
+/// Relative, of a measured total: what repeats show, at least that of an undisturbed machine.
+double noise_of_totals(const std::vector<WholeRun>& runs) {
+  double noise = kEpochNoise;
+  for (const WholeRun& run : runs) noise = std::max(noise, run.spread);
+  return noise;
+}
+
 std::optional<TotalTime> on_the_line(const std::map<std::int64_t, double>& known,
-                                     std::int64_t epochs) {
+                                     std::int64_t epochs, double noise) {
   if (known.size() < 2) return std::nullopt;
   const auto& [few, short_s] = *known.begin();
   const auto& [many, long_s] = *known.rbegin();
@@ -46,7 +53,7 @@ std::optional<TotalTime> on_the_line(const std::map<std::int64_t, double>& known
   const double beyond =
       std::max(0.0, std::log2(static_cast<double>(epochs) / static_cast<double>(many)));
   TotalTime total;
-  total.seconds = around(value, kNormal90 * kEpochNoise + kDriftPerDoubling * beyond);
+  total.seconds = around(value, kNormal90 * noise + kDriftPerDoubling * beyond);
   total.because = fmt::format(
       "total time: runs of {} and {} epochs on the same number of workers give {} per epoch and {} "
       "once",
@@ -107,23 +114,25 @@ TotalTime from_epochs(const Estimate& epoch, const TotalQuestion& question,
 std::optional<TotalTime> predict_total(const std::vector<WholeRun>& runs,
                                        const TotalQuestion& question) {
   const std::map<std::int64_t, double> known = lengths(runs, question.workers);
+  const double noise = noise_of_totals(runs);
   if (const auto same = known.find(question.epochs); same != known.end()) {
-    return TotalTime{around(same->second, kNormal90 * kEpochNoise), true, false, ""};
+    return TotalTime{around(same->second, kNormal90 * noise), true, false, ""};
   }
-  if (auto line = on_the_line(known, question.epochs)) return line;
+  if (auto line = on_the_line(known, question.epochs, noise)) return line;
   if (question.epoch_s) return from_epochs(*question.epoch_s, question, overhead(runs, question));
   if (known.empty()) return std::nullopt;
   const auto& [epochs, seconds] = *known.begin();
   if (epochs == 1) {
     TotalQuestion first = question;
     first.first_epoch_only = true;
-    return from_epochs(around(seconds, kNormal90 * kEpochNoise), first, std::nullopt);
+    return from_epochs(around(seconds, kNormal90 * noise), first, std::nullopt);
   }
   const double ratio = static_cast<double>(question.epochs) / static_cast<double>(epochs);
   const double fixed = seconds * (kLargestFixedPart + (1 - kLargestFixedPart) * ratio);
   const double value = seconds * ratio;
   return TotalTime{
-      {value, std::min(value, fixed) * 0.98, std::max(value, fixed) * 1.02},
+      {value, std::min(value, fixed) / (1 + kNormal90 * noise),
+       std::max(value, fixed) * (1 + kNormal90 * noise)},
       false,
       false,
       fmt::format("total time: scaled from runs of {} epochs; how much of their time is "

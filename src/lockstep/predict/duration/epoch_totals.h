@@ -17,6 +17,7 @@ struct WholeRun {
   double seconds = 0;
   /// One epoch of it, where that was measured too: what is left is start-up and validation.
   std::optional<double> epoch_s{};
+  double spread = 0;  ///< relative, of repeats of such runs; 0 where none was repeated
 };
 
 struct TotalQuestion {

@@ -12,6 +12,20 @@ TEST(EpochTotals, AWholeRunOfThatLengthIsItsOwnAnswer) {
   EXPECT_DOUBLE_EQ(total->seconds.value, 1528.2);
 }
 
+TEST(EpochTotals, IntervalsAreAsWideAsRepeatsDiffer) {
+  const std::vector<WholeRun> once{{1, 2, 10}, {1, 4, 20}};
+  std::vector<WholeRun> repeated = once;
+  for (WholeRun& run : repeated) run.spread = 0.1;
+  for (const std::int64_t epochs : {2, 3, 8}) {
+    const auto sure = predict_total(once, {.workers = 1, .epochs = epochs});
+    const auto unsure = predict_total(repeated, {.workers = 1, .epochs = epochs});
+    ASSERT_TRUE(sure && unsure);
+    EXPECT_LT(unsure->seconds.low, 0.9 * unsure->seconds.value);
+    EXPECT_LT(unsure->seconds.low, sure->seconds.low);
+    EXPECT_GT(unsure->seconds.high, sure->seconds.high);
+  }
+}
+
 TEST(EpochTotals, TwoLengthsTellWhatRecursFromWhatDoesNot) {
   // 10 s once and 5 s per epoch.
   const auto total = predict_total({{4, 2, 20}, {4, 10, 60}}, {.workers = 4, .epochs = 20});
