@@ -2,10 +2,10 @@
 
 #include <torch/torch.h>
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,7 +22,12 @@ namespace lockstep {
 ///   checkpoint.load("run.pt");                     // false where there is no such file
 ///   for (; epoch < epochs; ++epoch) { ...; checkpoint.save("run.pt"); }
 ///
-/// What is added must outlive this object, and is added in the same order on all ranks.
+/// What is added must outlive this object, and is added in the same order on all ranks. The values
+/// of rank 0 are saved, and all ranks get them. Random generators are not saved, as their states
+/// belong to a number of ranks: seed them by epoch.
+///
+/// A program that needs only a part of a file adds only that, the network for example. Entries of
+/// the file that were not added are left out.
 class Checkpoint {
  public:
   explicit Checkpoint(const Job& job) : job_(job) {}
@@ -32,12 +37,22 @@ class Checkpoint {
   Checkpoint& add(const std::string& name, const torch::nn::ModuleHolder<Contained>& module) {
     return add(name, std::shared_ptr<torch::nn::Module>(module.ptr()));
   }
+  /// State and options, such as the learning rate: as in Python, those of the file replace the ones
+  /// that the optimizer was constructed with.
   Checkpoint& add(const std::string& name, torch::optim::Optimizer& optimizer);
   Checkpoint& add(const std::string& name, ShardedOptimizer& optimizer);
+  /// How many steps the schedule has made. Its learning rate comes with the optimizer.
+  Checkpoint& add(const std::string& name, torch::optim::LRScheduler& schedule);
   Checkpoint& add(const std::string& name, Sampler& sampler);
-  Checkpoint& add(const std::string& name, std::int64_t& number);
-  Checkpoint& add(const std::string& name, int& number);
-  Checkpoint& add(const std::string& name, double& number);
+  /// Loaded in place if it has the shape of the one in the file, otherwise replaced.
+  Checkpoint& add(const std::string& name, torch::Tensor& tensor);
+  /// Whole numbers are exact up to 2^53.
+  template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+  Checkpoint& add(const std::string& name, Number& number) {
+    return add_number(
+        name, [&number] { return static_cast<double>(number); },
+        [&number](double value) { number = static_cast<Number>(value); });
+  }
 
   /// Rank 0 writes the file, aside and then renamed, so that `path` is never half written. Returns
   /// when it is on disk. Collective. Throws kData on all ranks when it cannot be written.
@@ -56,8 +71,8 @@ class Checkpoint {
     /// Where its tensors are on this rank, whatever rank and device saved them; empty = anywhere.
     std::function<torch::Device()> device{};
   };
-  template <class Number>
-  Checkpoint& add_number(const std::string& name, Number& number);
+  Checkpoint& add_number(const std::string& name, std::function<double()> get,
+                         std::function<void(double)> set);
 
   Job job_;
   std::vector<Entry> entries_;

@@ -52,8 +52,9 @@ class DataParallelBase {
   DataParallelBase(const DataParallelBase&) = delete;
   DataParallelBase& operator=(const DataParallelBase&) = delete;
 
-  /// While it lives, backward adds to the gradients of this rank and sends nothing; the first
-  /// backward after that averages what has come together. For gradient accumulation:
+  /// The backward of each forward that runs while it lives adds to the gradients of this rank and
+  /// sends nothing; the first backward after that averages what has come together. For gradient
+  /// accumulation:
   ///
   ///   const auto local = ddp.no_sync(micro + 1 < micro_steps);
   class NoSync {
@@ -126,8 +127,9 @@ class DataParallelBase {
 /// floats on one device. Those that a step does not use count as zero on this rank; if no rank used
 /// one, its gradient stays as it is.
 ///
-/// Call the wrapper, not the module, for what is to be trained. Several wrappers can be used in one
-/// program, in the same order on all ranks. One thread.
+/// Call the wrapper, not the module, for what is to be trained; where gradients are off
+/// (torch::NoGradGuard) it only calls the module. Several wrappers can be used in one program, in
+/// the same order on all ranks. One thread.
 ///
 /// Errors, on all ranks: kUsage for parameters that differ between ranks or were replaced, for a
 /// second backward without a forward, for ranks with different numbers of passes; kPeer as in Job.

@@ -102,11 +102,11 @@ class Job {
     return Batches<Loader>(*this, loader);
   }
 
-  /// optimizer.step(), timed as the optimizer phase of the step.
-  template <class Optimizer>
-  auto step(Optimizer& optimizer) {
+  /// optimizer.step(), with a closure if there is one, timed as the optimizer phase of the step.
+  template <class Optimizer, class... Closure>
+  auto step(Optimizer& optimizer, Closure&&... closure) {
     const StepTimer timer(*this);
-    return optimizer.step();
+    return optimizer.step(std::forward<Closure>(closure)...);
   }
 
   library::JobState& state() const { return *state_; }

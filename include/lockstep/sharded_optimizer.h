@@ -21,7 +21,8 @@ namespace lockstep {
 /// Gradients must be the same on all ranks, as DataParallel leaves them.
 class ShardedOptimizer {
  public:
-  /// Makes the optimizer of some of the parameters; called with the same result on all ranks.
+  /// Makes the optimizer of some of the parameters; called with the same result on all ranks. It
+  /// may divide them into groups, always the same number of them.
   using Make = std::function<std::unique_ptr<torch::optim::Optimizer>(std::vector<torch::Tensor>)>;
 
   /// Collective. `parameters` that are frozen are left out.
@@ -30,15 +31,17 @@ class ShardedOptimizer {
   ShardedOptimizer(ShardedOptimizer&&) noexcept;
   ShardedOptimizer& operator=(ShardedOptimizer&&) noexcept;
 
+  /// As that of LibTorch's optimizers: gradients become zero, and from LibTorch 2.0 on none.
   void zero_grad();
-  /// Collective.
+  /// Updates this rank's share and gives it to all ranks. Collective.
   void step();
 
-  /// The optimizer of this rank's share, for example to set a learning rate, on all ranks alike.
+  /// The optimizer of this rank's share, for example to set a learning rate or for a schedule of
+  /// torch::optim, on all ranks alike.
   torch::optim::Optimizer& local();
 
   /// The state of all ranks as the plain optimizer would save it: gather() on all ranks, then
-  /// save() on any. load() takes what save() or the plain optimizer wrote.
+  /// save() on any. load() takes what save() or the plain optimizer wrote, with the options.
   void gather();
   void save(torch::serialize::OutputArchive& archive) const;
   void load(torch::serialize::InputArchive& archive);

@@ -130,7 +130,8 @@ TEST_F(DataParallelTest, HelpersAgreeOnAllRanks) {
 TEST_F(DataParallelTest, ResumesOnAnotherNumberOfRanks) {
   for (const char* sharded : {"sharded=0", "sharded=1"}) {
     const std::string file = path(std::string("saved-") + sharded);
-    const Words common{"optimizer=adam", sharded};
+    // A schedule that halves the rate at steps 7 and 14: its count and the rate are in the file.
+    const Words common{"optimizer=adam", "schedule=1", sharded};
     const auto with = [&](Words more) {
       more.insert(more.begin(), common.begin(), common.end());
       return more;

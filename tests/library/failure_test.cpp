@@ -122,6 +122,14 @@ TEST_F(FailureTest, RefusesReplacedParameters) {
   expect_error(fail("replaced", 1, "everywhere=1"), 2, "was replaced after it was wrapped", 1);
 }
 
+TEST_F(FailureTest, RefusesToBroadcastTensorsOfUnequalSizes) {
+  expect_error(fail("broadcast"), 2, "broadcast_(): rank 1 gave 12 bytes, rank 0 8", 3);
+}
+
+TEST_F(FailureTest, RefusesToBroadcastFromARankThatDoesNotExist) {
+  expect_error(fail("root"), 2, "broadcast(): there is no rank 3", 3);
+}
+
 TEST_F(FailureTest, StartsAllRanksAgain) {
   const auto captured = run(2, {"wrong=die"}, {"LOCKSTEP_TIMEOUT=30", "LOCKSTEP_RESTARTS=1"});
   EXPECT_EQ(captured.status.code, 5);

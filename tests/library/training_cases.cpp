@@ -190,6 +190,15 @@ void run_helpers(lockstep::Job& job) {
     for (const auto index : *indices) order += std::to_string(index) + " ";
   }
   right = right && order == orders[1];
+  // A step with a closure.
+  auto weight = torch::ones({1}, torch::requires_grad());
+  torch::optim::SGD optimizer({weight}, 0.5);
+  const auto loss = job.step(optimizer, [&] {
+    auto square = weight.square().sum();
+    square.backward();
+    return square;
+  });
+  right = right && loss.item<float>() == 1 && weight.item<float>() == 0;
   job.barrier();
   const double all_right = job.sum(right ? 1 : 0);
   job.print(all_right == job.size() ? "helpers agree" : "helpers are wrong");

@@ -71,6 +71,11 @@ void train(const Options& options, lockstep::Job& job, Ddp& ddp, Net& net,
   const bool wrong_here = job.rank() == 1 || options.number("everywhere", 0) != 0;
   for (std::int64_t step = options.number("from", 0); step < options.number("steps", 50); ++step) {
     misbehave(wrong, job, step);
+    if (wrong == "broadcast" && step == 3) {
+      auto tensor = torch::zeros({job.rank() == 1 ? 3 : 2});
+      job.broadcast_(tensor);
+    }
+    if (wrong == "root" && step == 3) (void)job.broadcast("text", job.size());
     zero();
     double total = 0;
     const bool use_extra = step % 3 == 0 ? false : step % 3 == 1 ? job.rank() == 0 : true;
@@ -129,33 +134,50 @@ void run_training(const Options& options, lockstep::Job& job) {
   checkpoint.add("net", net);
   Options running = options;
   int step = options.number("from", 0);
-  checkpoint.add("step", step);
+  auto average = torch::zeros({1}, torch::kDouble);  // a tensor of the program's own
+  checkpoint.add("step", step).add("average", average);
   const auto resume = [&] {
     if (options.given.count("load") && !checkpoint.load(options.text("load", "")))
       job.print("nothing to load");
     running.given["from"] = std::to_string(step);
   };
   const std::string name = options.text("optimizer", "sgd");
+  std::optional<torch::optim::StepLR> schedule;
+  const auto add_schedule = [&](torch::optim::Optimizer& optimizer) {
+    if (!options.number("schedule", 0)) return;
+    schedule.emplace(optimizer, 7, 0.5);
+    checkpoint.add("schedule", *schedule);
+  };
+  const auto end_step = [&](const std::function<void()>& update) {
+    update();
+    if (schedule) schedule->step();
+    average.mul_(0.9).add_(0.1);
+  };
   if (options.number("sharded", 0)) {
     lockstep::ShardedOptimizer optimizer(
         job, net->parameters(),
         [&](std::vector<torch::Tensor> share) { return make_optimizer(name, share); });
     checkpoint.add("optimizer", optimizer);
+    add_schedule(optimizer.local());
     resume();
     train(
-        running, job, ddp, *net, [&] { optimizer.zero_grad(); }, [&] { optimizer.step(); });
+        running, job, ddp, *net, [&] { optimizer.zero_grad(); },
+        [&] { end_step([&] { optimizer.step(); }); });
     step = options.number("steps", 50);
     if (options.given.count("save")) checkpoint.save(options.text("save", ""));
   } else {
     const auto optimizer = make_optimizer(name, net->parameters());
     checkpoint.add("optimizer", *optimizer);
+    add_schedule(*optimizer);
     resume();
     train(
-        running, job, ddp, *net, [&] { optimizer->zero_grad(); }, [&] { job.step(*optimizer); });
+        running, job, ddp, *net, [&] { optimizer->zero_grad(); },
+        [&] { end_step([&] { job.step(*optimizer); }); });
     step = options.number("steps", 50);
     if (options.given.count("save")) checkpoint.save(options.text("save", ""));
   }
   print_parameters(job, *net);
+  job.print("parameter average " + std::to_string(job.mean(average.item<double>())));
   if (const auto noise = ddp.noise_scale())
     job.print("noise scale " + std::to_string(noise->value));
   job.print("buckets " + std::to_string(ddp.buckets()) + ", backend " + job.backend() +

@@ -13,6 +13,7 @@
 
 #include "lockstep/base/system/file_descriptor.h"
 #include "lockstep/library/job_state.h"
+#include "lockstep/library/optimizer_state.h"
 #include "lockstep/library/replica.h"
 #include "lockstep/train/sync/flat_parameters.h"
 
@@ -80,32 +81,55 @@ void load_module(torch::nn::Module& module, torch::serialize::InputArchive& arch
   }
 }
 
+void load_tensor(const torch::Tensor& value, torch::Tensor& tensor) {
+  const torch::NoGradGuard no_grad;
+  if (tensor.defined() && tensor.sizes() == value.sizes()) {
+    tensor.copy_(value);
+  } else {
+    tensor = value.to(tensor.defined() ? tensor.device() : torch::Device(torch::kCPU));
+  }
+}
+
+/// LibTorch's schedules are not saved by any function of theirs.
+struct StepCount : torch::optim::LRScheduler {
+  static unsigned& of(torch::optim::LRScheduler& schedule) {
+    return schedule.*(&StepCount::step_count_);
+  }
+};
+
 }  // namespace
 
-template <class Number>
-Checkpoint& Checkpoint::add_number(const std::string& name, Number& number) {
+Checkpoint& Checkpoint::add_number(const std::string& name, std::function<double()> get,
+                                   std::function<void(double)> set) {
   entries_.push_back({name,
-                      [&number](torch::serialize::OutputArchive& archive) {
-                        archive.write("value",
-                                      torch::tensor(static_cast<double>(number), torch::kDouble));
+                      [get = std::move(get)](torch::serialize::OutputArchive& archive) {
+                        archive.write("value", torch::tensor(get(), torch::kDouble));
                       },
-                      [&number](torch::serialize::InputArchive& archive) {
+                      [set = std::move(set)](torch::serialize::InputArchive& archive) {
                         torch::Tensor value;
                         archive.read("value", value);
-                        number = static_cast<Number>(value.item<double>());
+                        set(value.item<double>());
                       },
                       {}});
   return *this;
 }
 
-Checkpoint& Checkpoint::add(const std::string& name, std::int64_t& number) {
-  return add_number(name, number);
+Checkpoint& Checkpoint::add(const std::string& name, torch::Tensor& tensor) {
+  entries_.push_back({name,
+                      [&tensor](torch::serialize::OutputArchive& archive) {
+                        archive.write("value", tensor.detach());
+                      },
+                      [&tensor](torch::serialize::InputArchive& archive) {
+                        torch::Tensor value;
+                        archive.read("value", value);
+                        load_tensor(value, tensor);
+                      },
+                      {}});
+  return *this;
 }
-Checkpoint& Checkpoint::add(const std::string& name, int& number) {
-  return add_number(name, number);
-}
-Checkpoint& Checkpoint::add(const std::string& name, double& number) {
-  return add_number(name, number);
+
+Checkpoint& Checkpoint::add(const std::string& name, torch::optim::LRScheduler& schedule) {
+  return add(name, StepCount::of(schedule));
 }
 
 Checkpoint& Checkpoint::add(const std::string& name,
@@ -123,7 +147,9 @@ Checkpoint& Checkpoint::add(const std::string& name, torch::optim::Optimizer& op
   entries_.push_back(
       {name,
        [&optimizer](torch::serialize::OutputArchive& archive) { optimizer.save(archive); },
-       [&optimizer](torch::serialize::InputArchive& archive) { optimizer.load(archive); },
+       [&optimizer](torch::serialize::InputArchive& archive) {
+         library::load_with_options(optimizer, archive);
+       },
        {},
        [&optimizer] { return train::common_device(optimizer.param_groups()[0].params()); }});
   return *this;

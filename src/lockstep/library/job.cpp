@@ -145,6 +145,25 @@ std::span<std::byte> bytes_of(torch::Tensor& tensor) {
   return {static_cast<std::byte*>(tensor.data_ptr()), tensor.nbytes()};
 }
 
+/// Throws kUsage, the same on every rank. Collective.
+void require_equal_sizes(std::string_view function, std::size_t bytes,
+                         comm::Communicator& communicator) {
+  const auto sizes = communicator.gather_all(static_cast<std::uint64_t>(bytes));
+  for (std::size_t r = 0; r < sizes.size(); ++r) {
+    if (sizes[r] == sizes[0]) continue;
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("{}(): rank {} gave {} bytes, rank 0 {}", function, r, sizes[r], sizes[0]),
+        "tensors must have the same shape and type on all ranks");
+  }
+}
+
+void require_rank(std::string_view function, int rank, library::JobState& state) {
+  if (rank >= 0 && rank < state.place().size) return;
+  state.fail(Error(ErrorKind::kUsage, fmt::format("{}(): there is no rank {}", function, rank),
+                   fmt::format("ranks are numbered from 0 to {}", state.place().size - 1)));
+}
+
 }  // namespace
 
 Job join(int argc, char** argv, const JoinOptions& options) {
@@ -208,13 +227,7 @@ torch::Tensor Job::gather(const torch::Tensor& tensor) {
   auto all = torch::empty(shape, mine.options());
   const auto bytes = std::span(static_cast<const std::byte*>(mine.data_ptr()), mine.nbytes());
   state_->collective([&] {
-    const auto sizes = state_->communicator().gather_all(static_cast<std::uint64_t>(bytes.size()));
-    for (std::size_t r = 0; r < sizes.size(); ++r) {
-      if (sizes[r] == sizes[0]) continue;
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("gather(): rank {} gave {} bytes, rank 0 {}", r, sizes[r], sizes[0]),
-                  "tensors must have the same shape and type on all ranks");
-    }
+    require_equal_sizes("gather", bytes.size(), state_->communicator());
     state_->communicator().all_gather(bytes, bytes_of(all));
   });
   return all.to(tensor.device());
@@ -238,12 +251,17 @@ void Job::mean_(torch::Tensor& tensor) {
 
 void Job::broadcast_(torch::Tensor& tensor, int root) {
   const torch::NoGradGuard no_grad;
+  require_rank("broadcast_", root, *state_);
   auto on_host = tensor.detach().cpu().contiguous();
-  state_->collective([&] { state_->communicator().broadcast(bytes_of(on_host), root); });
+  state_->collective([&] {
+    require_equal_sizes("broadcast_", on_host.nbytes(), state_->communicator());
+    state_->communicator().broadcast(bytes_of(on_host), root);
+  });
   if (on_host.data_ptr() != tensor.data_ptr()) tensor.copy_(on_host);
 }
 
 std::string Job::broadcast(const std::string& bytes, int root) {
+  require_rank("broadcast", root, *state_);
   std::string out = bytes;
   state_->collective([&] {
     auto length = static_cast<std::uint64_t>(bytes.size());

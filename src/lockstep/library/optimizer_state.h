@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <sstream>
+#include <string>
 #include <type_traits>
 
 namespace lockstep::library {
@@ -21,6 +22,21 @@ Key state_key(const torch::Tensor& parameter) {
     std::ostringstream text;
     text << pointer;
     return text.str();
+  }
+}
+
+/// LibTorch loads the state of an optimizer but not its options, so that a learning rate would be
+/// the one of the constructor again.
+inline void load_with_options(torch::optim::Optimizer& optimizer,
+                              torch::serialize::InputArchive& archive) {
+  optimizer.load(archive);
+  torch::serialize::InputArchive groups;
+  if (!archive.try_read("param_groups", groups)) return;  // an optimizer with a form of its own
+  for (std::size_t i = 0; i < optimizer.param_groups().size(); ++i) {
+    torch::serialize::InputArchive group, options;
+    groups.read("param_groups/" + std::to_string(i), group);
+    group.read("options", options);
+    optimizer.param_groups()[i].options().serialize(options);
   }
 }
 

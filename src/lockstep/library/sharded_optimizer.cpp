@@ -7,6 +7,7 @@
 #include "lockstep/library/job_state.h"
 #include "lockstep/library/optimizer_state.h"
 #include "lockstep/train/sync/flat_parameters.h"
+#include "lockstep/train/sync/torch_version.h"
 
 namespace lockstep {
 namespace {
@@ -58,7 +59,11 @@ class ShardedOptimizer::Shards {
 
   void zero_grad() {
     for (torch::Tensor& parameter : parameters_) {
+#if LOCKSTEP_TORCH_AT_LEAST(2, 0)
+      parameter.mutable_grad().reset();
+#else
       if (parameter.grad().defined()) parameter.mutable_grad().zero_();
+#endif
     }
   }
 
@@ -92,7 +97,7 @@ class ShardedOptimizer::Shards {
 
   void load(torch::serialize::InputArchive& archive) {
     const auto whole = make_(parameters_);
-    whole->load(archive);
+    library::load_with_options(*whole, archive);
     copy_options(*whole, *local_);
     local_->state().clear();
     for (const torch::Tensor& parameter : share(job_.rank())) {
@@ -120,7 +125,9 @@ class ShardedOptimizer::Shards {
   }
 
   static void copy_options(torch::optim::Optimizer& from, torch::optim::Optimizer& to) {
-    to.param_groups()[0].set_options(from.param_groups()[0].options().clone());
+    for (std::size_t i = 0; i < to.param_groups().size(); ++i) {
+      to.param_groups()[i].set_options(from.param_groups()[i].options().clone());
+    }
   }
 
   static std::string saved(const torch::optim::Optimizer& optimizer) {
