@@ -7,6 +7,17 @@
 #include "lockstep/import/scan/text_scan.h"
 
 namespace lockstep::import {
+namespace {
+
+constexpr std::uint64_t kFewestRowTimes = 10;
+
+/// The unit of a time that names neither step nor epoch, in seconds; 0 for any other field.
+double row_time_scale(const JsonLineField& field) {
+  if (field.is("", "time_ms") || field.is("", "dt_ms")) return 1e-3;
+  return field.is("", "time_s") || field.is("", "dt_s") ? 1 : 0;
+}
+
+}  // namespace
 
 History::Role History::role_of(std::string_view name) {
   if (name == "_step") return Role::kRowNumber;
@@ -82,10 +93,28 @@ void History::row(const std::vector<JsonLineField>& fields) {
       means_.add(field.column, *number, epoch ? epoch : epoch_, step_, run_);
   }
   if (timed_) step_time(fields);
+  if (row_timed_ && own_step) row_time(fields, step_);
   ++rows_;
 }
 
+/// "step": 7, "time_ms": 26.4: of that step where the steps follow each other and the times do not
+/// rise all the way, as a clock does.
+void History::row_time(const std::vector<JsonLineField>& fields, std::int64_t step) {
+  for (const JsonLineField& field : fields) {
+    const double scale = row_time_scale(field);
+    const auto value = scale > 0 ? field.number() : std::nullopt;
+    if (!value || !(*value > 0)) continue;
+    one_by_one_ = one_by_one_ && (row_times_.empty() || step == last_timed_ + 1);
+    fell_ = fell_ || (!row_times_.empty() && *value * scale < row_times_.last());
+    row_times_.add(step, *value * scale);
+    last_timed_ = step;
+    return;
+  }
+}
+
 ImportedRun History::finish() {
+  if (run_.step_time.empty() && one_by_one_ && fell_ && row_times_.count() >= kFewestRowTimes)
+    run_.step_time = row_times_;
   means_.finish(run_);
   for (record::EpochResult& result : run_.epochs) {
     const auto found = ends_.find(result.epoch - shift());
@@ -148,6 +177,7 @@ History::Known& History::known(const JsonLineField& field, std::size_t place) {
                                      role_of(path), EpochMeans::column(path)})
                 .first;
     timed_ = timed_ || field.is("", "data_time");
+    row_timed_ = row_timed_ || row_time_scale(field) > 0;
     // "batch" and "epochs" may count along; these are facts of the whole run.
     if (sizes_a_run(field.name)) {
       offer_config(field.name, field.raw, run_);

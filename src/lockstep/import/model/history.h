@@ -44,6 +44,7 @@ class History {
   bool is_validation(const std::vector<JsonLineField>& fields) const;
   void validation_row(const std::vector<JsonLineField>& fields);
   void step_time(const std::vector<JsonLineField>& fields);
+  void row_time(const std::vector<JsonLineField>& fields, std::int64_t step);
   static bool is_media(const JsonLineField& field, const std::vector<JsonLineField>& fields);
   void stamp(double seconds);
   void epoch_end(double epoch, double runtime);
@@ -63,7 +64,12 @@ class History {
   std::optional<double> epoch_;
   std::int64_t step_ = 0;
   std::int64_t rows_ = 0;
-  bool timed_ = false;  ///< rows have "data_time"
+  bool timed_ = false;      ///< rows have "data_time"
+  bool row_timed_ = false;  ///< rows have a time that may be of their step
+  Series row_times_;
+  std::int64_t last_timed_ = 0;
+  bool one_by_one_ = true;  ///< no step between two of them
+  bool fell_ = false;       ///< they do not rise all the way, as a clock does
 };
 
 }  // namespace lockstep::import

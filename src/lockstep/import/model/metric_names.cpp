@@ -73,6 +73,11 @@ double time_scale(const Words& words) {
 
 bool is_rate(const Words& words) {
   const bool per_second = words.any("sec", "second", "s") && words.size() > 1;
+  // "throughput/tok_per_s", "throughput_mb_s": a rate of something else.
+  if (words.any("tok", "toks", "token", "tokens", "word", "words", "ms", "us", "kb", "mb", "mib",
+                "gb", "gib", "bytes", "bits", "flops", "gflops", "tflops", "it", "its", "iter",
+                "iters", "iterations", "steps", "batches", "requests", "tps"))
+    return false;
   const bool things = words.any("img", "imgs", "image", "images", "sample", "samples", "example",
                                 "examples", "ex", "sequences", "seq");
   return words.any("throughput", "ips", "fps") || (per_second && things) ||

@@ -120,7 +120,11 @@ void worker_facts(std::string_view text, std::vector<StatedFact>& facts) {
   if (!devices && trim(text).starts_with("gpus") && contains_any<"throughput", "/s">(text))
     devices = count_after(text, {"gpus"});
   if (devices) facts.push_back({FactKey::kDevices, *devices, {}});
-  if (const auto count = count_after(text, {"nodes", "num_nodes", "nnodes", "num nodes"}))
+  // "model nodes: 4" of a script of its own, "graph nodes": no machines.
+  const bool machines =
+      !contains_any<"model nodes", "batch nodes", "graph", "edges", "hidden">(text);
+  if (const auto count = machines ? count_after(text, {"nodes", "num_nodes", "nnodes", "num nodes"})
+                                  : std::nullopt)
     facts.push_back({FactKey::kNodes, *count, {}});
   if (const auto count = count_after(text, {"gpus/node", "gpus per node", "gpus_per_node",
                                             "nproc_per_node", "nproc-per-node"}))

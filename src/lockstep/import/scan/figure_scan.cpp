@@ -1,5 +1,6 @@
 #include "lockstep/import/scan/figure_scan.h"
 
+#include <algorithm>
 #include <array>
 
 namespace lockstep::import {
@@ -87,6 +88,13 @@ bool is_glued(std::string_view text, std::size_t at) {
          text[end] == ';';
 }
 
+/// ", 0.31, 0.27]" behind the first number of a list, whose values are of several epochs or ranks.
+bool goes_on_as_list(std::string_view rest) {
+  if (!rest.starts_with(',')) return false;
+  rest = trim(rest.substr(1));
+  return !rest.empty() && (is_digit(rest[0]) || rest[0] == '-' || rest[0] == '.');
+}
+
 /// A unit that alone defines what the number is: a time, or a rate.
 bool speaks_alone(std::string_view unit) {
   if (unit.empty()) return false;
@@ -133,6 +141,11 @@ bool FigureScan::next(Figure& figure) {
     const auto value = take_number(rest);
     if (!value) {
       ++i;
+      continue;
+    }
+    if (before == '[' && goes_on_as_list(rest)) {
+      i = std::min(text.find(']', i), text.size());
+      name_begin = i;
       continue;
     }
     const double scale = take_thousands(rest);

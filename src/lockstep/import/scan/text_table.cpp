@@ -133,7 +133,7 @@ bool is_named_row(const Cells& cells, std::size_t columns) {
 }
 
 TextTable turned(const TextTable& table) {
-  TextTable result{table.line, {}, {}, table.above};
+  TextTable result{table.line, {}, {}, table.above, false};
   result.columns.push_back(table.columns[0].empty() ? "GPUs" : table.columns[0]);
   for (const TextTable::Row& row : table.rows) result.columns.push_back(row.cells[0]);
   for (std::size_t i = 1; i < table.columns.size(); ++i) {
@@ -180,7 +180,7 @@ class TableScan {
       sideways_ = are_counts(names) && is_named_row(cells, names.size());
       if (!sideways_ && (!are_names(names) || !is_row(cells, names.size(), row_cut))) continue;
       cut_ = row_cut;
-      table_ = TextTable{names_line_, std::move(names), {}, {}};
+      table_ = TextTable{names_line_, std::move(names), {}, {}, row_cut == Cut::kBars};
       table_.rows.push_back({number_, std::move(cells)});
       table_.above.swap(above_);
       names_.clear();

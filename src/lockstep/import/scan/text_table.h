@@ -19,7 +19,8 @@ struct TextTable {
   std::vector<std::string> columns;
   std::vector<Row> rows;
   std::vector<std::string>
-      above;  ///< the lines between the table before and this one, the last few
+      above;           ///< the lines between the table before and this one, the last few
+  bool drawn = false;  ///< with bars: a blank cell at the front of a line may mean "as above"
 };
 
 /// The tables of a text. A line belongs to one only if it has exactly as many cells as there are

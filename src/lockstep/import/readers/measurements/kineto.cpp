@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -56,6 +57,12 @@ class Trace {
     if (rank_ < 0) rank_ = rank_from_name(path);
     RankSplit split;
     split.rank = std::max(rank_, 0);
+    if (marks_are_moments()) {
+      run_.warnings.emplace_back(
+          "the ProfilerStep marks cover less than the time between them, so they are not the "
+          "steps: no step time is taken");
+      steps_.clear();
+    }
     if (!steps_.empty()) split_steps(split);
     for (const auto& [number, span] : steps_)
       run_.step_time.add(number, (span.second - span.first) * 1e-6);
@@ -80,6 +87,19 @@ class Trace {
       place->second.first = std::min(place->second.first, event.start_us);
       place->second.second = std::max(place->second.second, end);
     }
+  }
+
+  /// A step begins where the one before ends. Some profilers wrote marks that end at once.
+  bool marks_are_moments() const {
+    double marked = 0;
+    double between = 0;
+    for (auto here = steps_.begin(); here != steps_.end(); ++here) {
+      const auto next = std::next(here);
+      if (next == steps_.end() || next->first != here->first + 1) continue;
+      marked += here->second.second - here->second.first;
+      between += std::max(0.0, next->second.first - here->second.second);
+    }
+    return between > marked;
   }
 
   /// Over all whole steps: kernels run behind the host, so single steps cannot be separated.

@@ -93,6 +93,16 @@ void add_metric(const CellNumber& number, const TableColumn& column, ImportedRun
   }
 }
 
+/// "**DDP**" and "`fp16`" of Markdown.
+std::string_view without_emphasis(std::string_view cell) {
+  cell = trim(cell);
+  for (const std::string_view sign : {"**", "*", "`", "__"}) {
+    while (cell.size() > 2 * sign.size() && cell.starts_with(sign) && cell.ends_with(sign))
+      cell = trim(cell.substr(sign.size(), cell.size() - 2 * sign.size()));
+  }
+  return cell;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> count_in_cell(std::string_view cell) {
@@ -164,6 +174,7 @@ std::optional<double> seconds_of_cell(const CellNumber& number, const TableColum
 
 void add_cell(std::string_view cell, const TableColumn& column, ImportedRun& run,
               std::string& settings) {
+  cell = without_emphasis(cell);
   const auto number = cell_number(cell);
   const auto count = count_in_cell(cell);
   switch (column.role) {

@@ -233,6 +233,8 @@ std::optional<TableColumn> fact_column(const Header& header) {
                                    {"epochs", "epochs"}}) {
     if (header.is(word)) return of_role(TableRole::kFact, name);
   }
+  if (header.has({"accum", "accumulation"}) && header.has({"grad", "gradient", "steps"}))
+    return of_role(TableRole::kFact, "grad_accum");
   for (const std::string_view split :
        {"tp", "pp", "cp", "ep", "sp", "tensor parallel", "pipeline parallel", "model parallel",
         "context parallel", "expert parallel", "tensor_parallel", "pipeline_parallel", "tp_size",
@@ -247,6 +249,14 @@ std::optional<TableColumn> fact_column(const Header& header) {
 }
 
 }  // namespace
+
+bool is_configuration(TableRole role) {
+  return role == TableRole::kWorkers || role == TableRole::kNamedWorkers ||
+         role == TableRole::kNodes || role == TableRole::kWorkersPerNode ||
+         role == TableRole::kBatch || role == TableRole::kBatchPerWorker ||
+         role == TableRole::kGlobalBatch || role == TableRole::kFact ||
+         role == TableRole::kSetting || role == TableRole::kSplit;
+}
 
 TableColumn table_column(std::string_view name) {
   const Header header = header_of(name);

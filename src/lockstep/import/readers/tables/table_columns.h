@@ -43,6 +43,9 @@ struct TableColumn {
 
 using TableColumns = std::vector<TableColumn>;
 
+/// Whether such a column states what a run ran on, and no figure.
+bool is_configuration(TableRole role);
+
 /// By its name: "#GPUs", "Batch per GPU", "time per epoch (s)", "Throughput (img/s)", "Speedup".
 TableColumn table_column(std::string_view header);
 

@@ -10,14 +10,26 @@ namespace lockstep::import {
 namespace {
 
 bool is_projection(std::string_view words) {
-  return contains_any<"project", "predict", "estimat", "theoretical", "expected", "extrapolat">(
+  return contains_any<"project", "predict", "estimat", "theoretical", "expect", "extrapolat">(
              words) &&
          !contains_any<"measured", "actual", "observed">(words);
 }
 
-/// "Projected speedup" or "## Estimated scaling" above it: nobody ran these lines.
+/// The line right above a table and the heading that it stands under, from the table upwards.
+std::vector<std::string> lines_about(const TextTable& table) {
+  std::vector<std::string> lines;
+  for (auto line = table.above.rbegin(); line != table.above.rend(); ++line) {
+    const bool heading = line->starts_with('#');
+    if (heading || lines.empty()) lines.push_back(lower(*line));
+    if (heading) break;
+  }
+  return lines;
+}
+
+/// "Projected speedup" or "## Performance expectations" above it: nobody ran these lines.
 bool has_projections(const TextTable& table) {
-  if (!table.above.empty() && is_projection(lower(table.above.back()))) return true;
+  const std::vector<std::string> about = lines_about(table);
+  if (std::any_of(about.begin(), about.end(), is_projection)) return true;
   std::string names;
   bool derived = false;
   for (const std::string& column : table.columns) {
@@ -50,12 +62,8 @@ bool speaks_of_training(std::string_view words) {
 
 /// "Latency 90%", "p99 latency (ms)", or a heading that says so: no training.
 bool shows_inference(const TextTable& table) {
-  for (auto line = table.above.rbegin(); line != table.above.rend(); ++line) {
-    const bool heading = line->starts_with('#');
-    if (!heading && line != table.above.rbegin()) continue;
-    const std::string words = lower(*line);
+  for (const std::string& words : lines_about(table)) {
     if (contains_any<"inference", "serving">(words) && !speaks_of_training(words)) return true;
-    if (heading) break;
   }
   return std::any_of(table.columns.begin(), table.columns.end(), [](const std::string& column) {
     const std::string name = lower(column);
@@ -64,10 +72,37 @@ bool shows_inference(const TextTable& table) {
   });
 }
 
+/// "message_size_mb | time_ms | busbw": a benchmark of the link, whose lines are no training.
+bool shows_collectives(const TextTable& table) {
+  std::string names;
+  for (const std::string& column : table.columns) names += lower(column) + " ";
+  std::replace(names.begin(), names.end(), '_', ' ');
+  return contains_any<"message size", "msg size", "busbw", "algbw", "bus bandwidth">(names) &&
+         !contains_any<"epoch", "loss", "throughput", "sampl", "image", "tok", "step">(names);
+}
+
+/// What stands in a cell for "as above".
+bool repeats_the_line_above(const std::string& cell) {
+  return cell.empty() || cell == "\"" || cell == "''" || cell == "\u3003" || cell == "\u2033";
+}
+
 }  // namespace
 
+TextTable with_names_repeated(TextTable table, const TableColumns& columns) {
+  for (std::size_t k = 1; k < table.rows.size(); ++k) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const TableRole role = columns[i].role;
+      const bool names = is_configuration(role) || role == TableRole::kUnknown;
+      std::string& cell = table.rows[k].cells[i];
+      if (!names || !repeats_the_line_above(cell)) break;
+      cell = table.rows[k - 1].cells[i];
+    }
+  }
+  return table;
+}
+
 TextTable rows_of_training(TextTable table) {
-  if (has_projections(table) || shows_inference(table)) {
+  if (has_projections(table) || shows_inference(table) || shows_collectives(table)) {
     table.rows.clear();
   } else {
     std::erase_if(table.rows, is_projected_row);
@@ -110,10 +145,46 @@ bool counts_up(const TextTable& table, std::size_t column) {
   return table.rows.size() > 2;
 }
 
-bool lists_numbers(const TextTable& table, std::size_t column) {
-  return std::any_of(table.rows.begin(), table.rows.end(), [&](const TextTable::Row& row) {
-    return row.cells[column] == "0" || row.cells[column].starts_with("0,");
-  });
+void settle_lists(const TextTable& table, TableColumns& columns) {
+  const auto lists = [&](std::size_t i) {
+    return std::any_of(table.rows.begin(), table.rows.end(), [&](const TextTable::Row& row) {
+      return row.cells[i] == "0" || row.cells[i].starts_with("0,");
+    });
+  };
+  const auto named = [&](std::size_t i) {
+    return std::none_of(table.rows.begin(), table.rows.end(), [&](const TextTable::Row& row) {
+      return count_in_cell(row.cells[i]) && !contains(row.cells[i], ",");
+    });
+  };
+  const auto counts = [&](std::size_t i) {
+    return columns[i].role == TableRole::kWorkers && !named(i) && !lists(i);
+  };
+  bool counted = false;
+  for (std::size_t i = 0; i < columns.size(); ++i) counted = counted || counts(i);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const bool workers = columns[i].role == TableRole::kWorkers;
+    if ((!workers && columns[i].role != TableRole::kNodes) || counts(i)) continue;
+    if (workers && lists(i) && counted) {
+      columns[i].role = TableRole::kIgnored;
+    } else if ((workers && lists(i)) || named(i)) {
+      columns[i].role = TableRole::kSetting;
+    }
+  }
+}
+
+bool is_measured(const TextTable& table, std::size_t column) {
+  std::size_t measured = 0;
+  std::size_t filled = 0;
+  for (const TextTable::Row& row : table.rows) {
+    const std::string& cell = row.cells[column];
+    if (cell.empty()) continue;
+    ++filled;
+    const std::size_t first = cell.find_first_of("123456789");
+    if (!cell_number(cell) || first == std::string::npos || !contains(cell, ".")) continue;
+    if (std::count_if(cell.begin() + static_cast<std::ptrdiff_t>(first), cell.end(), is_digit) > 3)
+      ++measured;
+  }
+  return measured > 0 && 2 * measured > filled;
 }
 
 GpusOfNodes settle_nodes(const TextTable& table, TableColumns& columns) {

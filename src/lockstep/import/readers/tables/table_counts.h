@@ -11,8 +11,12 @@
 namespace lockstep::import {
 
 /// Without the lines that no training printed: projected, predicted and estimated ones, and those
-/// of inference.
+/// of inference or of a benchmark of the link.
 TextTable rows_of_training(TextTable table);
+
+/// With the names that a drawn table leaves out where they are those of the line above: blank cells
+/// at the front of a line, or ditto marks.
+TextTable with_names_repeated(TextTable table, const TableColumns& columns);
 
 /// Of columns that state a configuration twice ("Batch size (FP32)", "Batch size (FP16)") the one
 /// that is about the variant stays; without one, none.
@@ -29,8 +33,12 @@ bool is_constant(const TextTable& table, std::size_t column);
 /// Whether each line has the number after that of the line above.
 bool counts_up(const TextTable& table, std::size_t column);
 
-/// Cells such as "0,1,2" among those of a column of counts.
-bool lists_numbers(const TextTable& table, std::size_t column);
+/// A column "gpus" may list their numbers, "0", "0,1", "0,1,2". Where another column counts the
+/// workers, it tells nothing more; otherwise its lists are counted.
+void settle_lists(const TextTable& table, TableColumns& columns);
+
+/// Whether a column without a known name has measured values, 8.4918 or 459.17, and no setting.
+bool is_measured(const TextTable& table, std::size_t column);
 
 /// Whether a column "GPUs" beside one of nodes counts those of a node or of all.
 enum class GpusOfNodes { kAll, kEach, kEither };

@@ -184,5 +184,70 @@ TEST(TableDoubts, TotalEpochTimeIsOfOneEpochOrOfAll) {
   EXPECT_DOUBLE_EQ(*file.runs[0].epoch_s, 41.25);
 }
 
+TEST(TableDoubts, NamesLeftBlankAreThoseOfTheLineAbove) {
+  const ImportedFile file = import_text(
+      "| Model | GPUs | Tokens/Second |\n|---|---|---|\n| small | 1 | 104.5 |\n| | 2 | 168.25 |\n"
+      "| large | 2 | 21.5 |\n| | 4 | 38.25 |\n");
+  ASSERT_EQ(file.runs.size(), 4u);
+  EXPECT_EQ(*file.runs[1].model, "small");
+  EXPECT_EQ(*file.runs[3].model, "large");
+  EXPECT_EQ(*file.runs[3].workers, 4);
+  const ImportedFile objects = import_text(
+      "[{\"world_size\": 2, \"dataset\": \"cifar\", \"epoch_time\": 8.5},"
+      "{\"world_size\": 4, \"epoch_time\": 5.5}]\n",
+      "results.json");
+  ASSERT_EQ(objects.runs.size(), 2u);
+  EXPECT_FALSE(objects.runs[1].dataset) << "a key that is missing is unknown";
+}
+
+TEST(TableDoubts, ExpectationsInAHeadingWereNotMeasured) {
+  const std::string table =
+      "The jobs wait for GPUs.\n\n| GPUs | Time per epoch (s) | Speedup |\n|---|---|---|\n"
+      "| 1 | 40.5 | 1.0x |\n| 2 | 21.5 | 1.88x |\n";
+  EXPECT_THROW(import_text("## Performance Expectations\n\n" + table, "STATUS.md"), Error);
+  EXPECT_THROW(import_text("### Expected Performance\n\n" + table, "STATUS.md"), Error);
+  EXPECT_EQ(import_text("## Performance\n\n" + table, "STATUS.md").runs.size(), 2u);
+}
+
+TEST(TableDoubts, BenchmarksOfTheLinkAreNoTraining) {
+  EXPECT_THROW(import_text("[{\"world_size\": 8, \"message_size_mb\": 1, \"time_ms\": 0.8049},"
+                           "{\"world_size\": 8, \"message_size_mb\": 10, \"time_ms\": 6.3673}]\n",
+                           "alltoall.json"),
+               Error);
+}
+
+TEST(TableDoubts, MeasuredValuesTellNoRunsApart) {
+  const ImportedFile file =
+      import_text("gpus,epoch_time_s,peak_mb\n2,12.5,459.17\n2,12.25,458.91\n4,7.5,301.44\n");
+  ASSERT_EQ(file.runs.size(), 3u);
+  EXPECT_EQ(file.runs[0].model.value, file.runs[1].model.value);
+}
+
+TEST(TableDoubts, NumbersOfGpusAreNoSettingBesideTheirCount) {
+  const ImportedFile file = import_text(
+      "gpus\tgpu_count\tsamples/sec\n0\t1\t950.5\n1\t1\t956.5\n0,1\t2\t1718.5\n"
+      "0,1,2\t3\t2182.5\n");
+  ASSERT_EQ(file.runs.size(), 4u);
+  EXPECT_EQ(*file.runs[2].workers, 2);
+  EXPECT_EQ(file.runs[0].model.value, file.runs[2].model.value);
+}
+
+TEST(TableDoubts, AccumulatedStepsBelongToTheGlobalBatch) {
+  const ImportedFile file = import_text(
+      "world_size,per_device_batch,grad_accum,mean_step_time_sec\n2,1,4,0.5\n4,1,4,0.625\n");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_EQ(*file.runs[0].global_batch, 8);
+  EXPECT_TRUE(file.runs[0].throughput.empty()) << "of a step that may be one of four";
+}
+
+TEST(TableDoubts, BoldTypeIsNoPartOfANameOrAValue) {
+  const ImportedFile file = import_text(
+      "| Strategy | GPUs | Step time (s) |\n|---|---|---|\n| **DDP** | 2 | 0.5 |\n"
+      "| **DDP** | **4** | **0.625** |\n| **FSDP** | 4 | 0.75 |\n");
+  ASSERT_EQ(file.runs.size(), 3u);
+  EXPECT_EQ(*file.runs[1].workers, 4);
+  for (const ImportedRun& run : file.runs) EXPECT_EQ((*run.model).find('*'), std::string::npos);
+}
+
 }  // namespace
 }  // namespace lockstep::import

@@ -42,16 +42,8 @@ TableColumns columns_of_table(const TextTable& table) {
     }
     if (columns[i].role == TableRole::kBatch && counts_up(table, i))
       columns[i].role = TableRole::kStep;  // the first batch, the second, ...
-    // "gpus" may list their numbers ("0,1,2"), "Node(s)" their names.
-    const bool counted =
-        columns[i].role == TableRole::kWorkers || columns[i].role == TableRole::kNodes;
-    if (counted && std::none_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
-          return count_in_cell(row.cells[i]) && !contains(row.cells[i], ",");
-        }))
-      columns[i].role = TableRole::kSetting;
-    if (counted && columns[i].role == TableRole::kWorkers && lists_numbers(table, i))
-      columns[i].role = TableRole::kSetting;
   }
+  settle_lists(table, columns);  // "gpus" may list their numbers, "Node(s)" their names
   if (has_column(columns, {TableRole::kWorkers})) return columns;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].role != TableRole::kUnknown) continue;
@@ -71,14 +63,6 @@ TableColumns columns_of_table(const TextTable& table) {
     }
   }
   return columns;
-}
-
-bool is_configuration(TableRole role) {
-  return role == TableRole::kWorkers || role == TableRole::kNamedWorkers ||
-         role == TableRole::kNodes || role == TableRole::kWorkersPerNode ||
-         role == TableRole::kBatch || role == TableRole::kBatchPerWorker ||
-         role == TableRole::kGlobalBatch || role == TableRole::kFact ||
-         role == TableRole::kSetting || role == TableRole::kSplit;
 }
 
 bool has_one_meaning(const TableColumn& a, const TableColumn& b) {
@@ -127,8 +111,9 @@ void settle_unknown(const TextTable& table, TableColumns& columns) {
     }
     twice = !seen.insert(key).second || twice;
   }
-  for (TableColumn& column : columns) {
-    if (twice && column.role == TableRole::kUnknown) column.role = TableRole::kSetting;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (twice && columns[i].role == TableRole::kUnknown && !is_measured(table, i))
+      columns[i].role = TableRole::kSetting;
   }
 }
 
@@ -170,6 +155,7 @@ std::vector<ImportedRun> runs_of_rows(const TextTable& table, const TableColumns
     }
     if (!run.workers && each > 0 && run.nodes) run.workers.offer(*run.nodes * each);
     if (!run.has_figures()) continue;
+    run.steps_may_be_small = run.accumulate && *run.accumulate > 1;
     offer_facts_above(table, run);
     settle_table_batch(run);
     if (!settings.empty()) run.notes["setting"] = printable(settings);
@@ -251,9 +237,10 @@ TextTable without_empty_rows(TextTable table) {
 
 std::vector<ImportedRun> runs_of_table(const TextTable& whole) {
   const TextTable trained = rows_of_training(whole);
-  const TextTable table = without_empty_rows(below_each_other(trained).value_or(trained));
+  TextTable table = without_empty_rows(below_each_other(trained).value_or(trained));
   if (table.rows.empty()) return {};
   TableColumns columns = columns_of_table(table);
+  if (table.drawn) table = with_names_repeated(std::move(table), columns);
   leave_out_copies(table, columns);
   const GpusOfNodes gpus = settle_nodes(table, columns);
   if (std::vector<ImportedRun> runs = runs_of_variants(table, columns); !runs.empty()) return runs;

@@ -149,7 +149,8 @@ void Block::add(std::int64_t epoch, const LineFigure& figure, bool marked) {
               running,
               figure.kind == Kind::kLooseTime,
               marked,
-              figure.closes};
+              figure.closes,
+              figure.elapsed};
   if (grows) {  // the loss beside it is one so far as well
     Cell& loss = where->cells[*place == 1 ? 0 : 2];
     if (loss.rank >= 2) loss.running = true;
@@ -259,7 +260,7 @@ void Block::add_bar(std::int64_t epoch, double seconds, std::int64_t steps) {
   Row* where = row(epoch);
   if (where == nullptr || where->cells[kTime].rank <= 3) return;
   ++figures_;
-  where->cells[kTime] = Cell{seconds, 3, 0, false, false, false, false, false};
+  where->cells[kTime] = Cell{.value = seconds, .rank = 3};
   run_.steps_per_epoch.offer(steps);
   bars_ = true;
 }

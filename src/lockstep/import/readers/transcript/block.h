@@ -79,6 +79,7 @@ class Block {
     bool loose = false;    ///< a time that may be of the whole run
     bool marked = false;   ///< stood on a line that names the epoch
     bool closes = false;   ///< a loose time of training that has ended
+    bool elapsed = false;  ///< a time since the beginning of the epoch or of the run
   };
   struct Row {
     std::array<Cell, kCells> cells;

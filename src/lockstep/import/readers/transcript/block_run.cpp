@@ -70,6 +70,7 @@ void Block::table_of(ImportedRun& run, bool training_is_part) const {
   std::vector<double> times;
   std::vector<std::int64_t> timed;
   std::size_t loose = 0;
+  bool elapsed = false;
   std::int64_t rate_conflicts = 0;
   for (const auto& [epoch, row] : rows_) {
     const bool figures =
@@ -103,6 +104,7 @@ void Block::table_of(ImportedRun& run, bool training_is_part) const {
     times.push_back(time.value);
     timed.push_back(epoch);
     loose += time.loose ? 1 : 0;
+    elapsed = elapsed || time.elapsed;
   }
   const auto warn_of_conflicts = [&](std::int64_t epochs, std::string_view name) {
     if (epochs == 0) return;
@@ -124,6 +126,12 @@ void Block::table_of(ImportedRun& run, bool training_is_part) const {
         "a time of {:.6g} s follows {} epochs and may be of one epoch or of all of them; --pattern "
         "with a group epoch_time or total_time decides",
         times.back(), rows_.size()));
+    times.clear();
+  } else if (elapsed && std::is_sorted(times.begin(), times.end())) {
+    run.warnings.push_back(fmt::format(
+        "elapsed times of {:.6g} to {:.6g} s follow the epochs and may be of each epoch or since "
+        "the start; --pattern with a group epoch_time or total_time decides",
+        times.front(), times.back()));
     times.clear();
   } else if (runs_through(times)) {
     run.warnings.push_back(

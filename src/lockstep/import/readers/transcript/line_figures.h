@@ -35,6 +35,7 @@ struct LineFigure {
   std::string_view name = {};  ///< of kOtherLoss; valid as long as the line is
   bool of_error = false;       ///< an accuracy that is one less an error rate
   bool closes = false;         ///< "Training complete in 95 s": a time of what has ended
+  bool elapsed = false;        ///< "Elapsed time: 14.9": of the epoch, or since the start
 };
 
 /// The place of the line.

@@ -142,7 +142,9 @@ std::optional<LineFigure> time_figure(const Figure& figure, std::string_view uni
     found.closes = contains_any<"training complete", "training finished", "finished training",
                                 "completed training">(name);
   } else if (!place.marked) {
-    return std::nullopt;
+    if (!name.ends_with("elapsed time") && !name.ends_with("time elapsed")) return std::nullopt;
+    found.kind = Kind::kLooseTime;
+    found.elapsed = true;
   }
   return found;
 }

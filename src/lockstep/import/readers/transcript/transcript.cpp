@@ -154,7 +154,19 @@ class TranscriptReader final : public Reader {
   void read(Input& input, ImportSink& sink) const override;
 };
 
+/// "[" or "{" and below it names and values: a document of JSON, which may quote anything.
+bool is_json_document(std::string_view text) {
+  text = trim(text);
+  if (text.empty() || (text[0] != '[' && text[0] != '{')) return false;
+  const std::string_view next = trim(text.substr(1));
+  if (next.empty() || !contains("\"{[", next.substr(0, 1))) return false;
+  if (text[0] == '[' && next[0] == '"') return contains(next.substr(1, 200), "\",");
+  return next[0] == '{' || next[0] == '[' || contains(next.substr(1, 200), "\":") ||
+         contains(next.substr(1, 200), "\" :");
+}
+
 Match TranscriptReader::recognise(const Sample& sample) const {
+  if (is_json_document(sample.text)) return Match::kNo;
   std::string_view text = sample.text;
   int marks = 0;
   int figures = 0;
