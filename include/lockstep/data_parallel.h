@@ -121,9 +121,10 @@ class DataParallelBase {
 ///
 /// Construction is collective: it checks that all ranks have the same parameters by name, shape and
 /// type, and gives all ranks the values of rank 0, buffers included. Gradients are summed in
-/// buckets while backward still runs, and they are views of the buckets: set parameters to be
-/// trained or frozen before, keep the module's parameters (load values into them, do not replace
-/// them), and create the optimizer from module->parameters() before or after. Parameters are 32-bit
+/// buckets while backward still runs, and they are views of the buckets: keep the module's
+/// parameters (load values into them, do not replace them), and create the optimizer from
+/// module->parameters() before or after. Parameters that are frozen at construction must stay so;
+/// others may be frozen for some steps, on all ranks alike. Those that are trained are 32-bit
 /// floats on one device. Those that a step does not use count as zero on this rank; if no rank used
 /// one, its gradient stays as it is.
 ///

@@ -55,8 +55,12 @@ void run_gan(lockstep::Job& job) {
   auto g = make(4, 8), d = make(8, 1), g1 = make(4, 8), d1 = make(8, 1);
   lockstep::DataParallel generator(g, job, {.name = "the generator"});
   lockstep::DataParallel discriminator(d, job, {.name = "the discriminator"});
-  const auto play = [](auto& gen, auto& disc, torch::optim::Optimizer& go,
-                       torch::optim::Optimizer& dop, std::int64_t first, std::int64_t count) {
+  const auto train_it = [](torch::nn::Sequential& net, bool on) {
+    for (auto& parameter : net->parameters()) parameter.set_requires_grad(on);
+  };
+  const auto play = [&](auto& gen, auto& disc, torch::nn::Sequential& critic,
+                        torch::optim::Optimizer& go, torch::optim::Optimizer& dop,
+                        std::int64_t first, std::int64_t count) {
     const auto real = examples(first, count).first;
     const auto noise = examples(first + 1000, count).first.narrow(1, 0, 4);
     const auto loss = [](const torch::Tensor& output, double target) {
@@ -67,9 +71,12 @@ void run_gan(lockstep::Job& job) {
     const torch::Tensor fake = gen(noise);
     loss(disc(fake.detach()), 0).backward();
     dop.step();
+    // The discriminator is frozen in every other step of the generator, as many programs do.
+    train_it(critic, first / 100 % 2 == 0);
     go.zero_grad();
     loss(disc(fake), 1).backward();
     go.step();
+    train_it(critic, true);
   };
   torch::optim::Adam go(g->parameters(), 1e-2), dop(d->parameters(), 1e-2);
   torch::optim::Adam go1(g1->parameters(), 1e-2), dop1(d1->parameters(), 1e-2);
@@ -77,8 +84,8 @@ void run_gan(lockstep::Job& job) {
   const auto plain_d = [&](const torch::Tensor& x) { return d1->forward(x); };
   for (int step = 0; step < 10; ++step) {
     const std::int64_t each = 4;
-    play(generator, discriminator, go, dop, step * 100 + job.rank() * each, each);
-    play(plain_g, plain_d, go1, dop1, step * 100, each * job.size());
+    play(generator, discriminator, d, go, dop, step * 100 + job.rank() * each, each);
+    play(plain_g, plain_d, d1, go1, dop1, step * 100, each * job.size());
   }
   double largest = 0;
   for (auto [a, b] : {std::pair{g, g1}, {d, d1}}) {

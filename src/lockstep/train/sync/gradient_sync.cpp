@@ -67,6 +67,7 @@ GradientSync::GradientSync(std::vector<torch::Tensor> parameters, comm::BucketPl
 /// our hook.
 void GradientSync::hook_up() {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (!parameters_[i].requires_grad()) continue;  // frozen for now: it has no accumulator
     auto accumulator = torch::autograd::impl::grad_accumulator(parameters_[i]);
     if (accumulator == accumulators_[i]) continue;
     if (accumulators_[i]) accumulators_[i]->del_post_hook(hook_keys_[i]);
@@ -98,6 +99,8 @@ void GradientSync::relayout(comm::BucketPlan plan) {
   const auto before = flat_.clone();
   const std::vector<std::size_t> offsets = std::exchange(plan_, std::move(plan)).offset_of;
   make_slots();
+  // What lies between slots is summed too: what was left there would grow from step to step.
+  part(0, plan_.tail_begin).zero_();
   const auto* const begin = static_cast<const float*>(flat_.data_ptr());
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     auto& grad = parameters_[i].mutable_grad();
@@ -116,7 +119,7 @@ void GradientSync::rebucket(comm::BucketPlan plan) {
 
 GradientSync::~GradientSync() {
   for (std::size_t i = 0; i < accumulators_.size(); ++i) {
-    accumulators_[i]->del_post_hook(hook_keys_[i]);
+    if (accumulators_[i]) accumulators_[i]->del_post_hook(hook_keys_[i]);
   }
 }
 

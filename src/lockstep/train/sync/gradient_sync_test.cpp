@@ -217,6 +217,44 @@ TEST(GradientSync, OtherBucketsSumTheSameGradients) {
   }
 }
 
+TEST(GradientSync, AnotherLayoutLeavesNothingBetweenTheGradients) {
+  const std::vector<torch::Tensor> parameters{torch::ones({5}, torch::requires_grad()),
+                                              torch::ones({40}, torch::requires_grad())};
+  const auto communicator = comm::make_single();
+  const SystemClock clock;
+  auto plan = plan_for(parameters, 1'000);
+  SyncOptions options;
+  options.views = true;
+  GradientSync sync(parameters, plan, *communicator, options, clock);
+  sync.begin_step();
+  (parameters[0].sum() + parameters[1].sum()).backward();
+  sync.finish();
+  ASSERT_EQ(plan.offset_of, (std::vector<std::size_t>{48, 0}));
+  plan.offset_of = {0, 16};
+  sync.relayout(plan);
+  EXPECT_EQ(sync.flat().narrow(0, 0, 64).sum().item<float>(), 45);
+  EXPECT_EQ(parameters[0].grad().sum().item<float>(), 5);
+  EXPECT_EQ(parameters[1].grad().data_ptr<float>(), sync.flat().data_ptr<float>() + 16);
+}
+
+TEST(GradientSync, TakesNoGradientOfAParameterWhileItIsFrozen) {
+  auto still = torch::ones({2}, torch::requires_grad());
+  auto other = torch::ones({2}, torch::requires_grad());
+  const auto communicator = comm::make_single();
+  const SystemClock clock;
+  GradientSync sync({still, other}, plan_for({still, other}, 1), *communicator, {}, clock);
+  const auto sums = [&] {
+    sync.begin_step();
+    (still.sum() + other.sum()).backward();
+    sync.finish();
+    return std::pair(sync.slot(0).sum().item<float>(), sync.slot(1).sum().item<float>());
+  };
+  still.set_requires_grad(false);
+  EXPECT_EQ(sums(), std::pair(0.0F, 2.0F));
+  still.set_requires_grad(true);
+  EXPECT_EQ(sums(), std::pair(2.0F, 2.0F));
+}
+
 TEST(GradientSync, LeavesGradientsAloneOnceItIsDestroyed) {
   auto parameter = torch::ones({2}).requires_grad_();
   {
