@@ -44,6 +44,11 @@ int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
   if (std::strcmp(uuid, "MIG-00000002") == 0) return *device = &part_of_second, 0;
   return 6;
 }
+int nvmlDeviceGetUUID(void* device, char* uuid, unsigned length) {
+  if (length < 13 || (device != &devices[0] && device != &devices[1])) return 2;
+  std::strcpy(uuid, device == &devices[1] ? "GPU-00000002" : "GPU-00000001");
+  return 0;
+}
 int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void* part, void** whole) {
   if (part != &part_of_second) return 2;
   *whole = &devices[1];

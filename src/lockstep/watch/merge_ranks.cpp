@@ -78,6 +78,7 @@ void align_clocks(std::vector<RankRecord>& ranks) {
       sample.from_ns -= offset;
       sample.to_ns -= offset;
     }
+    for (EnergySample& sample : rank.energy) sample.at_ns -= offset;
   }
 }
 
@@ -341,6 +342,7 @@ WatchedRun merge_ranks(RunRecords records, std::span<const record::EpochResult> 
   join_facts(ranks, run);
   join_epochs(ranks, run);
   join_usage(ranks, run);
+  run.energy = join_energy(ranks, run.steps);
   note_lonely_ranks(ranks, run);
   return run;
 }

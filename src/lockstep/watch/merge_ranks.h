@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lockstep/record/event.h"
+#include "lockstep/watch/join_energy.h"
 #include "lockstep/watch/rank_record.h"
 
 namespace lockstep::watch {
@@ -20,6 +21,7 @@ struct WatchedRun {
   std::vector<record::EpochResult> epochs;  ///< times, examples and noise scale
   bool epochs_known = true;  ///< otherwise `epochs` has one entry, which stands for the whole run
   std::vector<record::Utilisation> utilisation;
+  RunEnergy energy;
   std::int64_t peak_memory_bytes = 0;  ///< of the largest rank; 0 = no rank came to its end
   // What the script trains, as rank 0 saw it; 0 or empty = unknown.
   std::string torch;

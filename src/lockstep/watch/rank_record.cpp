@@ -99,6 +99,20 @@ void read_usage(const json& line, RankRecord& rank) {
                         line.at("resident_bytes")});
 }
 
+void read_energy(const json& line, RankRecord& rank) {
+  EnergySample sample;
+  sample.at_ns = line.at("at_ns");
+  const auto joules = [&](const char* name) -> std::optional<double> {
+    const double value = number_or(line, name, -1.0);
+    return value >= 0 ? std::optional(value) : std::nullopt;
+  };
+  sample.processors_j = joules("processors_j");
+  sample.gpu_j = joules("gpu_j");
+  sample.gpu = line.value("gpu", "");
+  sample.problem = line.value("problem", "");
+  rank.energy.push_back(std::move(sample));
+}
+
 void read_end(const json& line, RankRecord& rank) {
   rank.peak_memory_bytes = line.at("peak_memory_bytes").get<std::int64_t>();
   if (line.contains("peak_cuda_bytes")) {
@@ -111,6 +125,7 @@ void read_line(const json& line, RankRecord& rank) {
   if (type == "steps") read_steps(line, rank);
   if (type == "noise") read_noise(line, rank);
   if (type == "usage") read_usage(line, rank);
+  if (type == "energy") read_energy(line, rank);
   if (type == "work") rank.flops_per_example = line.at("flops_per_example");
   if (type == "ended") read_end(line, rank);
   if (type == "figure") {

@@ -54,6 +54,15 @@ struct UsageSample {
   std::int64_t resident_bytes = 0;
 };
 
+/// Joules that counters have counted since the process began to look at them.
+struct EnergySample {
+  std::int64_t at_ns = 0;
+  std::optional<double> processors_j;  ///< of the whole host
+  std::optional<double> gpu_j;         ///< of the GPU that the process trains on
+  std::string gpu;                     ///< its UUID
+  std::string problem;                 ///< why processors cannot be read
+};
+
 /// The DataLoader that a process trains from.
 struct LoaderFacts {
   int workers = -1;          ///< its num_workers; -1 = unknown
@@ -81,6 +90,7 @@ struct RankRecord {
   std::map<int, double> evaluation_s;  ///< by the epoch it came after
   std::vector<GradientNorms> norms;
   std::vector<UsageSample> usage;
+  std::vector<EnergySample> energy;
   std::vector<LoggedFigure> figures;              ///< in the order they were logged
   std::optional<std::int64_t> peak_memory_bytes;  ///< absent when the process was killed
   std::optional<std::int64_t> peak_cuda_bytes;

@@ -74,6 +74,17 @@ TEST_F(RankRecordTest, LeavesOutALineThatAKilledProcessDidNotFinish) {
   EXPECT_FALSE(rank->peak_memory_bytes);
 }
 
+TEST_F(RankRecordTest, KeepsEnergyThatCannotBeReadUnknown) {
+  const auto rank = read_rank_record(write(
+      "rank-1.jsonl", std::string(kStarted) +
+                          "\n{\"type\":\"energy\",\"at_ns\":5,\"processors_j\":null,\"gpu_j\":2.5,"
+                          "\"gpu\":\"GPU-1\",\"problem\":\"no counter\"}\n"));
+  ASSERT_EQ(rank->energy.size(), 1u);
+  EXPECT_FALSE(rank->energy[0].processors_j);
+  EXPECT_EQ(rank->energy[0].gpu_j, 2.5);
+  EXPECT_EQ(rank->energy[0].problem, "no counter");
+}
+
 TEST_F(RankRecordTest, GivesNothingForAFileWithoutAStart) {
   EXPECT_FALSE(read_rank_record(write("rank-1.jsonl", std::string(kSteps) + "\n")));
 }

@@ -42,6 +42,14 @@ const import::ImportedRun* best_run(const import::ImportedFile& file) {
   return found;
 }
 
+/// Whether the meter of this host saw all that the run used: it ran on one host, and its GPUs, if
+/// any, can be read here.
+bool is_metered(const CommandEnd& end, const watch::WatchedRun& watched) {
+  if (end.energy == nullptr || watched.hosts.size() > 1) return false;
+  const bool on_gpus = !watched.device.empty() && !watched.device.starts_with("cpu");
+  return !on_gpus || end.energy->has_gpus() || !std::isfinite(watched.energy.total_j);
+}
+
 /// Where the device is not known, GPUs that the command may use are taken to be used.
 bool uses_gpus(const measure::EnergySampler& energy, const std::string& device) {
   return device.empty() ? energy.has_gpus() : !device.starts_with("cpu");
@@ -234,10 +242,19 @@ void CommandRecord::complete_watched(const CommandEnd& end, const watch::Watched
   for (const record::Event& event : watch::events(watched, read.epochs)) sink_.write(event);
 }
 
-/// What the training steps of each epoch used. Steps are on the clock of their host, which is this
-/// one where there is a meter.
-void CommandRecord::add_energy(const CommandEnd& end, watch::WatchedRun& watched) const {
-  if (end.energy == nullptr) return;
+/// What the training steps of each epoch used. Without a meter that saw all hosts and their GPUs,
+/// ranks have read the counters of theirs.
+void CommandRecord::add_energy(const CommandEnd& end, watch::WatchedRun& watched) {
+  if (watched.steps.empty()) return;
+  if (!is_metered(end, watched)) {
+    ranks_energy_ = watched.energy;
+    for (record::EpochResult& epoch : watched.epochs) {
+      const auto used = watched.energy.epochs_j.find(epoch.epoch);
+      if (used != watched.energy.epochs_j.end()) epoch.metrics["energy_j"] = used->second;
+    }
+    return;
+  }
+  // Steps are on the clock of this host.
   std::map<int, std::pair<Nanoseconds, Nanoseconds>> spans;
   for (const record::StepTimes& step : watched.steps) {
     const Nanoseconds ended = step.start_ns + std::llround(step.total_s * 1e9);
@@ -259,8 +276,12 @@ record::RunEnded CommandRecord::ended(const CommandEnd& end, record::RunStatus s
   ended.total_s = end.seconds;
   ended.peak_memory_bytes = end.peak_memory_bytes;
   ended.others_cpu = end.others_cpu;
-  ended.energy_source = "not measured: the command ran on other hosts";
-  if (end.energy != nullptr) {
+  if (ranks_energy_) {
+    ended.energy_j = ranks_energy_->total_j;
+    ended.energy_source = ranks_energy_->source;
+  } else if (end.energy == nullptr) {
+    ended.energy_source = "not measured: the command ran on other hosts and was not watched";
+  } else {
     const bool gpus = uses_gpus(*end.energy, started_.spec.device);
     ended.energy_j = end.energy->total(gpus).value_or(record::kUnknown);
     ended.energy_source = end.energy->source(gpus);
@@ -278,7 +299,7 @@ ExecutedRun CommandRecord::fail(const CommandEnd& end, RunEnd kind, const std::s
 }
 
 watch::WatchedRun CommandRecord::read_watched(const CommandEnd& end,
-                                              const import::ImportedRun& read) const {
+                                              const import::ImportedRun& read) {
   if (end.records.empty()) return {};
   watch::RunRecords records = watch::read_run_records(end.records);
   // Of a program without PyTorch and Keras nothing was to be expected.

@@ -78,12 +78,11 @@ class CommandRecord {
   record::RunEnded ended(const CommandEnd& end, record::RunStatus status) const;
   ExecutedRun fail(const CommandEnd& end, RunEnd kind, const std::string& problem);
   auto read_output() const -> import::ImportedFile;
-  auto read_watched(const CommandEnd& end, const import::ImportedRun& read) const
-      -> watch::WatchedRun;
+  auto read_watched(const CommandEnd& end, const import::ImportedRun& read) -> watch::WatchedRun;
   void complete(const CommandEnd& end, const import::ImportedFile& file);
   void complete_watched(const CommandEnd& end, const watch::WatchedRun& watched,
                         const import::ImportedRun& read);
-  void add_energy(const CommandEnd& end, watch::WatchedRun& watched) const;
+  void add_energy(const CommandEnd& end, watch::WatchedRun& watched);
 
   const ForeignCommand& command_;
   PlannedRun planned_;
@@ -96,6 +95,7 @@ class CommandRecord {
   Nanoseconds look_at_steps_at_ = 0;
   std::string steps_text_;
   bool has_figures_ = false;
+  std::optional<watch::RunEnergy> ranks_energy_;  ///< where the meter of this host is not enough
 };
 
 }  // namespace lockstep::study

@@ -13,5 +13,6 @@ flops       operations of one step, from the layers with weights
 keras       `fit` of Keras
 noise       squared gradient norms before and after averaging, on sampled steps
 cuda        the phase clock for GPUs: events, no synchronisation
+energy      counters of processors and GPUs
 writer      the record file of this process
 """

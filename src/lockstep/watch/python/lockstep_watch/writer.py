@@ -10,6 +10,7 @@ import socket
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
+from .energy import Energy
 from .steps import Step
 
 VERSION = 1
@@ -64,6 +65,7 @@ class Writer:
         self.described = False
         self.flops_per_example: Optional[float] = None  # until it is written
         self.noise: Any = None  # where sampled gradient norms come from
+        self.energy = Energy()
 
     def describe(self, optimizer: Any) -> None:
         """Facts of the first optimizer that steps."""
@@ -81,6 +83,7 @@ class Writer:
                 parameters += parameter.numel()
                 if parameter.is_cuda:
                     facts["device"] = torch.cuda.get_device_name(parameter.device)
+                    self.energy.trains_on(parameter.device.index or 0)
             facts.setdefault("learning_rate", _number(group.get("lr")))
         facts.setdefault("parameters", parameters)
 
@@ -112,6 +115,11 @@ class Writer:
         facts = dict(self.facts, type="started", v=VERSION, rank=rank, world=world, host=host)
         facts.update(pid=os.getpid(), wall_minus_monotonic_ns=wall)
         self._line(facts)
+        self._write_energy()
+
+    def _write_energy(self) -> None:
+        for line in self.energy.lines(time.monotonic_ns()):
+            self._line(line)
 
     def flush(self, evaluation_ns: Dict[int, int]) -> None:
         if self.file is None:
@@ -156,6 +164,7 @@ class Writer:
                 "resident_bytes": _resident_bytes(),
             }
         )
+        self._write_energy()
         self.sampled = now
         self.cpu_s = cpu_s
 
@@ -163,6 +172,7 @@ class Writer:
         if self.file is None:
             return
         self.flush(evaluation_ns)
+        self._write_energy()
         usage = resource.getrusage(resource.RUSAGE_SELF)
         ended: Dict[str, Any] = {"type": "ended", "peak_memory_bytes": usage.ru_maxrss * 1024}
         if self.torch is not None and self.torch.cuda.is_initialized():
