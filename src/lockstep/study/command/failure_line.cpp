@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <utility>
 
 namespace lockstep::study {
 namespace {
@@ -40,9 +41,12 @@ bool is_due_to_a_peer(std::string_view line) {
   return contains_any(line, kTexts);
 }
 
-/// Rulers, and what Slurm writes after a task has failed.
+/// Rulers, and what torchrun and Slurm write after a task has failed.
 bool is_summary(std::string_view line) {
   if (line.find_first_not_of("=-*_ ") == std::string_view::npos) return true;
+  constexpr std::array<std::string_view, 3> kTorchrun{
+      "torch/distributed/elastic", "torch.distributed.elastic", "torch/distributed/run.py"};
+  if (contains_any(line, kTorchrun)) return true;
   if (line.starts_with("slurmstepd: error: ***")) return true;
   if (!line.starts_with("srun: ")) return false;
   constexpr std::array<std::string_view, 4> kTexts{"Exited with exit code", "Terminating",
@@ -56,13 +60,22 @@ void FailureLine::add(std::string_view line) {
   if (line.empty()) return;
   const std::string_view own = without_rank(line);
   if (own.empty()) return;
-  (is_summary(own) ? last_summary_ : last_line_) = own;
+  if (rulers_left_ > 0) {
+    rulers_left_ -= own.starts_with("=====");
+    return;
+  }
   if (own.starts_with("Traceback (most recent call last)")) {
     in_traceback_ = true;
     return;
   }
-  if (!in_traceback_ || std::isspace(static_cast<unsigned char>(own.front()))) return;
-  in_traceback_ = false;
+  const bool indented = std::isspace(static_cast<unsigned char>(own.front())) != 0;
+  if (in_traceback_ && indented) return;
+  if (!std::exchange(in_traceback_, false)) {
+    (is_summary(own) ? last_summary_ : last_line_) = own;
+    return;
+  }
+  // The report of torchrun stands between two rulers.
+  if (own.find("ChildFailedError") != std::string_view::npos) rulers_left_ = 2;
   if (is_of_launcher(own)) return;
   if (any_exception_.empty()) any_exception_ = own;
   if (!is_due_to_a_peer(own)) exception_ = own;

@@ -6,7 +6,8 @@
 namespace lockstep::study {
 
 /// Which line of a command's output says why it failed. Launchers (torchrun, srun, accelerate,
-/// mp.spawn) end with lines of their own, so of Python programs it is the exception of a rank.
+/// mp.spawn) end with lines of their own, so of Python programs it is the exception of a rank,
+/// or what stood before the launcher's lines.
 class FailureLine {
  public:
   void add(std::string_view line);
@@ -21,6 +22,7 @@ class FailureLine {
   std::string last_line_;
   std::string last_summary_;  ///< where all lines are a launcher's
   bool in_traceback_ = false;
+  int rulers_left_ = 0;  ///< until torchrun's report of failed ranks ends
 };
 
 }  // namespace lockstep::study

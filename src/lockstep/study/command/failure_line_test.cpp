@@ -42,6 +42,29 @@ Root Cause (first observed failure):
             "its error: ValueError: lr must be positive");
 }
 
+TEST(FailureLine, IsWhatARankWroteThatEndedWithoutAnException) {
+  EXPECT_EQ(text_of(R"(usage: train.py [-h] [--batch N]
+train.py: error: unrecognized arguments: --bach
+E1119 20:18:48.854000 10821 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 2) local_rank: 0
+Traceback (most recent call last):
+  File "/venv/bin/torchrun", line 8, in <module>
+    sys.exit(main())
+             ^^^^^^
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError: 
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Failures:
+  <NO_OTHER_FAILURES>
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  exitcode  : 2 (pid: 11013) 
+  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
+============================================================)"),
+            "its last line: train.py: error: unrecognized arguments: --bach");
+}
+
 TEST(FailureLine, IsTheExceptionOfAProcessThatMpSpawnStarted) {
   EXPECT_EQ(text_of(R"(Traceback (most recent call last):
   File "train.py", line 20, in <module>
