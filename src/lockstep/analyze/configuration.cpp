@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <tuple>
 
 #include "lockstep/base/units.h"
@@ -67,6 +68,9 @@ Configuration configuration_of(const Measurement& row,
   c.strategy = row.strategy;
   c.scaling = row.scaling;
   c.threads_per_worker = row.threads_per_worker;
+  if (const auto found = row.notes.find("micro_steps"); found != row.notes.end()) {
+    c.micro_steps = std::max(1, std::atoi(found->second.c_str()));
+  }
   c.loader_workers = row.loader_workers;
   c.flops_per_example = row.flops_per_example;
   c.example_unit = row.example_unit;

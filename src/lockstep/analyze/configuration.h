@@ -45,6 +45,7 @@ struct Configuration {
   std::string disturbed;                           ///< of one of its runs; see Measurement
   std::optional<std::int64_t> threads_per_worker;  ///< of a CPU worker
   std::optional<std::int64_t> parameters;
+  std::int64_t micro_steps = 1;                   ///< that b was accumulated in, to keep B
   std::optional<std::int64_t> loader_workers;     ///< processes per worker that load data
   std::optional<std::int64_t> flops_per_example;  ///< operations of forward and backward
   std::string example_unit;                       ///< "images", "sequences"; empty = "examples"

@@ -9,6 +9,7 @@
 #include "lockstep/analyze/run_measurements.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
+#include "lockstep/collect/accumulated_batches.h"
 #include "lockstep/record/host_room.h"
 
 namespace lockstep::collect {
@@ -116,6 +117,8 @@ StoredRuns stored_runs(store::Store& store, const Selection& selection, RunDiges
       append(result.rows, own_rows(*own));
     }
   }
+  join_accumulated(result.rows);
+  join_accumulated(result.rows);
   return result;
 }
 

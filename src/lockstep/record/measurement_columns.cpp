@@ -133,8 +133,9 @@ constexpr std::array kColumns{
 
 /// Notes that describe how a value came about, not what was run.
 bool is_remark(const std::string& name) {
-  constexpr std::array<std::string_view, 9> kRemarks{
-      "seed", "file", "timestamp", "cell", "comment", "basis", "format", "workers_from", "line"};
+  constexpr std::array<std::string_view, 10> kRemarks{
+      "seed",  "file",   "timestamp",    "cell", "comment",
+      "basis", "format", "workers_from", "line", "micro_steps"};
   if (const MeasurementColumn* column = find_column(name); column != nullptr) {
     return column->role == kRemark;
   }

@@ -6,6 +6,8 @@
 #include <array>
 #include <vector>
 
+#include "lockstep/base/units.h"
+
 namespace lockstep::report {
 namespace {
 
@@ -80,10 +82,9 @@ Table phase_table(const analyze::StepBreakdown& breakdown, std::size_t most_rank
   const std::int64_t steps = breakdown.ranks.empty() ? 0 : breakdown.ranks.front().steps;
   table.notes.push_back(
       breakdown.warmup_steps > 0
-          ? fmt::format(
-                "measured over {} steps of each rank; the first {} are warm-up and left out", steps,
-                breakdown.warmup_steps)
-          : fmt::format("measured over {} steps of each rank, warm-up included", steps));
+          ? fmt::format("measured over {} of each rank; the first {} are warm-up and left out",
+                        counted(steps, "step"), breakdown.warmup_steps)
+          : fmt::format("measured over {} of each rank, warm-up included", counted(steps, "step")));
   return table;
 }
 

@@ -82,8 +82,8 @@ void remark_on_warm_up(SpeedupGroup& group) {
   for (const SpeedupPoint& point : group.points) count += point.configuration.contains_warm_up;
   if (count == 0) return;
   group.remarks.push_back(
-      fmt::format("the times of {} include the warm-up, because its runs had only one epoch; train "
-                  "two or more to exclude it",
+      fmt::format("the times of {} include the warm-up, because its runs had one epoch or, with "
+                  "--steps, at most 40 steps; longer runs exclude it",
                   count == static_cast<std::int64_t>(group.points.size())
                       ? "every configuration"
                       : fmt::format("{} of {} configurations", count, group.points.size())));

@@ -168,6 +168,25 @@ void remark_on_threads(SpeedupGroup& group) {
                   fmt::join(parts, ", ")));
 }
 
+/// The same global batch in micro-steps, of which more workers need fewer.
+void remark_on_micro_steps(SpeedupGroup& group) {
+  std::map<std::int64_t, std::int64_t> counts;
+  for (const SpeedupPoint& point : group.points) {
+    if (point.speedup) counts[*point.configuration.workers] = point.configuration.micro_steps;
+  }
+  std::vector<std::string> parts;
+  bool any = false;
+  for (const auto& [workers, count] : counts) {
+    any = any || count > 1;
+    parts.push_back(
+        fmt::format("{}{} at N = {}", count, parts.empty() ? " micro-steps" : "", workers));
+  }
+  if (!any) return;
+  group.remarks.push_back(
+      fmt::format("gradients are accumulated to keep B ({}): b is what a worker computes per step",
+                  fmt::join(parts, ", ")));
+}
+
 }  // namespace
 
 std::optional<std::string> unlike(const Configuration& baseline, const Configuration& other,
@@ -223,6 +242,7 @@ void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
   }
   for (const auto& [batch, points] : series) compare_series(group, batch, points);
   remark_on_threads(group);
+  remark_on_micro_steps(group);
   remark_on_examples(group);
   if (*group.scaling == Scaling::kMixed && group.has_speedups()) {
     group.remarks.push_back(
