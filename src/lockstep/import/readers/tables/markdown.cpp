@@ -7,6 +7,7 @@
 #include "lockstep/import/readers/tables/markdown_blocks.h"
 #include "lockstep/import/readers/tables/printed_output.h"
 #include "lockstep/import/readers/tables/table_cells.h"
+#include "lockstep/import/readers/tables/table_counts.h"
 #include "lockstep/import/reported_figures.h"
 #include "lockstep/import/scan/line_source.h"
 #include "lockstep/import/scan/text_scan.h"
@@ -52,6 +53,14 @@ std::string context_of(const CodeBlock& block) {
   return context;
 }
 
+/// "Expected output" above a block; nothing where its output was measured for all that is said.
+std::string words_of_an_example(const CodeBlock& block) {
+  for (const std::string& words : {block.introduction, block.heading}) {
+    if (is_projection(lower(words))) return printable(words, 60);
+  }
+  return {};
+}
+
 /// Markdown: reports, and the README of a repository. Prose reports no run: "it went from 250 ms to
 /// 135 ms", "on 8 GPUs, run". Its tables do, and what programs printed into its code blocks, each
 /// of which is a text of its own.
@@ -71,6 +80,7 @@ class MarkdownReader final : public Reader {
  private:
   void read_tables(const std::string& prose, const std::string& name, ImportSink& sink) const;
   void read_block(const CodeBlock& block, const std::string& name, ImportSink& sink) const;
+  bool reads_as_a_run(const CodeBlock& block, const std::string& name) const;
 
   const Readers& readers_;
 };
@@ -109,16 +119,37 @@ void MarkdownReader::read_block(const CodeBlock& block, const std::string& name,
   }
 }
 
+bool MarkdownReader::reads_as_a_run(const CodeBlock& block, const std::string& name) const {
+  ImportSink found;
+  read_block(block, name, found);
+  return !found.runs().empty();
+}
+
 void MarkdownReader::read(Input& input, ImportSink& sink) const {
   const MarkdownText document = cut_markdown(without_escapes(input.peek(kLargestDocument)));
   // A name that ends in .md would make every block a document again.
   const std::string name = input.name().substr(0, input.name().rfind('.'));
   read_tables(document.prose, name, sink);
+  std::string example;
   if (sink.runs().empty()) {
-    for (const CodeBlock& block : document.blocks) read_block(block, name, sink);
+    for (const CodeBlock& block : document.blocks) {
+      const std::string words = words_of_an_example(block);
+      if (words.empty()) {
+        read_block(block, name, sink);
+      } else if (example.empty() && reads_as_a_run(block, name)) {
+        example = words;
+      }
+    }
   }
   std::size_t number = 0;
   for (ImportedRun& run : sink.runs()) run.label = number++ == 0 ? "" : fmt::format("#{}", number);
+  if (sink.runs().empty() && !example.empty()) {
+    sink.warn(fmt::format(
+        "{}: its output stands under \"{}\", so it may be an example that nobody ran, and is not "
+        "read; to import it all the same, copy it into a file of its own",
+        input.name(), example));
+    return;
+  }
   if (sink.runs().empty())
     sink.warn(fmt::format("{}: no table or code block contains figures of a run", input.name()));
 }

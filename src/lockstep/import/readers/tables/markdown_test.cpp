@@ -70,5 +70,21 @@ TEST(MarkdownBlocks, SourceCodeIsLeftOutAndLongerFencesEncloseShorterOnes) {
   EXPECT_EQ(text.prose, "# Top\n## Low\nrun:\n\n\n\n\n\n\n\n\n\n\n\n");
 }
 
+TEST(Markdown, OutputThatIsExpectedMayBeAnExample) {
+  const std::string block = "```\nEpoch 1: loss 2.345\nEpoch 2: loss 1.234\n```\n";
+  for (const char* words :
+       {"# Course\n\n## Expected Output\n\n", "# Course\n\nExpected output:\n\n"}) {
+    try {
+      import_text(words + block, "README.md");
+      ADD_FAILURE() << "read as a run";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("may be an example"), std::string::npos)
+          << error.what();
+    }
+  }
+  EXPECT_EQ(import_text("# Course\n\n## An unexpected result\n\n" + block, "README.md").runs.size(),
+            1u);
+}
+
 }  // namespace
 }  // namespace lockstep::import

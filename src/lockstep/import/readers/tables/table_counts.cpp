@@ -9,12 +9,6 @@
 namespace lockstep::import {
 namespace {
 
-bool is_projection(std::string_view words) {
-  return contains_any<"project", "predict", "estimat", "theoretical", "expect", "extrapolat">(
-             words) &&
-         !contains_any<"measured", "actual", "observed">(words);
-}
-
 /// The line right above a table and the heading that it stands under, from the table upwards.
 std::vector<std::string> lines_about(const TextTable& table) {
   std::vector<std::string> lines;
@@ -65,11 +59,17 @@ bool shows_inference(const TextTable& table) {
   for (const std::string& words : lines_about(table)) {
     if (contains_any<"inference", "serving">(words) && !speaks_of_training(words)) return true;
   }
-  return std::any_of(table.columns.begin(), table.columns.end(), [](const std::string& column) {
+  bool quantiles = false;
+  std::string names;
+  for (const std::string& column : table.columns) {
     const std::string name = lower(column);
-    return contains(name, "latency") &&
-           contains_any<"0%", "5%", "9%", "p50", "p90", "p95", "p99">(name);
-  });
+    quantiles = quantiles || (contains(name, "latency") &&
+                              contains_any<"0%", "5%", "9%", "p50", "p90", "p95", "p99">(name));
+    names += name + " ";
+  }
+  // Training has steps and epochs; what has a latency alone answers requests.
+  return quantiles || (contains(names, "latency") &&
+                       !contains_any<"epoch", "train", "loss", "step", "iter", "speedup">(names));
 }
 
 /// "message_size_mb | time_ms | busbw": a benchmark of the link, whose lines are no training.
@@ -87,6 +87,12 @@ bool repeats_the_line_above(const std::string& cell) {
 }
 
 }  // namespace
+
+bool is_projection(std::string_view words) {
+  return contains_any<"project", "predict", "estimat", "theoretical", "expect", "extrapolat">(
+             words) &&
+         !contains_any<"measured", "actual", "observed", "unexpect">(words);
+}
 
 TextTable with_names_repeated(TextTable table, const TableColumns& columns) {
   for (std::size_t k = 1; k < table.rows.size(); ++k) {
@@ -173,6 +179,8 @@ void settle_lists(const TextTable& table, TableColumns& columns) {
 }
 
 bool is_measured(const TextTable& table, std::size_t column) {
+  const std::string name = lower(table.columns[column]);
+  if (contains_any<"usage", "peak", "util", "vram", "mfu", "power", "overhead">(name)) return true;
   std::size_t measured = 0;
   std::size_t filled = 0;
   for (const TextTable::Row& row : table.rows) {

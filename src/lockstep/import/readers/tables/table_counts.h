@@ -10,6 +10,9 @@
 
 namespace lockstep::import {
 
+/// "Expected output", "estimated": words, in small letters, about what nobody measured.
+bool is_projection(std::string_view words);
+
 /// Without the lines that no training printed: projected, predicted and estimated ones, and those
 /// of inference or of a benchmark of the link.
 TextTable rows_of_training(TextTable table);

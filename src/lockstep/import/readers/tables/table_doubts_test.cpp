@@ -209,6 +209,14 @@ TEST(TableDoubts, ExpectationsInAHeadingWereNotMeasured) {
   EXPECT_EQ(import_text("## Performance\n\n" + table, "STATUS.md").runs.size(), 2u);
 }
 
+TEST(TableDoubts, LatenciesAreOfInference) {
+  EXPECT_THROW(
+      import_text("| Model | Batch size | Throughput (samples/sec) | Latency (ms) |\n"
+                  "|---|---|---|---|\n| mlp | 1 | 1247 | 0.8 |\n| mlp | 32 | 18734 | 1.7 |\n",
+                  "README.md"),
+      Error);
+}
+
 TEST(TableDoubts, BenchmarksOfTheLinkAreNoTraining) {
   EXPECT_THROW(import_text("[{\"world_size\": 8, \"message_size_mb\": 1, \"time_ms\": 0.8049},"
                            "{\"world_size\": 8, \"message_size_mb\": 10, \"time_ms\": 6.3673}]\n",
@@ -217,10 +225,12 @@ TEST(TableDoubts, BenchmarksOfTheLinkAreNoTraining) {
 }
 
 TEST(TableDoubts, MeasuredValuesTellNoRunsApart) {
-  const ImportedFile file =
-      import_text("gpus,epoch_time_s,peak_mb\n2,12.5,459.17\n2,12.25,458.91\n4,7.5,301.44\n");
-  ASSERT_EQ(file.runs.size(), 3u);
-  EXPECT_EQ(file.runs[0].model.value, file.runs[1].model.value);
+  for (const char* name : {"held_mb", "memory usage"}) {
+    const ImportedFile file = import_text(std::string("gpus,epoch_time_s,") + name +
+                                          "\n2,12.5,459.17\n2,12.25,458.91\n4,7.5,301.44\n");
+    ASSERT_EQ(file.runs.size(), 3u);
+    EXPECT_EQ(file.runs[0].model.value, file.runs[1].model.value);
+  }
 }
 
 TEST(TableDoubts, NumbersOfGpusAreNoSettingBesideTheirCount) {
