@@ -10,7 +10,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
 #include "lockstep/collect/stored_runs.h"
-#include "lockstep/import/measurements_table.h"
+#include "lockstep/import/measured_file.h"
 #include "lockstep/record/measurement_columns.h"
 
 namespace lockstep::cli {
@@ -20,7 +20,8 @@ namespace {
 std::vector<record::Measurement> table_rows(const MeasuredSource& source) {
   constexpr std::size_t kMostNamed = 5;
   import::MeasurementsTable table =
-      import::read_measurements_file(source.table, import::BadRow::kLeaveOut);
+      import::read_measured_file(source.table, import::BadRow::kLeaveOut);
+  for (const std::string& notice : table.notices) fmt::print(stderr, "note: {}\n", notice);
   for (std::size_t i = 0; i < std::min(table.left_out.size(), kMostNamed); ++i) {
     fmt::print(stderr, "warning: {}; the row is left out\n", table.left_out[i]);
   }
@@ -48,7 +49,8 @@ void add_source_options(CLI::App& command, MeasuredSource& source) {
   const auto add = [&](const char* name, std::string& field, const char* type, const char* help) {
     command.add_option(name, field, help)->type_name(type)->group("Measurements");
   };
-  add("--from", source.table, "FILE", "Measurements table; default: the store");
+  add("--from", source.table, "FILE",
+      "Measurements table, or any file that import reads; default: the store");
   add("--study", source.study, "NAME", "Only runs of this study of the store");
   add("--model", source.model, "NAME", "Only measurements of this model or recipe");
   add("--series-column", source.series_column, "NAME", "Column of the table that names the series");

@@ -10,7 +10,7 @@
 #include "lockstep/base/system/output_file.h"
 #include "lockstep/base/terminal/terminal.h"
 #include "lockstep/collect/stored_runs.h"
-#include "lockstep/import/measurements_table.h"
+#include "lockstep/import/measured_file.h"
 #include "lockstep/report/study_tables.h"
 
 namespace lockstep::cli {
@@ -35,7 +35,7 @@ std::vector<record::Measurement> audited_rows(const GlobalOptions& global,
     throw Error(ErrorKind::kUsage, "--study selects runs of the store, but a table was given",
                 "omit one of the two");
   }
-  import::MeasurementsTable table = import::read_measurements_file(options.table);
+  import::MeasurementsTable table = import::read_measured_file(options.table);
   for (const std::string& notice : table.notices) fmt::print(stderr, "note: {}\n", notice);
   return std::move(table.rows);
 }
@@ -69,13 +69,15 @@ void add_audit_command(CLI::App& app, const GlobalOptions& global) {
   CLI::App& audit =
       add_command(app, "audit",
                   "Checks whether reported figures follow from the measurements. Recomputes every "
-                  "reported_* figure of a measurements table or of the stored runs.",
+                  "reported_* figure of a table or of the stored runs.",
                   {"lockstep audit examples/studies/e-data-parallel-sweep.csv",
                    "lockstep import paper.csv --study paper && lockstep audit --study paper",
                    "lockstep audit table.csv --parameters 11173962 --json"});
   audit
-      .add_option("table", options->table,
-                  "Measurements table with reported_* rows; default: the store")
+      .add_option(
+          "table", options->table,
+          "Measurements table with reported_* rows, or any file that import reads; default: the "
+          "store")
       ->type_name("FILE");
   audit.add_option("--study", options->study, "Only runs of this study of the store")
       ->type_name("NAME");

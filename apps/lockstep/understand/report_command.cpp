@@ -14,7 +14,7 @@
 #include "lockstep/base/units.h"
 #include "lockstep/collect/calibrated_device.h"
 #include "lockstep/collect/calibrated_links.h"
-#include "lockstep/import/measurements_table.h"
+#include "lockstep/import/measured_file.h"
 #include "lockstep/report/measurements_csv.h"
 #include "lockstep/report/page/html.h"
 #include "lockstep/report/page/page_source.h"
@@ -43,7 +43,7 @@ struct ReportOptions {
 /// The rows to report on; what had to be interpreted or left out goes to stderr.
 collect::StoredRuns measurements_for(const GlobalOptions& global, const ReportOptions& options) {
   if (!options.table.empty()) {
-    import::MeasurementsTable table = import::read_measurements_file(options.table);
+    import::MeasurementsTable table = import::read_measured_file(options.table);
     for (const std::string& notice : table.notices) fmt::print(stderr, "note: {}\n", notice);
     collect::StoredRuns given;
     given.rows = std::move(table.rows);
@@ -107,7 +107,7 @@ report::StudyOptions study_options(const GlobalOptions& global, const ReportOpti
 void write_html(const GlobalOptions& global, const ReportOptions& options) {
   report::PageSource source;
   if (!options.table.empty()) {
-    import::MeasurementsTable table = import::read_measurements_file(options.table);
+    import::MeasurementsTable table = import::read_measured_file(options.table);
     source = report::table_page(std::filesystem::path(options.table).stem().string(),
                                 std::move(table.rows), std::move(table.notices),
                                 study_options(global, options));
@@ -159,7 +159,10 @@ void add_report_command(CLI::App& app, const GlobalOptions& global) {
        "lockstep report my-study --html study.html", "lockstep report --csv > table.csv"});
   report.add_option("study", options->study, "Study to report on (default: all runs of the store)")
       ->type_name("STUDY");
-  report.add_option("--from", options->table, "Read this measurements table instead of the store")
+  report
+      .add_option(
+          "--from", options->table,
+          "Read this measurements table, or any file that import reads, instead of the store")
       ->type_name("FILE");
   report
       .add_option("--format", options->format,

@@ -30,7 +30,7 @@ bool threads_tell_apart(std::span<const Measurement> rows) {
     if (!row.threads_per_worker) continue;
     std::vector<std::string> same;
     for (const char* column : {"model", "dataset", "device", "nodes", "workers", "batch_per_worker",
-                               "global_batch", "study"}) {
+                               "global_batch", "stated_batch", "study"}) {
       same.push_back(record::column_text(row, column));
     }
     for (const auto& [name, value] : record::settings_of(row)) {
@@ -45,13 +45,14 @@ bool threads_tell_apart(std::span<const Measurement> rows) {
 
 auto key_of(const Configuration& c) {
   return std::tuple(c.model, c.dataset, c.device, c.variant, c.epochs, c.global_batch,
-                    c.batch_per_worker, c.nodes, c.workers, c.examples, c.threads_per_worker);
+                    c.batch_per_worker, c.stated_batch, c.nodes, c.workers, c.examples,
+                    c.threads_per_worker);
 }
 
 auto order_of(const Configuration& c) {
   return std::tuple(c.model, c.dataset, c.device, c.variant, c.epochs,
                     c.gave_global_batch ? c.global_batch : std::nullopt, c.batch_per_worker,
-                    c.workers, c.nodes);
+                    c.stated_batch, c.workers, c.nodes);
 }
 
 }  // namespace
@@ -78,6 +79,7 @@ Configuration configuration_of(const Measurement& row,
   c.workers = row.workers;
   c.batch_per_worker = row.batch_per_worker;
   c.global_batch = row.global_batch;
+  if (!c.batch_per_worker && !c.global_batch) c.stated_batch = row.stated_batch;
   c.examples = row.examples;
   c.epochs = row.epochs;
   c.gave_batch_per_worker = row.batch_per_worker.has_value();
@@ -222,6 +224,7 @@ std::string Configuration::label() const {
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (batch_per_worker) add(fmt::format("b = {}", record::batch_text(*batch_per_worker)));
   if (global_batch) add(fmt::format("B = {}", *global_batch));
+  if (stated_batch) add(fmt::format("batch {}", *stated_batch));
   return text;
 }
 

@@ -35,6 +35,7 @@ struct Configuration {
   std::optional<std::int64_t> workers;       ///< N
   std::optional<double> batch_per_worker;    ///< b; B/N where only B was given
   std::optional<std::int64_t> global_batch;  ///< B; N b where only b was given
+  std::optional<std::int64_t> stated_batch;  ///< b or B: the source does not state which
   std::optional<std::int64_t> examples;      ///< per epoch
   std::optional<std::int64_t> epochs;
   std::optional<record::Scaling> scaling;  ///< where the source states it

@@ -32,6 +32,14 @@ class MeasurementRows {
     rows.push_back(row);
     return *this;
   }
+  /// A value at a batch that may be b or B.
+  MeasurementRows& at_stated(std::int64_t workers, std::int64_t batch, const std::string& metric,
+                             double value) {
+    record::Measurement row = start(workers, metric, value);
+    row.stated_batch = batch;
+    rows.push_back(row);
+    return *this;
+  }
   /// Sets any column of the last row.
   MeasurementRows& note(const std::string& name, const std::string& value) {
     record::set_column(rows.back(), name, value);

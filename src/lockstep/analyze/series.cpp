@@ -27,13 +27,18 @@ std::optional<Scaling> scaling_among(const std::vector<const Configuration*>& me
   bool per_worker = false;
   bool global = false;
   bool mixed = false;
+  bool unstated = false;
+  bool several_workers = false;  ///< of a known batch; on one worker it is b and B
   for (const Configuration* c : members) {
     if (c->scaling && *c->scaling != Scaling::kMixed) return c->scaling;
     mixed |= c->scaling.has_value();
+    unstated |= c->stated_batch.has_value();
+    several_workers |= c->global_batch && c->workers.value_or(0) != 1;
     per_worker |= c->gave_batch_per_worker;
     global |= c->gave_global_batch;
   }
   if (mixed) return Scaling::kMixed;
+  if (unstated && !several_workers) return Scaling::kUnstated;
   if (!per_worker && !global) return std::nullopt;
   if (per_worker != global) return global ? Scaling::kStrong : Scaling::kWeak;
   return points_in_series(members, Scaling::kStrong) > points_in_series(members, Scaling::kWeak)
@@ -69,6 +74,7 @@ std::string SeriesKey::setting() const {
 
 std::string SeriesKey::batch_text() const {
   if (!batch) return "";
+  if (scaling == Scaling::kUnstated) return "batch " + record::batch_text(*batch);
   const bool weak = scaling.value_or(Scaling::kWeak) == Scaling::kWeak;
   return fmt::format("{} = {}", weak ? "b" : "B", record::batch_text(*batch));
 }
@@ -76,7 +82,9 @@ std::string SeriesKey::batch_text() const {
 std::optional<double> fixed_batch(const Configuration& c, Scaling scaling) {
   if (scaling == Scaling::kMixed) return std::nullopt;
   if (scaling == Scaling::kWeak) return c.batch_per_worker;
-  return c.global_batch ? std::optional(static_cast<double>(*c.global_batch)) : std::nullopt;
+  auto batch = c.global_batch;
+  if (scaling == Scaling::kUnstated && (c.stated_batch || c.workers != 1)) batch = c.stated_batch;
+  return batch ? std::optional(static_cast<double>(*batch)) : std::nullopt;
 }
 
 SeriesKey series_key(const Configuration& c, std::optional<Scaling> scaling) {

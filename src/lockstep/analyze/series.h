@@ -22,18 +22,19 @@ struct SeriesKey {
   std::string device{};
   std::map<std::string, std::string> settings{};  ///< that distinguish configurations of the table
   std::optional<Scaling> scaling{};               ///< nothing when batches are unknown
-  std::optional<double> batch{};                  ///< that is fixed: B of strong, b of weak scaling
+  /// That is fixed: B of strong, b of weak scaling, either of unstated.
+  std::optional<double> batch{};
 
   bool operator==(const SeriesKey&) const = default;
   bool operator<(const SeriesKey& other) const;
   /// "cpus=16, strategy=overlap".
   std::string setting() const;
-  /// "B = 512", "b = 32"; "" when it is unknown.
+  /// "B = 512", "b = 32", "batch 64"; "" when it is unknown.
   std::string batch_text() const;
 };
 
-/// B of strong scaling, b of weak; nothing with mixed scaling or if the configuration does not have
-/// it.
+/// B of strong scaling, b of weak, either of unstated; nothing with mixed scaling or if the
+/// configuration does not have it.
 std::optional<double> fixed_batch(const Configuration& c, Scaling scaling);
 
 /// The series of a configuration under a kind of scaling.
@@ -43,7 +44,8 @@ SeriesKey series_key(const Configuration& c, std::optional<Scaling> scaling);
 /// states; else a table that gives only B fixed B, and one that gives only b fixed b; with both,
 /// whichever makes the longer series, weak scaling when equal. One answer for all configurations
 /// that agree in model, data set, device and settings; those whose source states that both batches
-/// change (mixed) are one series of all their batches.
+/// change (mixed) are one series of all their batches. Where sources give several
+/// workers nothing but a batch that may be b or B, it is fixed (unstated).
 class ScalingRule {
  public:
   explicit ScalingRule(std::span<const Configuration> configurations,

@@ -152,8 +152,6 @@ std::string summary_text(const FileOutcome& outcome) {
   const ImportedFile& file = outcome.file;
   std::string text = fmt::format("{}: {}, {} run{}\n", file.path, file.format, file.runs.size(),
                                  file.runs.size() == 1 ? "" : "s");
-  std::map<std::string, std::size_t> missing;
-  std::map<std::string, std::size_t> warnings;
   std::size_t shown = 0;
   std::size_t empty = 0;
   for (std::size_t i = 0; i < file.runs.size(); ++i) {
@@ -164,8 +162,6 @@ std::string summary_text(const FileOutcome& outcome) {
       text += run_line(file.runs[i],
                        i < outcome.stored.size() ? outcome.stored[i] : store::AddedImport{});
     }
-    for (const std::string& what : file.runs[i].missing) ++missing[what];
-    for (const std::string& what : file.runs[i].warnings) ++warnings[what];
   }
   if (shown > kShownRuns) text += fmt::format("  and {} more\n", shown - kShownRuns);
   if (empty > 0) {
@@ -174,16 +170,27 @@ std::string summary_text(const FileOutcome& outcome) {
                         : empty == file.runs.size() ? "all of them "
                                                     : fmt::format("{} of them ", empty));
   }
+  for (const Remark& remark : remarks_on(file))
+    text += fmt::format("  {} {}\n", remark.kind, remark.text);
+  return text;
+}
+
+std::vector<Remark> remarks_on(const ImportedFile& file) {
+  std::map<std::string, std::size_t> missing;
+  std::map<std::string, std::size_t> warnings;
+  for (const ImportedRun& run : file.runs) {
+    for (const std::string& what : run.missing) ++missing[what];
+    for (const std::string& what : run.warnings) ++warnings[what];
+  }
   const auto times = [&](std::size_t count) {
     return file.runs.size() > 1 ? fmt::format(" ({} of {} runs)", count, file.runs.size())
                                 : std::string();
   };
-  for (const auto& [what, count] : missing)
-    text += fmt::format("  missing {}{}\n", what, times(count));
-  for (const auto& [what, count] : warnings)
-    text += fmt::format("  note: {}{}\n", what, times(count));
-  for (const std::string& what : file.warnings) text += fmt::format("  warning: {}\n", what);
-  return text;
+  std::vector<Remark> remarks;
+  for (const auto& [what, count] : missing) remarks.push_back({"missing", what + times(count)});
+  for (const auto& [what, count] : warnings) remarks.push_back({"note:", what + times(count)});
+  for (const std::string& what : file.warnings) remarks.push_back({"warning:", what});
+  return remarks;
 }
 
 std::string comparison_hint(const std::vector<FileOutcome>& outcomes) {

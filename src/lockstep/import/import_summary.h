@@ -20,6 +20,15 @@ struct FileOutcome {
 /// What was found, for people: one line per file, one or two per run, what is missing once.
 std::string summary_text(const FileOutcome& outcome);
 
+struct Remark {
+  std::string kind;  ///< "missing", "note:", "warning:"
+  std::string text;
+};
+
+/// What its runs lack, what was interpreted, damage that was read around: "batch: set it with ...
+/// (3 of 4 runs)", each once.
+std::vector<Remark> remarks_on(const ImportedFile& file);
+
 /// What to do where files state different worker counts but each names a network after itself, so
 /// that nothing is compared; empty otherwise.
 std::string comparison_hint(const std::vector<FileOutcome>& outcomes);

@@ -123,8 +123,11 @@ class TableReader {
     }
     if (name == "batch_size") {
       table_.notices.push_back(
-          "column 'batch_size' is kept as a note: name it batch_per_worker or global_batch");
-    } else if (!name.empty()) {
+          "column 'batch_size' may be of one worker or of all: name it batch_per_worker or "
+          "global_batch to state which");
+      return "stated_batch";
+    }
+    if (!name.empty()) {
       table_.notices.push_back(fmt::format("column '{}' is kept as a note", trim(field)));
     }
     return std::string(trim(field));

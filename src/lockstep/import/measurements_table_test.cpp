@@ -49,7 +49,9 @@ TEST(MeasurementsTable, KnowsTheOtherNamesOfColumnsAndSaysSo) {
   EXPECT_EQ(table.rows[0].workers, 4);
   EXPECT_EQ(table.notices.at(0), "column 'batch_global' is read as global_batch");
   EXPECT_EQ(read("batch,metric,value,unit\n32,epoch_time,1,s\n").rows[0].global_batch, 32);
-  EXPECT_FALSE(read("batch_size,metric,value\n32,val_loss,1\n").rows[0].global_batch.has_value());
+  const auto open = read("batch_size,metric,value\n32,val_loss,1\n");
+  EXPECT_FALSE(open.rows[0].global_batch.has_value());
+  EXPECT_EQ(open.rows[0].stated_batch, 32);
 }
 
 TEST(MeasurementsTable, ConvertsUnits) {

@@ -48,6 +48,9 @@ class Rows {
       base_.batch_per_worker = static_cast<double>(*run.batch_per_worker);
     }
     base_.global_batch = run.global_batch.value;
+    if (run.batch_said_is_open && !run.batch_per_worker && !run.global_batch) {
+      base_.stated_batch = run.batch_said;
+    }
     base_.examples = run.examples.value;
     base_.epochs = run.epochs_planned.value;
     base_.notes["format"] = run.format;

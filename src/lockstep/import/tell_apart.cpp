@@ -22,9 +22,8 @@ std::string configuration_of(const ImportedRun& run) {
   const auto number = [](const Fact<std::int64_t>& fact) { return fact.value.value_or(0); };
   return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", number(run.workers), number(run.nodes),
                      number(run.batch_per_worker), number(run.global_batch),
-                     run.batch_said_is_open ? 0 : run.batch_said.value_or(0),
-                     run.device.value.value_or(""), run.model.value.value_or(""),
-                     run.dataset.value.value_or(""));
+                     run.batch_said.value_or(0), run.device.value.value_or(""),
+                     run.model.value.value_or(""), run.dataset.value.value_or(""));
 }
 
 using Notes = std::vector<std::string>;

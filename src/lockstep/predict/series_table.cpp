@@ -37,7 +37,11 @@ std::string name_of(const Measurement& row, const analyze::SeriesKey& key) {
   add(key.dataset);
   add(key.device);
   if (key.batch) {
-    add((key.scaling == Scaling::kWeak ? "b " : "B ") + record::batch_text(*key.batch));
+    const bool unstated = key.scaling == Scaling::kUnstated;
+    add((unstated                        ? "batch "
+         : key.scaling == Scaling::kWeak ? "b "
+                                         : "B ") +
+        record::batch_text(*key.batch));
   }
   add(row.source);
   for (const auto& [column, text] : key.settings) {
@@ -111,14 +115,17 @@ TableSeries make_table_series(const Group& group) {
   table.key = group.key;
   table.name = group.name;
   table.metric = *metric_from_name(first.metric);
-  table.scaling = group.key.scaling.value_or(Scaling::kWeak);
-  table.scaling_assumed = !group.key.scaling;
+  const bool stated = group.key.scaling && group.key.scaling != Scaling::kUnstated;
+  table.scaling = stated ? *group.key.scaling : Scaling::kWeak;
+  table.scaling_assumed = !stated;
   table.unit = first.unit;
   table.model = first.model;
   table.device = first.device;
   table.batch_per_worker = first.batch_per_worker;
   table.global_batch = first.global_batch;
-  if (group.key.batch && table.scaling == Scaling::kWeak) table.batch_per_worker = group.key.batch;
+  if (group.key.batch && stated && table.scaling == Scaling::kWeak) {
+    table.batch_per_worker = group.key.batch;
+  }
   if (group.key.batch && table.scaling == Scaling::kStrong) {
     table.global_batch = std::llround(*group.key.batch);
   }
@@ -128,7 +135,7 @@ TableSeries make_table_series(const Group& group) {
   table.source = first.source;
   table.overhead_grows = std::all_of(rows.begin(), rows.end(),
                                      [](const Measurement* row) { return !row->strategy.empty(); });
-  if (table.scaling == Scaling::kMixed) {
+  if (table.scaling == Scaling::kMixed || group.key.scaling == Scaling::kUnstated) {
     table.batch_per_worker.reset();
     table.global_batch.reset();
   }

@@ -20,6 +20,8 @@ struct Measurement {
   /// B / (N A); a fraction where several workers share one example (model parallelism).
   std::optional<double> batch_per_worker;
   std::optional<std::int64_t> global_batch;
+  /// A batch size of which the source does not state whether it is b or B; neither of those is set.
+  std::optional<std::int64_t> stated_batch;
   std::optional<std::int64_t> examples;  ///< per epoch
   std::optional<std::int64_t> epochs;    ///< of the run
   std::string metric;

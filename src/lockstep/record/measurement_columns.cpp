@@ -110,6 +110,7 @@ constexpr std::array kColumns{
     text_column<&Measurement::metric>("metric", kAlways),
     kValue,
     text_column<&Measurement::unit>("unit", kAlways),
+    integer_column<&Measurement::stated_batch>("stated_batch", kRemark),
     text_column<&Measurement::strategy>("strategy", kSetting),
     integer_column<&Measurement::threads_per_worker>("threads_per_worker", kSetting),
     kScaling,

@@ -5,7 +5,7 @@
 namespace lockstep::record {
 namespace {
 
-constexpr std::array<std::string_view, 3> kScalingNames{"strong", "weak", "mixed"};
+constexpr std::array<std::string_view, 4> kScalingNames{"strong", "weak", "mixed", "unstated"};
 
 }  // namespace
 
@@ -15,7 +15,8 @@ std::string_view scaling_name(Scaling scaling) {
 
 std::optional<Scaling> scaling_from_name(std::string_view name) {
   for (std::size_t i = 0; i < kScalingNames.size(); ++i) {
-    if (kScalingNames[i] == name) return static_cast<Scaling>(i);
+    const auto scaling = static_cast<Scaling>(i);
+    if (kScalingNames[i] == name && scaling != Scaling::kUnstated) return scaling;
   }
   return std::nullopt;
 }

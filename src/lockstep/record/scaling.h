@@ -6,12 +6,13 @@
 namespace lockstep::record {
 
 /// What stays the same while the number of workers changes: the global batch (strong), the batch
-/// per worker (weak), or neither (mixed).
-enum class Scaling { kStrong, kWeak, kMixed };
+/// per worker (weak), neither (mixed), or one of the first two, of which the source does not state
+/// which (unstated).
+enum class Scaling { kStrong, kWeak, kMixed, kUnstated };
 
-/// "strong", "weak", "mixed".
+/// "strong", "weak", "mixed", "unstated".
 std::string_view scaling_name(Scaling scaling);
-/// The inverse; nothing for other text.
+/// The inverse; nothing for other text. A source that does not state it has no name for it.
 std::optional<Scaling> scaling_from_name(std::string_view name);
 
 }  // namespace lockstep::record

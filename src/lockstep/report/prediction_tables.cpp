@@ -176,9 +176,9 @@ Table job_table(const TableSeries& table, const std::vector<JobPrediction>& jobs
   }
   if (table.scaling_assumed && table.series.points.size() > 1) {
     note(
-        "unknown: which scaling it is, because no batch is stated; a fixed batch per worker is "
-        "assumed "
-        "(import with --set batch=N or --set global_batch=N to state it)");
+        "unknown: which scaling it is, because nothing states the batch per worker or the global "
+        "batch; a fixed batch per worker is assumed (lockstep import states it with --set batch=N, "
+        "--set global_batch=N or, for tables, --set batch_of=worker or all)");
   }
   for (const std::string& text : table.series.notes) note(text);
   note(fmt::format("in brackets: 90 % intervals; speedup and efficiency are derived, against {}",

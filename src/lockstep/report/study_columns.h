@@ -82,6 +82,9 @@ void add_configuration_columns(TableBuilder<Row>& builder,
               [of](const Row& row) { return batch_cell(of(row).batch_per_worker); })
       .column({"B", "", "global_batch", Align::kRight, "global batch"},
               [of](const Row& row) { return count(of(row).global_batch); })
+      .column(
+          {"batch", "", "stated_batch", Align::kRight, "b or B: the source does not state which"},
+          [of](const Row& row) { return count(of(row).stated_batch); })
       .end_of_labels();
 }
 

@@ -44,9 +44,10 @@ std::string speedup_terms(const std::vector<SpeedupRow>& rows) {
     if (row.group->has_speedups()) baselines.insert(*row.group->baseline_workers);
   }
   if (baselines.empty() || !first.scaling) return "";
-  constexpr std::array<std::string_view, 3> kFixed{"B fixed, b = B/N", "b fixed, B = N b",
-                                                   "b and B both change"};
-  constexpr std::array<std::string_view, 3> kSame{" at the same B", " at the same b", ""};
+  constexpr std::array<std::string_view, 4> kFixed{"B fixed, b = B/N", "b fixed, B = N b",
+                                                   "b and B both change", "b or B fixed"};
+  constexpr std::array<std::string_view, 4> kSame{" at the same B", " at the same b", "",
+                                                  " at the same batch"};
   const auto kind = static_cast<std::size_t>(*first.scaling);
   return fmt::format(
       "; {} scaling ({}); baseline {}{}", record::scaling_name(*first.scaling), kFixed[kind],

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 
@@ -43,6 +44,12 @@ void compare(SpeedupPoint& point, const SpeedupPoint& baseline, TimeBasis basis,
 
 using Series = std::vector<SpeedupPoint*>;
 
+/// "global batch", "batch per worker": what is the same for all points of a series.
+std::string_view fixed_name(Scaling scaling) {
+  if (scaling == Scaling::kUnstated) return "batch";
+  return scaling == Scaling::kStrong ? "global batch" : "batch per worker";
+}
+
 /// Logs often have times but no batch. Where the user states what was fixed, rates and times of
 /// the same data can be compared without knowing its size; step times cannot.
 bool take_batch_as_said(SpeedupGroup& group, const SpeedupOptions& options) {
@@ -52,7 +59,7 @@ bool take_batch_as_said(SpeedupGroup& group, const SpeedupOptions& options) {
   if (known || !options.scaling || group.basis == TimeBasis::kStepTime) return false;
   group.remarks.push_back(
       fmt::format("no batch size is known: the {} is taken as fixed, as stated with --scaling",
-                  *group.scaling == Scaling::kStrong ? "global batch" : "batch per worker"));
+                  fixed_name(*group.scaling)));
   return true;
 }
 
@@ -101,12 +108,11 @@ SpeedupPoint* baseline_for(const Series& points, const SpeedupPoint& point, std:
   return found;
 }
 
-void compare_series(SpeedupGroup& group, double batch, const Series& points) {
+void compare_series(SpeedupGroup& group, const Series& points) {
   const std::string name =
       *group.scaling == Scaling::kMixed
           ? "the series"
-          : fmt::format("{} = {}", *group.scaling == Scaling::kStrong ? "B" : "b",
-                        record::batch_text(batch));
+          : series_key(points.front()->configuration, group.scaling).batch_text();
   for (SpeedupPoint* point : points) {
     SpeedupPoint* baseline = baseline_for(points, *point, *group.baseline_workers);
     if (baseline == nullptr) {
@@ -211,8 +217,8 @@ std::optional<std::string> unlike(const Configuration& baseline, const Configura
   const auto a = fixed_batch(baseline, scaling);
   const auto b = fixed_batch(other, scaling);
   if (a && b && *a != *b) {
-    return fmt::format("different {} ({} and {})",
-                       scaling == Scaling::kStrong ? "global batches" : "batches per worker",
+    constexpr std::array kBatches{"global batches", "batches per worker", "", "batches"};
+    return fmt::format("different {} ({} and {})", kBatches[static_cast<std::size_t>(scaling)],
                        record::batch_text(*a), record::batch_text(*b));
   }
   return std::nullopt;
@@ -231,16 +237,21 @@ void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
         "weak, or give --batch or --global-batch when measuring");
     return;
   }
+  if (group.scaling == Scaling::kUnstated && group.basis == TimeBasis::kStepTime) {
+    group.refusals.push_back(
+        "no speedups: step times can be compared only if it is known whether the batch is of one "
+        "worker or of all; lockstep import --set batch_of=worker or --set batch_of=all states it");
+    return;
+  }
   const auto series = series_by_batch(group, options);
   group.baseline_workers =
       options.baseline_workers ? options.baseline_workers : common_baseline(series);
   if (!group.baseline_workers) {
-    group.refusals.push_back(
-        fmt::format("no speedups: no two worker counts share the same {}",
-                    *group.scaling == Scaling::kStrong ? "global batch" : "batch per worker"));
+    group.refusals.push_back(fmt::format("no speedups: no two worker counts share the same {}",
+                                         fixed_name(*group.scaling)));
     return;
   }
-  for (const auto& [batch, points] : series) compare_series(group, batch, points);
+  for (const auto& [batch, points] : series) compare_series(group, points);
   remark_on_threads(group);
   remark_on_micro_steps(group);
   remark_on_examples(group);
@@ -248,6 +259,11 @@ void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
     group.remarks.push_back(
         "both batches change with the number of workers: a speedup contains the effect of the "
         "batch per worker");
+  }
+  if (*group.scaling == Scaling::kUnstated && group.has_speedups()) {
+    group.remarks.push_back(
+        "the source does not state whether a batch is of one worker or of all; these speedups are "
+        "the same for both; lockstep import --set batch_of=worker or --set batch_of=all states it");
   }
   if (*group.baseline_workers > 1 && !options.baseline_workers && group.has_speedups()) {
     group.remarks.push_back(fmt::format("no run on 1 worker: speedups are relative to {} workers",

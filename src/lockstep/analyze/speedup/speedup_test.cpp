@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "lockstep/analyze/measurement_rows.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/rng.h"
@@ -44,6 +46,33 @@ TEST(Speedup, StrongScalingComparesTheSameGlobalBatch) {
   EXPECT_EQ(slow.configuration.batch_per_worker, 16);
   EXPECT_DOUBLE_EQ(*slow.examples_per_s, 1000.0 / 67);
   EXPECT_DOUBLE_EQ(*point(groups[0], 2, 64).speedup, 1.6);
+}
+
+TEST(Speedup, ABatchThatMayBeOfOneWorkerOrOfAllComparesEpochsOfTheSameOne) {
+  MeasurementRows table;
+  // On one worker it is both, so sources may have it as either.
+  table.at_stated(1, 32, "epoch_time", 40).at_local(1, 64, "epoch_time", 30);
+  table.at_stated(2, 32, "epoch_time", 25).at_stated(2, 64, "epoch_time", 20);
+  const auto groups = groups_of(table);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].scaling, Scaling::kUnstated);
+  std::map<std::int64_t, double> speedups;
+  for (const SpeedupPoint& entry : groups[0].points) {
+    if (entry.configuration.workers != 2) continue;
+    EXPECT_FALSE(entry.configuration.global_batch);
+    speedups[*entry.configuration.stated_batch] = *entry.speedup;
+  }
+  EXPECT_EQ(speedups, (std::map<std::int64_t, double>{{32, 40.0 / 25}, {64, 30.0 / 20}}));
+  EXPECT_TRUE(mentions(groups[0].remarks, "these speedups are the same for both"));
+}
+
+TEST(Speedup, StepTimesOfABatchThatMayBeOfOneWorkerOrOfAllAreNotCompared) {
+  MeasurementRows table;
+  table.at_stated(1, 32, "step_time", 0.1).at_stated(2, 32, "step_time", 0.06);
+  const auto groups = groups_of(table);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_FALSE(groups[0].has_speedups());
+  EXPECT_TRUE(mentions(groups[0].refusals, "--set batch_of=worker"));
 }
 
 TEST(Speedup, NamesAConfigurationOfUnknownWorkersAndDeviceByItsBatch) {

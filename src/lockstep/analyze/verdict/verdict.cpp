@@ -159,11 +159,8 @@ std::string figure_text(const SpeedupPoint& point, TimeBasis basis) {
 
 std::string batch_text(const SpeedupPoint& point, const SpeedupGroup& group) {
   if (group.scaling == Scaling::kMixed) return "mixed batches";
-  const Configuration& c = point.configuration;
-  const bool strong = group.scaling == Scaling::kStrong;
-  const std::optional<double> batch = fixed_batch(c, strong ? Scaling::kStrong : Scaling::kWeak);
-  return batch ? fmt::format("{} = {}", strong ? "B" : "b", record::batch_text(*batch))
-               : "batch unknown";
+  const SeriesKey key = series_key(point.configuration, group.scaling.value_or(Scaling::kWeak));
+  return key.batch ? key.batch_text() : "batch unknown";
 }
 
 std::string devices_text(const Configuration& c) {

@@ -106,10 +106,11 @@ Chart scaling_chart(const PageContext& context, const std::vector<Line>& lines,
   }
   const std::vector<std::string> names = analyze::short_labels(keys);
   const Scaling scaling = *lines.front().group->scaling;
-  constexpr std::array<std::string_view, 3> kFixed{
+  constexpr std::array<std::string_view, 4> kFixed{
       "global batch B fixed, batch per worker b = B/N",
       "batch per worker b fixed, global batch B = N b",
-      "batch per worker b and global batch B both change"};
+      "batch per worker b and global batch B both change",
+      "batch per worker b or global batch B fixed, the source does not state which"};
   const std::string kind(record::scaling_name(scaling));
   LineChart chart;
   chart.x = {"workers", "", Scale::kLog, false};
