@@ -54,6 +54,28 @@ std::string horovod(std::uint64_t number) {
   return text;
 }
 
+/// What a script prints itself: an epoch, its steps, its time and its validation.
+std::string free_text(std::uint64_t number) {
+  std::string text = fmt::format("Epoch [{}/90000]\n", number + 1);
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    text += fmt::format("Epoch [{}/90000], Step [{}/5005], Loss: {:.4f}, lr: 0.0125\n", number + 1,
+                        i * 50, vary(i + number) * 7);
+  }
+  return text + fmt::format(
+                    "Training time: {:.2f} s, train loss: {:.4f}\nValidation loss: {:.4f}, "
+                    "accuracy: 51.20%\n",
+                    30 + vary(number), vary(number), vary(number + 1));
+}
+
+std::string nanogpt(std::uint64_t number) {
+  std::string text;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    text += fmt::format("iter {}: loss {:.4f}, time {:.2f}ms, mfu 41.35%\n", number * 100 + i,
+                        vary(i + number) * 7, 250 + vary(i));
+  }
+  return text;
+}
+
 std::string megatron(std::uint64_t number) {
   std::string text;
   for (std::uint64_t i = 1; i <= 50; ++i) {
@@ -167,9 +189,10 @@ class Generated final : public import::ByteSource {
 
 const std::vector<GeneratedLog>& generated_logs() {
   static const std::vector<GeneratedLog> kLogs{
-      {"pytorch-imagenet", imagenet}, {"keras", keras_bars},         {"transcript", horovod},
-      {"megatron", megatron},         {"tf-cnn-benchmarks", tf_cnn}, {"mlperf", mlperf},
-      {"lightning-csv", lightning},   {"history-jsonl", history},    {"kineto", kineto}};
+      {"pytorch-imagenet", imagenet}, {"keras", keras_bars}, {"transcript", horovod},
+      {"free text", free_text},       {"nanogpt", nanogpt},  {"megatron", megatron},
+      {"tf-cnn-benchmarks", tf_cnn},  {"mlperf", mlperf},    {"lightning-csv", lightning},
+      {"history-jsonl", history},     {"kineto", kineto}};
   return kLogs;
 }
 

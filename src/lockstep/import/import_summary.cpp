@@ -107,7 +107,7 @@ void add_times(const ImportedRun& run, std::vector<std::string>& parts) {
 }
 
 std::string place_of(const store::AddedImport& stored) {
-  if (stored.run == 0) return "not stored";
+  if (stored.run == 0) return "found";
   if (stored.fresh) return fmt::format("run {}", stored.run);
   if (stored.moved)
     return fmt::format("run {}, already imported, moved into the study", stored.run);
@@ -158,7 +158,7 @@ std::string summary_text(const FileOutcome& outcome) {
     if (!file.runs[i].has_figures()) {
       ++empty;
     } else if (shown++ < kShownRuns) {
-      // A dry run stores nothing, so there is no place to tell.
+      // A dry run stores nothing, so there is no place to name.
       text += run_line(file.runs[i],
                        i < outcome.stored.size() ? outcome.stored[i] : store::AddedImport{});
     }
@@ -219,7 +219,7 @@ std::string comparison_hint(const std::vector<FileOutcome>& outcomes) {
 std::string explained_text(const import::ImportedFile& file) {
   if (file.explained.empty()) {
     if (file.format.empty()) return "";  // not recognised, which the summary reports
-    return fmt::format("{}: {}, which has no lines to show\n", file.path, file.format);
+    return fmt::format("{}: {}, no lines to show\n", file.path, file.format);
   }
   std::string text = fmt::format("{}\n  line  part  meaning\n", file.path);
   for (const import::ExplainedLine& line : file.explained) {

@@ -61,10 +61,14 @@ Importer::Importer(ImportOptions options) : options_(std::move(options)) {
     registry_.named(options_.format);
   ImportedRun scratch;
   for (const auto& [name, value] : options_.settings) {
-    if (!offer_setting(name, value, scratch)) {
-      throw Error(ErrorKind::kUsage, fmt::format("--set {}={} is an unknown setting", name, value),
-                  fmt::format("possible settings: {}", setting_names()));
+    if (offer_setting(name, value, scratch)) continue;
+    if (is_setting(name)) {
+      throw Error(ErrorKind::kUsage, fmt::format("--set {}={} has no valid value", name, value),
+                  "counts are whole numbers from 1, time_unit is s, ms, min or h, batch_of is "
+                  "worker or all");
     }
+    throw Error(ErrorKind::kUsage, fmt::format("--set {}={} is an unknown setting", name, value),
+                fmt::format("possible settings: {}", setting_names()));
   }
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <tuple>
+
 #include "lockstep/base/error.h"
 #include "lockstep/import/import_fixture.h"
 #include "lockstep/import/run_record.h"
@@ -151,6 +153,21 @@ TEST(Importer, SettingsAndFormatsThatMakeNoSenseAreUsageErrors) {
       ADD_FAILURE();
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    }
+  }
+}
+
+TEST(Importer, SettingWithAWrongValueIsNotCalledUnknown) {
+  for (const auto& [name, value, words] : {std::tuple{"batch", "foo", "has no valid value"},
+                                           {"time_unit", "days", "has no valid"},
+                                           {"colour", "blue", "is an unknown setting"}}) {
+    ImportOptions options;
+    options.settings = {{name, value}};
+    try {
+      const Importer importer(options);
+      ADD_FAILURE() << name;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
     }
   }
 }

@@ -1,5 +1,7 @@
 #include "lockstep/import/run_settings.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "lockstep/import/model/measurement_units.h"
@@ -85,6 +87,16 @@ bool offer_setting(std::string_view name, std::string_view value, ImportedRun& r
     return true;
   }
   return false;
+}
+
+bool is_setting(std::string_view name) {
+  const std::size_t dot = name.find_last_of("./");
+  const std::string key = lower(dot == std::string_view::npos ? name : name.substr(dot + 1));
+  return key == "time_unit" || key == "batch_of" ||
+         std::any_of(std::begin(kCounts), std::end(kCounts),
+                     [&](const CountSetting& setting) { return key == setting.name; }) ||
+         std::any_of(std::begin(kTexts), std::end(kTexts),
+                     [&](const TextSetting& setting) { return key == setting.name; });
 }
 
 std::string_view setting_names() {

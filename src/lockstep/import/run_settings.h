@@ -12,6 +12,9 @@ namespace lockstep::import {
 bool offer_setting(std::string_view name, std::string_view value, ImportedRun& run,
                    Provenance from = Provenance::kLog);
 
+/// Whether offer_setting() has a setting of this name, for some value.
+bool is_setting(std::string_view name);
+
 /// The names `--set` takes, for messages.
 std::string_view setting_names();
 

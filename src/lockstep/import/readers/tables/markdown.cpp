@@ -8,9 +8,11 @@
 #include "lockstep/import/readers/tables/printed_output.h"
 #include "lockstep/import/readers/tables/table_cells.h"
 #include "lockstep/import/readers/tables/table_counts.h"
+#include "lockstep/import/readers/tables/table_runs.h"
 #include "lockstep/import/reported_figures.h"
 #include "lockstep/import/scan/line_source.h"
 #include "lockstep/import/scan/text_scan.h"
+#include "lockstep/import/scan/text_table.h"
 
 namespace lockstep::import {
 namespace {
@@ -143,10 +145,17 @@ void MarkdownReader::read(Input& input, ImportSink& sink) const {
   }
   std::size_t number = 0;
   for (ImportedRun& run : sink.runs()) run.label = number++ == 0 ? "" : fmt::format("#{}", number);
+  if (sink.runs().empty() && example.empty()) {
+    for (TextTable& table : find_tables(document.prose)) {
+      const std::string words = words_of_projection(table);
+      table.above.clear();
+      if (example.empty() && !words.empty() && !runs_of_table(table).empty()) example = words;
+    }
+  }
   if (sink.runs().empty() && !example.empty()) {
     sink.warn(fmt::format(
-        "{}: its output stands under \"{}\", so it may be an example that nobody ran, and is not "
-        "read; to import it all the same, copy it into a file of its own",
+        "{}: its figures stand under \"{}\", so they may be of nothing that ran, and are not "
+        "read; to import them all the same, copy them into a file of their own",
         input.name(), example));
     return;
   }

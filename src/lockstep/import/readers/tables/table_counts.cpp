@@ -22,8 +22,7 @@ std::vector<std::string> lines_about(const TextTable& table) {
 
 /// "Projected speedup" or "## Performance expectations" above it: nobody ran these lines.
 bool has_projections(const TextTable& table) {
-  const std::vector<std::string> about = lines_about(table);
-  if (std::any_of(about.begin(), about.end(), is_projection)) return true;
+  if (!words_of_projection(table).empty()) return true;
   std::string names;
   bool derived = false;
   for (const std::string& column : table.columns) {
@@ -92,6 +91,14 @@ bool is_projection(std::string_view words) {
   return contains_any<"project", "predict", "estimat", "theoretical", "expect", "extrapolat">(
              words) &&
          !contains_any<"measured", "actual", "observed", "unexpect">(words);
+}
+
+std::string words_of_projection(const TextTable& table) {
+  for (const std::string& words : lines_about(table)) {
+    if (is_projection(words))
+      return printable(trim(words.substr(words.find_first_not_of("# "))), 60);
+  }
+  return {};
 }
 
 TextTable with_names_repeated(TextTable table, const TableColumns& columns) {

@@ -13,6 +13,9 @@ namespace lockstep::import {
 /// "Expected output", "estimated": words, in small letters, about what nobody measured.
 bool is_projection(std::string_view words);
 
+/// The heading or line above a table which says that nobody measured it; empty without one.
+std::string words_of_projection(const TextTable& table);
+
 /// Without the lines that no training printed: projected, predicted and estimated ones, and those
 /// of inference or of a benchmark of the link.
 TextTable rows_of_training(TextTable table);

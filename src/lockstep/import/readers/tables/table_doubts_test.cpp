@@ -207,7 +207,12 @@ TEST(TableDoubts, ExpectationsInAHeadingWereNotMeasured) {
   const std::string table =
       "The jobs wait for GPUs.\n\n| GPUs | Time per epoch (s) | Speedup |\n|---|---|---|\n"
       "| 1 | 40.5 | 1.0x |\n| 2 | 21.5 | 1.88x |\n";
-  EXPECT_THROW(import_text("## Performance Expectations\n\n" + table, "STATUS.md"), Error);
+  try {
+    import_text("## Performance Expectations\n\n" + table, "STATUS.md");
+    ADD_FAILURE() << "read as measurements";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("\"performance expectations\""), std::string::npos);
+  }
   EXPECT_THROW(import_text("### Expected Performance\n\n" + table, "STATUS.md"), Error);
   EXPECT_EQ(import_text("## Performance\n\n" + table, "STATUS.md").runs.size(), 2u);
 }

@@ -272,7 +272,10 @@ void Segments::line(const Line& line) {
   if (!found_.empty()) {
     state(found_, has_figures);
     std::string words;
-    for (const StatedFact& fact : found_) words += (words.empty() ? "" : ", ") + fact_words(fact);
+    for (const StatedFact& fact : found_) {
+      const std::string each = fact_words(fact);
+      if (!contains(words, each)) words += (words.empty() ? "" : ", ") + each;
+    }
     tell(line, words);
   }
   if (mark) {
