@@ -87,6 +87,12 @@ TEST_F(FailureTest, NamesARankThatLeftBeforeTheOthers) {
       << captured.errors;
 }
 
+TEST_F(FailureTest, NamesARankThatEndedWithFewerSteps) {
+  for (const char* backend : {"backend=shm", "backend=gloo"}) {
+    expect_error(fail("leave", 3, backend), 5, "rank 1 ended its job while others still train", 2);
+  }
+}
+
 TEST_F(FailureTest, NamesTheParameterThatDiffersBetweenRanks) {
   expect_error(
       fail("shapes"), 2,

@@ -71,6 +71,7 @@ void train(const Options& options, lockstep::Job& job, Ddp& ddp, Net& net,
   const bool wrong_here = job.rank() == 1 || options.number("everywhere", 0) != 0;
   for (std::int64_t step = options.number("from", 0); step < options.number("steps", 50); ++step) {
     misbehave(wrong, job, step);
+    if (wrong == "leave" && job.rank() == options.number("who", 1) && step == 3) return;
     if (wrong == "broadcast" && step == 3) {
       auto tensor = torch::zeros({job.rank() == 1 ? 3 : 2});
       job.broadcast_(tensor);
@@ -176,6 +177,7 @@ void run_training(const Options& options, lockstep::Job& job) {
     step = options.number("steps", 50);
     if (options.given.count("save")) checkpoint.save(options.text("save", ""));
   }
+  if (options.text("wrong", "") == "leave" && job.rank() == options.number("who", 1)) return;
   print_parameters(job, *net);
   job.print("parameter average " + std::to_string(job.mean(average.item<double>())));
   if (const auto noise = ddp.noise_scale())

@@ -21,8 +21,12 @@ using record::Backend;
 constexpr Seconds kGrace{10};
 /// A rank without a heartbeat for that long has hung. Heartbeats come from a thread of their own.
 constexpr Seconds kSilence{30};
+/// Under which key a rank that leaves the job leaves its number.
+constexpr const char* kLeft = "left";
 /// How long the loss of a peer waits for the cause that the coordinator sends to all ranks.
 constexpr Seconds kCause{5};
+/// How long the coordinator may take to answer.
+constexpr Seconds kAnswer{0.2};
 
 bool has_core_per_rank(const comm::Placement& place) {
   return place.local_size <= static_cast<int>(measure::usable_cores().size()) ||
@@ -105,6 +109,7 @@ void JobState::leave() noexcept {
   comm::Membership& membership = session_->membership();
   const auto key = [](int rank) { return fmt::format("left/{}", rank); };
   try {
+    membership.put(kLeft, std::to_string(place_.rank));
     if (place_.rank != 0) membership.put(key(place_.rank), "1");
     for (int rank = 1; place_.rank == 0 && rank < place_.size; ++rank) {
       membership.get(key(rank), session_->options().timeout);
@@ -113,6 +118,14 @@ void JobState::leave() noexcept {
     // A rank failed after this one was done.
   }
   membership.leave();
+}
+
+std::optional<std::string> JobState::rank_that_left() {
+  try {
+    return session_->membership().get(kLeft, kAnswer);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 std::unique_ptr<comm::Communicator> JobState::connect() {
@@ -147,6 +160,12 @@ void JobState::fail_with_cause(const Error& error) {
       clock_->monotonic() + (timed_out ? 0 : static_cast<Nanoseconds>(kCause.count() * 1e9));
   do {
     if (const auto cause = session_->membership().trouble()) fail(*cause);
+    if (const auto rank = rank_that_left()) {
+      fail(Error(
+          ErrorKind::kPeer, fmt::format("rank {} ended its job while others still train", *rank),
+          "every rank must run the same steps and collective calls; use join() if ranks have "
+          "unequal numbers of batches"));
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   } while (clock_->monotonic() < until);
   if (!timed_out) fail(error);

@@ -66,6 +66,8 @@ class JobState {
   std::unique_ptr<comm::Communicator> connect();
   [[noreturn]] void fail_with_cause(const Error& error);
   void leave() noexcept;
+  /// One that left the job in good order, which nobody does while others wait for it.
+  std::optional<std::string> rank_that_left();
 
   comm::Placement place_;
   record::Backend backend_;

@@ -8,9 +8,13 @@
 namespace lockstep::study {
 namespace {
 
-/// "[rank1]: " and "[rank1]:[W...", as PyTorch writes before the lines of an exception, and
-/// "[default0]:" of torchrun.
+/// "[rank1]: " and "[rank1]:[W...", as PyTorch writes before the lines of an exception,
+/// "[default0]:" of torchrun, and "[rank 1/2] " of Lockstep.
 std::string_view without_rank(std::string_view line) {
+  if (line.starts_with("[rank ")) {
+    const std::size_t end = line.find("] ");
+    return end == std::string_view::npos ? line : line.substr(end + 2);
+  }
   if (!line.starts_with("[rank") && !line.starts_with("[default")) return line;
   const std::size_t end = line.find("]:");
   if (end == std::string_view::npos) return line;
@@ -24,6 +28,9 @@ bool contains_any(std::string_view line, const auto& texts) {
     return line.find(text) != std::string_view::npos;
   });
 }
+
+constexpr std::string_view kEnded = " ended with exit code ";
+constexpr std::string_view kError = "error: ";
 
 /// An exception of the program that started the ranks.
 bool is_of_launcher(std::string_view line) {
@@ -41,8 +48,11 @@ bool is_due_to_a_peer(std::string_view line) {
   return contains_any(line, kTexts);
 }
 
-/// Rulers, and what torchrun and Slurm write after a task has failed.
+/// Rulers, the hints below errors of Lockstep's own and how its ranks ended, and what torchrun and
+/// Slurm write after a task has failed.
 bool is_summary(std::string_view line) {
+  if (line.starts_with("hint: ")) return true;
+  if (line.starts_with("error: rank ") && contains_any(line, std::array{kEnded})) return true;
   if (line.find_first_not_of("=-*_ ") == std::string_view::npos) return true;
   constexpr std::array<std::string_view, 3> kTorchrun{
       "torch/distributed/elastic", "torch.distributed.elastic", "torch/distributed/run.py"};
@@ -85,6 +95,7 @@ std::string FailureLine::text() const {
   if (!exception_.empty()) return "its error: " + exception_;
   if (!any_exception_.empty()) return "its error: " + any_exception_;
   const std::string& line = last_line_.empty() ? last_summary_ : last_line_;
+  if (line.starts_with(kError)) return "its " + line;
   return line.empty() ? "" : "its last line: " + line;
 }
 

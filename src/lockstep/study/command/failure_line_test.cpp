@@ -90,6 +90,20 @@ srun: Terminating StepId=5.0)"),
             "its last line: slurmstepd: error: execve(): train: No such file or directory");
 }
 
+TEST(FailureLine, IsTheErrorOfARankOfAProgramThatUsesTheLibrary) {
+  EXPECT_EQ(text_of("[rank 1/2] error: the data is bad\n"
+                    "[rank 0/2] error: rank 1: the data is bad\n"
+                    "hint: see its output\n"
+                    "error: rank 0 ended with exit code 5\n"),
+            "its error: rank 1: the data is bad");
+  EXPECT_EQ(text_of("[rank 0/2] error: rank 1 on node1 died\n"
+                    "hint: see its output for the cause\n"
+                    "error: rank 1 was killed by signal 9 (Killed)\n"),
+            "its error: rank 1 was killed by signal 9 (Killed)");
+  EXPECT_EQ(text_of("error: rank 0 ended with exit code 3\n"),
+            "its error: rank 0 ended with exit code 3");
+}
+
 TEST(FailureLine, KeepsTheOnlyReasonThereIs) {
   EXPECT_EQ(text_of("Traceback (most recent call last):\n  File \"a.py\", line 1\n"
                     "ConnectionRefusedError: [Errno 111] Connection refused"),
