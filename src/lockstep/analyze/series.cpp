@@ -23,6 +23,14 @@ std::size_t points_in_series(const std::vector<const Configuration*>& members, S
   return points;
 }
 
+/// What the table fixed: the batch that it gives; or the other one where only that makes a series,
+/// as of a table of global batches that grow with the workers.
+Scaling scaling_of_given(const std::vector<const Configuration*>& members, Scaling given) {
+  const Scaling other = given == Scaling::kWeak ? Scaling::kStrong : Scaling::kWeak;
+  const bool others = points_in_series(members, given) == 0 && points_in_series(members, other) > 0;
+  return others ? other : given;
+}
+
 std::optional<Scaling> scaling_among(const std::vector<const Configuration*>& members) {
   bool per_worker = false;
   bool global = false;
@@ -40,7 +48,9 @@ std::optional<Scaling> scaling_among(const std::vector<const Configuration*>& me
   if (mixed) return Scaling::kMixed;
   if (unstated && !several_workers) return Scaling::kUnstated;
   if (!per_worker && !global) return std::nullopt;
-  if (per_worker != global) return global ? Scaling::kStrong : Scaling::kWeak;
+  if (per_worker != global) {
+    return scaling_of_given(members, global ? Scaling::kStrong : Scaling::kWeak);
+  }
   return points_in_series(members, Scaling::kStrong) > points_in_series(members, Scaling::kWeak)
              ? Scaling::kStrong
              : Scaling::kWeak;

@@ -40,6 +40,26 @@ TEST(ScalingRule, TakesTheBatchThatMakesTheLongerSeries) {
   EXPECT_EQ(ScalingRule(configured, Scaling::kWeak).of(configured[0]), Scaling::kWeak);
 }
 
+/// Tables often give one batch only, and not the one that they fix.
+TEST(ScalingRule, TakesTheOtherBatchWhereOnlyThatMakesASeries) {
+  MeasurementRows weak;
+  for (const std::int64_t workers : {8, 16, 32})
+    weak.at_global(workers, 64 * workers, "step_time", 1);
+  auto configured = configurations(weak.rows);
+  EXPECT_EQ(ScalingRule(configured).key(configured[0]).batch_text(), "b = 64");
+  EXPECT_EQ(ScalingRule(configured).key(configured[0]), ScalingRule(configured).key(configured[2]));
+  MeasurementRows strong;
+  for (const std::int64_t workers : {1, 2, 4})
+    strong.at_local(workers, 128 / workers, "step_time", 1);
+  configured = configurations(strong.rows);
+  EXPECT_EQ(ScalingRule(configured).key(configured[0]).batch_text(), "B = 128");
+  // A single count of several batches shows neither.
+  MeasurementRows batches;
+  for (const std::int64_t batch : {64, 128}) batches.at_global(2, batch, "step_time", 1);
+  configured = configurations(batches.rows);
+  EXPECT_EQ(ScalingRule(configured).of(configured[0]), Scaling::kStrong);
+}
+
 TEST(ScalingRule, FollowsWhatTheTableStates) {
   MeasurementRows rows;
   rows.at_local(1, 32, "epoch_time", 10).note("scaling", "strong");
