@@ -104,9 +104,10 @@ def predict(recipe, prediction, measured):
         told = json.load(file)
     step, measured = told["step_time_s"], float(measured)
     value, low, high = step["value"], step["low"], step["high"]
+    inside = "within" if low <= measured <= high else "outside"
     print(f"step of {recipe} on 4 hosts: predicted {value * 1e3:.1f} ms ({low * 1e3:.1f} to {high * 1e3:.1f}) = compute "
           f"{told['compute_s'] * 1e3:.1f} + communication {told['communication_s'] * 1e3:.1f} + slowest "
-          f"{told['straggler_s'] * 1e3:.1f}; measured {measured * 1e3:.1f} ms ({(value / measured - 1) * 100:+.1f} %); "
+          f"{told['straggler_s'] * 1e3:.1f}; measured {measured * 1e3:.1f} ms ({(value / measured - 1) * 100:+.1f} %), {inside}; "
           f"link {told['link']}: {told['link_alpha_s'] * 1e6:.0f} us, {told['link_bytes_per_s'] * 8e-6:.0f} Mbit/s")
 
 

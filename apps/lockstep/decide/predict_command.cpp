@@ -224,7 +224,7 @@ void add_predict_command(CLI::App& app, const GlobalOptions& global) {
   command.add_flag("--layers", options->layers, "List the roofline of each layer");
   command
       .add_option("--phases", options->phases.run,
-                  "Predict from the phases of this one-worker run of the store")
+                  "Predict from the phases of this run of the store, of one worker or several")
       ->type_name("RUN");
   command
       .add_option("--collectives", options->phases.collectives,

@@ -99,40 +99,22 @@ simulate::MeasuredLink calibrated_link(const record::LinkCalibration* best, doub
       fmt::format("calibrated: {} on {} workers", record::name_of(best->backend), best->workers)};
 }
 
-/// By how much more workers slow each other down than fewer did; both ends of the two belong
-/// together.
-predict::Estimate more_contention(const predict::Estimate& more, const predict::Estimate& fewer) {
-  const double value = std::max(1.0, more.value / fewer.value);
-  const double a = std::max(1.0, more.low / fewer.low);
-  const double b = std::max(1.0, more.high / fewer.high);
-  return {value, std::min({value, a, b}), std::max({value, a, b})};
-}
-
 /// Workers of a run on CPUs share the cores of its host with those that are added.
 simulate::CoreSharing core_sharing(const store::StoredRun& run, const store::Calibrations& known) {
   const record::RunSpec& spec = run.started.spec;
   if (spec.device != "cpu" || run.started.machine.cores < 1) return {};
-  // Of one worker, processor time shows how many cores it needs.
-  predict::OneWorkerRun one{run.started, {}, {}};
-  if (spec.workers == 1) one.utilisation = run.utilisation;
-  const std::int64_t measured_on_one = (spec.workers + spec.nodes - 1) / spec.nodes;
+  const predict::MeasuredRun measured{run.started, {}, run.utilisation};
   return [=](const simulate::Sharers& sharers) {
     const auto rate = [&](int threads) {
-      const record::DeviceCalibration* found = known.device(one.started.machine.host, threads);
+      const record::DeviceCalibration* found = known.device(measured.started.machine.host, threads);
       return found == nullptr ? predict::CalibratedRate{}
                               : predict::CalibratedRate{found->flops, found->bytes_per_s};
     };
     const predict::Sharing asked = predict::sharing_of(
-        one, rate,
+        measured, rate,
         {.workers = sharers.workers, .nodes = sharers.hosts, .machines = sharers.machines});
-    const predict::Sharing measured = predict::sharing_of(one, rate, {.workers = measured_on_one});
-    simulate::SharedCores shared;
-    shared.cores = one.started.machine.cores;
-    shared.spare_core = asked.spare_core;
-    if (sharers.on_one_machine() > measured_on_one) {
-      shared.compute = more_contention(asked.contention, measured.contention);
-    }
-    return shared;
+    return simulate::SharedCores{asked.contention, asked.spare_core,
+                                 measured.started.machine.cores};
   };
 }
 
@@ -191,11 +173,10 @@ simulate::StepSource measured_step(store::Store& store, std::int64_t run) {
   std::set<std::int32_t> ranks;
   JitterSamples jitter(workers);
   double with_communication_s = 0;
-  store.visit_steps(run, [&](record::StepTimes step) {
+  store.visit_steps(run, [&](const record::StepTimes& step) {
     if (step.step < warm_up) return;
     jitter.add(step);
     with_communication_s += step.total_s;
-    step.total_s = computed_s(step);
     steps.push_back(step);
     ranks.insert(step.rank);
   });

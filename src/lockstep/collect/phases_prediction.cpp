@@ -66,7 +66,7 @@ KnownLink stored_link(const std::string& store_path, const record::RunStarted& r
         fmt::format("measure it with lockstep bench collectives{}, or give --collectives or --link",
                     across ? " --launcher ..." : ""));
   }
-  return {predict::link_for(*best, analyze::gradient_bytes(run.spec.parameters)),
+  return {predict::link_near(*best, analyze::gradient_bytes(run.spec.parameters)),
           fmt::format("calibrated: {} on {} workers{}", record::name_of(best->backend),
                       best->workers, across ? fmt::format(" of {} hosts", best->nodes) : ""),
           best->workers, best->nodes};
@@ -79,8 +79,8 @@ KnownLink link_of(const std::string& store_path, const record::RunStarted& run,
     return {{stated.latency_s, stated.bytes_per_s, kStatedLinkSpread}, "as stated"};
   }
   if (!question.collectives.empty()) {
-    return {predict::fit_link(read_collectives(question.collectives),
-                              analyze::gradient_bytes(run.spec.parameters)),
+    return {predict::fit_link_near(read_collectives(question.collectives),
+                                   analyze::gradient_bytes(run.spec.parameters)),
             "calibrated: " + question.collectives};
   }
   return stored_link(store_path, run, question);
@@ -90,11 +90,13 @@ KnownLink link_of(const std::string& store_path, const record::RunStarted& run,
 double spread_between_runs(store::Store& store, const store::StoredRun& run) {
   const record::RunSpec& spec = run.started.spec;
   std::vector<double> logs;
-  for (const store::RunSummary& other : store.runs(
-           {.recipe = spec.recipe, .workers = 1, .batch_per_worker = spec.batch_per_worker})) {
+  for (const store::RunSummary& other : store.runs({.recipe = spec.recipe,
+                                        .workers = spec.workers,
+                                        .batch_per_worker = spec.batch_per_worker})) {
     if (!(other.train_s > 0) || other.examples < 1) continue;
     const store::StoredRun loaded = store.load(other.id);
     if (loaded.started.spec.threads_per_worker != spec.threads_per_worker ||
+        loaded.started.spec.nodes != spec.nodes ||
         loaded.started.machine.host != run.started.machine.host) {
       continue;
     }
@@ -109,14 +111,9 @@ PhasesPrediction predict_from_phases(const std::string& store_path,
                                      const PhasesQuestion& question) {
   store::Store store(store_path);
   const store::StoredRun run = store.load(question.run);
-  if (run.started.spec.workers != 1) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("run {} had {} workers", question.run, run.started.spec.workers),
-                "give a run with one worker, whose phases contain no communication");
-  }
-  predict::OneWorkerRun one{run.started, {}, run.utilisation, spread_between_runs(store, run)};
+  predict::MeasuredRun measured{run.started, {}, run.utilisation, spread_between_runs(store, run)};
   store.visit_steps(question.run,
-                    [&](const record::StepTimes& step) { one.steps.push_back(step); });
+                    [&](const record::StepTimes& step) { measured.steps.push_back(step); });
   const store::Calibrations known = store::calibrations(store_path);
   const auto rate = [&](int threads) {
     const record::DeviceCalibration* found = known.device(run.started.machine.host, threads);
@@ -124,11 +121,11 @@ PhasesPrediction predict_from_phases(const std::string& store_path,
                             : predict::CalibratedRate{found->flops, found->bytes_per_s};
   };
   PhasesPrediction result{
-      question, run.started.spec.recipe, link_of(store_path, run.started, question), {}};
+      question, run.started.spec, link_of(store_path, run.started, question), {}};
   predict::RunPhasesQuestion workers = question.workers;
   workers.calibrated_workers = result.link.workers;
   workers.calibrated_nodes = result.link.nodes;
-  result.predicted = predict::predict_run_phases(one, result.link.link, rate, workers);
+  result.predicted = predict::predict_run_phases(measured, result.link.link, rate, workers);
   return result;
 }
 

@@ -9,7 +9,7 @@ namespace lockstep::collect {
 
 /// A question to answer from the phases of a stored run.
 struct PhasesQuestion {
-  std::int64_t run = 0;  ///< of one worker
+  std::int64_t run = 0;
   /// CSV with columns bytes, seconds, workers; empty = `link`, else the store's calibration
   std::string collectives;
   std::string link;  ///< "30us,4GB/s" in place of a calibration
@@ -26,13 +26,13 @@ struct KnownLink {
 
 struct PhasesPrediction {
   PhasesQuestion question;
-  std::string recipe;
+  record::RunSpec measured;  ///< what the run was
   KnownLink link;
   predict::RunPhasesPrediction predicted;
 };
 
-/// Predicts step and epoch time on N workers from the phases of a one-worker run of the store and
-/// a calibration of the link. Throws kUsage, kData.
+/// Predicts step and epoch time on N workers from the phases of a run of the store, of one worker
+/// or of several, and a calibration of the link. Throws kData.
 PhasesPrediction predict_from_phases(const std::string& store_path, const PhasesQuestion& question);
 
 }  // namespace lockstep::collect

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "lockstep/base/units.h"
@@ -17,9 +18,11 @@ std::string contention_text(const PhasesPrediction& answer) {
   const bool stated = answer.question.workers.contention > 0;
   const bool fewer = host.threads_each < host.threads_alone;
   const bool calibrated = host.alone.flops > 0 && host.together.flops > 0;
+  const std::string than =
+      answer.measured.workers > 1 ? fmt::format(" than in run {}", answer.question.run) : "";
   std::string text = fmt::format(
-      "note: compute is assumed to take {} times as long with all workers computing ({})\n",
-      with_interval(answer.predicted.asked.contention, 2),
+      "note: compute is assumed to take {} times as long{} with all workers computing ({})\n",
+      with_interval(answer.predicted.asked.contention, 2), than,
       stated       ? "as stated"
       : fewer      ? "each has fewer threads than the one measured"
       : calibrated ? "calibrated: arithmetic and memory of all threads at once"
@@ -29,7 +32,7 @@ std::string contention_text(const PhasesPrediction& answer) {
          fmt::format(
              "note: cannot be determined: what {} instead of {} threads per worker cost; to settle "
              "it, run lockstep train {} -n 1 --threads {} and predict from that run\n",
-             host.threads_each, host.threads_alone, answer.recipe, host.threads_each);
+             host.threads_each, host.threads_alone, answer.measured.recipe, host.threads_each);
 }
 
 std::string time_line(const char* name, double seconds) {
@@ -40,10 +43,13 @@ std::string time_line(const char* name, double seconds) {
 
 std::string phases_text(const PhasesPrediction& answer) {
   const predict::PhasePrediction& step = answer.predicted.step;
-  const predict::Link& link = answer.link.link;
-  std::string text = fmt::format(
-      "{} workers, predicted from the measured phases of run {} ({} steps) and the link\n",
-      answer.question.workers.workers, answer.question.run, answer.predicted.steps);
+  const predict::Link& link = answer.predicted.link;
+  const bool measured = link.bytes_per_s != answer.link.link.bytes_per_s;
+  std::string text =
+      fmt::format("{}, predicted from the measured phases of run {} ({} of {}) and the link\n",
+                  counted(answer.question.workers.workers, "worker"), answer.question.run,
+                  counted(static_cast<std::int64_t>(answer.predicted.steps), "step"),
+                  counted(std::max(answer.measured.workers, 1), "worker"));
   text += time_line("compute", step.compute_s);
   text += time_line("communication", step.communication_s);
   text += time_line("of it exposed", step.exposed_s);
@@ -58,7 +64,10 @@ std::string phases_text(const PhasesPrediction& answer) {
       100 * step.run_part, answer.predicted.asked.run_spread > 0 ? "" : ", assumed",
       100 * step.contention_part, 100 * step.link_part);
   if (answer.question.workers.workers > 1) text += contention_text(answer);
-  return text + fmt::format("note: link ({}): latency {}, bandwidth {}/s\n", answer.link.origin,
+  return text + fmt::format("note: link ({}): latency {}, bandwidth {}/s\n",
+                            measured ? fmt::format("transfers of run {}; latency {}",
+                                                   answer.question.run, answer.link.origin)
+                                     : answer.link.origin,
                             format_seconds(Seconds(link.alpha_s)),
                             format_bytes(Bytes{static_cast<std::uint64_t>(link.bytes_per_s)}));
 }
@@ -66,6 +75,7 @@ std::string phases_text(const PhasesPrediction& answer) {
 nlohmann::json phases_json(const PhasesPrediction& answer) {
   const predict::PhasePrediction& step = answer.predicted.step;
   return {{"run", answer.question.run},
+          {"measured_workers", answer.measured.workers},
           {"workers", answer.question.workers.workers},
           {"nodes", answer.question.workers.nodes},
           {"kind", "predicted"},
@@ -81,8 +91,8 @@ nlohmann::json phases_json(const PhasesPrediction& answer) {
           {"threads_measured", answer.predicted.host.threads_alone},
           {"threads_predicted", answer.predicted.host.threads_each},
           {"link", answer.link.origin},
-          {"link_alpha_s", answer.link.link.alpha_s},
-          {"link_bytes_per_s", answer.link.link.bytes_per_s}};
+          {"link_alpha_s", answer.predicted.link.alpha_s},
+          {"link_bytes_per_s", answer.predicted.link.bytes_per_s}};
 }
 
 }  // namespace lockstep::report

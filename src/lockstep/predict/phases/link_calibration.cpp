@@ -32,7 +32,11 @@ record::LinkCalibration fit_calibration(const record::CollectivesResult& result,
   return link;
 }
 
-Link link_for(const record::LinkCalibration& calibration, double message_bytes) {
+namespace {
+
+using Fit = Link (*)(const std::vector<CollectiveTime>&, double);
+
+Link fitted_or_stored(const record::LinkCalibration& calibration, double message_bytes, Fit fit) {
   const Link stored{calibration.alpha_s, calibration.bytes_per_s, calibration.spread};
   if (!(message_bytes > 0)) return stored;
   std::vector<CollectiveTime> times;
@@ -40,10 +44,20 @@ Link link_for(const record::LinkCalibration& calibration, double message_bytes) 
     times.push_back({static_cast<double>(point.bytes), point.seconds, calibration.workers});
   }
   try {
-    return fit_link(times, message_bytes);
+    return fit(times, message_bytes);
   } catch (const Error&) {
     return stored;
   }
+}
+
+}  // namespace
+
+Link link_for(const record::LinkCalibration& calibration, double message_bytes) {
+  return fitted_or_stored(calibration, message_bytes, fit_link);
+}
+
+Link link_near(const record::LinkCalibration& calibration, double message_bytes) {
+  return fitted_or_stored(calibration, message_bytes, fit_link_near);
 }
 
 }  // namespace lockstep::predict

@@ -15,7 +15,11 @@ record::LinkCalibration fit_calibration(const record::CollectivesResult& result,
                                         record::Backend backend, int workers,
                                         const record::Machine& machine, std::int64_t wall_ns);
 
-/// The calibrated link for messages of this size; its stored fit where the points cannot give one.
+/// The calibrated link for messages of this size, as fit_link() has it; its stored fit where the
+/// points cannot give one.
 Link link_for(const record::LinkCalibration& calibration, double message_bytes);
+
+/// The same as fit_link_near() has it.
+Link link_near(const record::LinkCalibration& calibration, double message_bytes);
 
 }  // namespace lockstep::predict

@@ -39,6 +39,14 @@ double weight_of_size(double bytes, double message_bytes) {
   return std::max(kLeastWeight, std::exp2(-distance * distance));
 }
 
+/// What backward does not hide. Buckets become ready as it goes on; the last one when it is over.
+double exposed_of(double communication_s, const StepPhases& one, const PhaseQuestion& question) {
+  if (question.workers < 2 || !question.overlap) return communication_s;
+  const double hideable = one.backward_s * question.contention.value;
+  const double last_bucket = communication_s / std::max(question.buckets, 1.0);
+  return std::max(communication_s - hideable, last_bucket);
+}
+
 /// Standard error of the mean of values that come in stretches, relative to the mean.
 double error_of_mean(const std::vector<double>& values) {
   if (values.size() < 2 * kStretches) {
@@ -62,11 +70,26 @@ double error_of_mean(const std::vector<double>& values) {
 
 double Link::all_reduce_s(double bytes, double workers) const {
   if (workers < 2) return 0;
-  return 2 * (workers - 1) * alpha_s + 2 * (workers - 1) / workers * bytes / bytes_per_s;
+  const double transfer = bytes / workers / bytes_per_s;
+  const double round = peak_bytes_per_s > 0 ? std::max(alpha_s, transfer) : alpha_s + transfer;
+  return 2 * (workers - 1) * round;
+}
+
+double Link::unhidden_s(double bytes, double workers) const {
+  if (!(peak_bytes_per_s > 0) || workers < 2) return all_reduce_s(bytes, workers);
+  const double rounds = 2 * (workers - 1) * (alpha_s + bytes / workers / peak_bytes_per_s);
+  return std::max(rounds, all_reduce_s(bytes, workers));
+}
+
+Link Link::measured_at(double bytes, double workers, double seconds) const {
+  Link link = *this;
+  link.bytes_per_s = 2 * (workers - 1) / workers * bytes / seconds;
+  return link;
 }
 
 Link SharedLink::applied_to(const Link& link) const {
-  return {link.alpha_s, link.bytes_per_s / flows_factor, link.spread};
+  return {link.alpha_s, link.bytes_per_s / flows_factor, link.spread,
+          link.peak_bytes_per_s / flows_factor};
 }
 
 Link fit_link(const std::vector<CollectiveTime>& calibration, double message_bytes) {
@@ -101,6 +124,23 @@ Link fit_link(const std::vector<CollectiveTime>& calibration, double message_byt
   return link;
 }
 
+Link fit_link_near(const std::vector<CollectiveTime>& calibration, double message_bytes) {
+  Link near = fit_link(calibration, message_bytes);
+  double most = 2;
+  double latency = near.alpha_s;
+  for (const CollectiveTime& one : calibration) {
+    if (one.seconds <= 0 || one.bytes <= 0 || one.workers < 2) continue;
+    const double n = one.workers;
+    most = std::max(most, n);
+    latency = std::min(latency, one.seconds / (2 * (n - 1)));
+    near.peak_bytes_per_s =
+        std::max(near.peak_bytes_per_s, 2 * (n - 1) / n * one.bytes / one.seconds);
+  }
+  const double seconds = 2 * (most - 1) * (near.alpha_s + message_bytes / most / near.bytes_per_s);
+  near.alpha_s = latency;
+  return near.measured_at(message_bytes, most, seconds);
+}
+
 StepPhases mean_phases(const std::vector<record::StepTimes>& steps, std::size_t warm_up) {
   if (steps.size() <= warm_up) {
     throw Error(ErrorKind::kData, "no steps were recorded beyond the warm-up",
@@ -115,10 +155,14 @@ StepPhases mean_phases(const std::vector<record::StepTimes>& steps, std::size_t 
     mean.forward_s += step[Phase::kForward];
     mean.backward_s += step[Phase::kBackward];
     mean.other_s += step[Phase::kHostToDevice] + step[Phase::kOptimizer] + step[Phase::kOther];
-    totals.push_back(step.total_s);
+    mean.transfer_s += step[Phase::kTransfer];
+    totals.push_back(step.total_s - step.exposed_s());
   }
   const auto n = static_cast<double>(totals.size());
-  for (double* sum : {&mean.input_s, &mean.forward_s, &mean.backward_s, &mean.other_s}) *sum /= n;
+  for (double* sum :
+       {&mean.input_s, &mean.forward_s, &mean.backward_s, &mean.other_s, &mean.transfer_s}) {
+    *sum /= n;
+  }
   mean.mean_error = error_of_mean(totals);
   std::sort(totals.begin(), totals.end());
   mean.totals_s = std::move(totals);
@@ -147,14 +191,9 @@ PhasePrediction predict_phases(const StepPhases& one, const Link& link,
   const double contention = question.contention.value;
   PhasePrediction result;
   result.compute_s = one.compute_s() * contention;
-  result.communication_s =
-      question.shared_link.applied_to(link).all_reduce_s(question.gradient_bytes, n);
-  // Buckets become ready as backward goes on; the last one when it is over.
-  const double hideable = question.overlap ? one.backward_s * contention : 0;
-  const double last_bucket = result.communication_s / std::max(question.buckets, 1.0);
-  result.exposed_s = n < 2 ? 0
-                           : std::max(result.communication_s - hideable,
-                                      question.overlap ? last_bucket : result.communication_s);
+  const Link shared_link = question.shared_link.applied_to(link);
+  result.communication_s = shared_link.all_reduce_s(question.gradient_bytes, n);
+  result.exposed_s = exposed_of(result.communication_s, one, question);
   result.straggler_s = one.slowest_excess_s(n) * contention;
   // A loader that keeps one worker waiting takes compute + wait for a batch, however long the rest
   // of the step becomes.
@@ -174,8 +213,13 @@ PhasePrediction predict_phases(const StepPhases& one, const Link& link,
   // Either end as a ratio to the step, so that the interval covers both ends of the contention.
   const double less = compute_share * (contention / question.contention.low - 1);
   const double more = compute_share * (question.contention.high / contention - 1);
+  const double unhidden =
+      (exposed_of(shared_link.unhidden_s(question.gradient_bytes, n), one, question) -
+       result.exposed_s) /
+      step;
+  result.link_part = std::hypot(result.link_part, unhidden / 2);
   result.step_s = {step, step / (1 + std::hypot(shared, less)),
-                   step * (1 + std::hypot(shared, more))};
+                   step * (1 + std::hypot(shared, more, unhidden))};
   return result;
 }
 

@@ -15,14 +15,21 @@ struct CollectiveTime {
   int workers = 2;
 };
 
-/// Latency and bandwidth of a link: a ring all-reduce of S bytes over N workers takes
-/// 2 (N - 1) alpha + 2 (N - 1)/N S / beta.
+/// Latency and bandwidth of a link. A ring all-reduce of S bytes over N workers has 2 (N - 1)
+/// rounds, in each of which S/N travel. In the textbook a round takes alpha + S/N / beta. On a link
+/// that was calibrated near S it takes the longer of the two: engines send a message in pieces, so
+/// that the latency of one hides behind the transfer of another.
 struct Link {
   double alpha_s = 0;
   double bytes_per_s = 0;
-  double spread = 0;  ///< relative misfit of the calibration
+  double spread = 0;            ///< relative misfit of the calibration
+  double peak_bytes_per_s = 0;  ///< at the best calibrated size; 0 = textbook
 
   double all_reduce_s(double bytes, double workers) const;
+  /// With no latency hidden: the most that it may take.
+  double unhidden_s(double bytes, double workers) const;
+  /// The same link where an all-reduce of so many bytes over so many workers took `seconds`.
+  Link measured_at(double bytes, double workers, double seconds) const;
 };
 
 /// What ranks that share a link do to an all-reduce, against the calibration. Ranks that share
@@ -34,13 +41,19 @@ struct SharedLink {
   Link applied_to(const Link& link) const;
 };
 
-/// Least squares of relative errors; alpha and 1/beta not negative. One latency and one bandwidth
-/// fit no real link at all sizes: with `message_bytes`, sizes near it count most, and the spread is
-/// that of those sizes. Throws kData when the sizes do not span enough to separate latency from
-/// bandwidth (two different sizes at least).
+/// The textbook's two numbers by least squares of relative errors; alpha and 1/beta not negative.
+/// One latency and one bandwidth fit no real link at all sizes: with `message_bytes`, sizes near it
+/// count most, and the spread is that of those sizes. Throws kData when the sizes do not span
+/// enough to separate latency from bandwidth (two different sizes at least).
 Link fit_link(const std::vector<CollectiveTime>& calibration, double message_bytes = 0);
 
-/// Phases of a step on one worker: means, and how the whole step varies.
+/// The link as rings of more or fewer workers see it that sum so many bytes: the time of that sum,
+/// as fit_link() has it, counts as transfer, and no latency is longer than a round of the quickest
+/// sum. Throws kData as fit_link().
+Link fit_link_near(const std::vector<CollectiveTime>& calibration, double message_bytes);
+
+/// Phases of a step without its exposed communication: means over ranks and steps, and how the step
+/// varies.
 struct StepPhases {
   double input_s = 0;  ///< waiting for the loader
   double forward_s = 0;
@@ -49,17 +62,19 @@ struct StepPhases {
   /// Relative standard error of the mean step, from the means of stretches of steps: what slows a
   /// stretch down as a whole (other programs, clocks) counts, too.
   double mean_error = 0;
-  std::vector<double> totals_s;  ///< whole steps, ascending
+  double transfer_s = 0;         ///< exposed, with all ranks there; 0 with one worker
+  std::vector<double> totals_s;  ///< steps without exposed communication, ascending
 
   double compute_s() const { return forward_s + backward_s + other_s; }
   /// By how much the slowest of `workers` such steps is expected to exceed the mean step.
   double slowest_excess_s(double workers) const;
 };
 
-/// Means over the steps of one worker after its first `warm_up` steps. Throws kData without steps.
+/// Means over all but the first `warm_up` of the steps, which may be of several ranks. Throws kData
+/// without steps.
 StepPhases mean_phases(const std::vector<record::StepTimes>& steps, std::size_t warm_up);
 
-/// What a step on N workers consists of, from one worker's phases and the link.
+/// What a step on N workers consists of, from the phases of fewer and the link.
 struct PhasePrediction {
   Estimate step_s;
   double compute_s = 0;

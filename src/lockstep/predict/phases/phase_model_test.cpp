@@ -50,6 +50,26 @@ TEST(PhaseModel, FitsALinkBestAtTheSizeThatIsSent) {
   EXPECT_LT(large.spread, all.spread);
 }
 
+TEST(PhaseModel, LatencyHidesBehindTheTransferOfLargeMessages) {
+  // Rounds of 1 ms at least, and of 100 MB/s; the quickest sum of two workers takes two rounds.
+  std::vector<CollectiveTime> calibration;
+  for (const double bytes : {1e4, 1e5, 1e6, 1e7}) {
+    calibration.push_back({bytes, 2 * std::max(1e-3, bytes / 2 / 1e8), 2});
+  }
+  const Link large = fit_link_near(calibration, 1e7);
+  EXPECT_NEAR(large.all_reduce_s(1e7, 2), 0.1, 0.003);
+  EXPECT_NEAR(large.all_reduce_s(1e7, 4), 0.15, 0.005);  // not six times the latency more
+  EXPECT_NEAR(large.unhidden_s(1e7, 4), 0.156, 0.006);
+  const Link small = fit_link_near(calibration, 1e4);
+  EXPECT_NEAR(small.alpha_s, 1e-3, 5e-5);
+  EXPECT_NEAR(small.all_reduce_s(1e4, 4), 6e-3, 3e-4);  // six rounds
+  // What was measured on the link replaces the bandwidth, not the latency.
+  const Link own = large.measured_at(1e7, 2, 0.12);
+  EXPECT_NEAR(own.all_reduce_s(1e7, 2), 0.12, 1e-9);
+  EXPECT_NEAR(own.all_reduce_s(1e7, 4), 0.18, 1e-9);
+  EXPECT_EQ(own.alpha_s, large.alpha_s);
+}
+
 TEST(PhaseModel, CommunicationHidesBehindBackwardButForItsLastBucket) {
   StepPhases one;
   one.forward_s = 0.010;
@@ -142,8 +162,8 @@ TEST(PhaseModel, FlowsShareTheLinkOfTheirHost) {
   EXPECT_NEAR(predict_phases(one, link, question).communication_s, 6e-4 + 4.5e-2, 1e-12);
 }
 
-OneWorkerRun two_core_run() {
-  OneWorkerRun run;
+MeasuredRun two_core_run() {
+  MeasuredRun run;
   run.started.spec.device = "cpu";
   run.started.spec.threads_per_worker = 1;
   run.started.spec.batch_per_worker = 4;
@@ -181,6 +201,73 @@ TEST(PhaseModel, MoreRanksPerHostThanCalibratedShareItsLink) {
   question.calibrated_workers = 2;
   const auto shared = predict_run_phases(two_core_run(), link, none, question);
   EXPECT_NEAR(shared.step.communication_s, 2 * as_calibrated.step.communication_s, 1e-12);
+}
+
+/// The same steps on two workers: 1 ms of compute each, then 4 ms of exposed communication.
+MeasuredRun two_worker_run(int nodes) {
+  MeasuredRun run = two_core_run();
+  run.started.spec.workers = 2;
+  run.started.spec.nodes = nodes;
+  for (std::size_t i = 0; i < run.steps.size(); ++i) {
+    record::StepTimes& step = run.steps[i];
+    step.rank = static_cast<std::int32_t>(i % 2);
+    step[record::Phase::kWait] = step.rank == 0 ? 0.001 : 0;
+    step[record::Phase::kTransfer] = step.rank == 0 ? 0.003 : 0.004;
+    step.total_s = 0.005;
+  }
+  return run;
+}
+
+TEST(PhaseModel, OfSeveralWorkersTheirOwnCommunicationIsLeftOut) {
+  const auto none = [](int) { return CalibratedRate{}; };
+  const Link link{1e-4, 1e8, 0};
+  const RunPhasesQuestion question{.workers = 4, .nodes = 4};
+  const auto of_one = predict_run_phases(two_core_run(), link, none, question);
+  const auto of_two = predict_run_phases(two_worker_run(2), link, none, question);
+  EXPECT_NEAR(of_two.step.step_s.value, of_one.step.step_s.value, 1e-12);
+  EXPECT_NEAR(of_two.epoch_s.value, of_one.epoch_s.value, 1e-9);
+  EXPECT_EQ(of_two.steps, 90u);  // half as many of each rank, 10 of them warm-up
+}
+
+TEST(PhaseModel, TransfersThatTheRunMeasuredReplaceTheCalibration) {
+  const auto none = [](int) { return CalibratedRate{}; };
+  const Link calibrated{1e-4, 1e8, 0, 1.1e8};
+  RunPhasesQuestion question{.workers = 4, .nodes = 4};
+  MeasuredRun run = two_worker_run(2);
+  run.started.spec.strategy = record::Strategy::kBlocking;
+  // 3.5 ms on the link for two workers: half as much again for four.
+  EXPECT_NEAR(predict_run_phases(run, calibrated, none, question).step.communication_s, 5.25e-3,
+              1e-9);
+  const auto as_calibrated = [&](const MeasuredRun& other, const Link& link) {
+    return predict_run_phases(other, link, none, question).link.bytes_per_s == link.bytes_per_s;
+  };
+  EXPECT_TRUE(as_calibrated(run, {1e-4, 1e8, 0})) << "stated by the user";
+  EXPECT_TRUE(as_calibrated(two_core_run(), calibrated)) << "one worker sends nothing";
+  run.started.spec.nodes = 1;
+  EXPECT_TRUE(as_calibrated(run, calibrated)) << "inside a host";
+  run.started.spec.nodes = 2;
+  run.started.spec.strategy = record::Strategy::kOverlap;
+  EXPECT_TRUE(as_calibrated(run, calibrated)) << "backward hid a part";
+}
+
+TEST(PhaseModel, CoresThatTheMeasuredWorkersSharedCountOnce) {
+  const auto none = [](int) { return CalibratedRate{}; };
+  // Half of the bandwidth of two is left to each of four threads on two cores.
+  const auto calibrated = [](int threads) { return CalibratedRate{threads * 1e9, 1e9}; };
+  const Link link{0, 1e8, 0};
+  const auto factor = [&](const MeasuredRun& run, const RateOfThreads& rate, int machines) {
+    return predict_run_phases(run, link, rate, {.workers = 4, .nodes = 4, .machines = machines})
+        .asked.contention;
+  };
+  // Two namespaces of one machine kept both cores busy already; four workers take turns.
+  EXPECT_NEAR(factor(two_worker_run(2), none, 1).value, 2, 1e-9);
+  EXPECT_NEAR(factor(two_worker_run(1), none, 1).value, 2, 1e-9);
+  EXPECT_NEAR(factor(two_core_run(), none, 1).value, 2, 1e-9);
+  EXPECT_NEAR(factor(two_core_run(), calibrated, 1).high, 4, 1e-9);
+  EXPECT_NEAR(factor(two_worker_run(2), calibrated, 1).high, 2, 1e-9);
+  // On hosts of their own they are no longer in each other's way.
+  EXPECT_EQ(factor(two_worker_run(2), calibrated, 0).value, 1);
+  EXPECT_NEAR(factor(two_worker_run(1), calibrated, 0).low, 0.5, 1e-9);
 }
 
 TEST(PhaseModel, TakesPhasesFromRecordedSteps) {

@@ -1,6 +1,7 @@
 #include "lockstep/predict/phases/run_phases.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "lockstep/analyze/communication.h"
 #include "lockstep/analyze/steps/step_breakdown.h"
@@ -35,7 +36,7 @@ double memory_bound_part(const record::RunSpec& spec, const CalibratedRate& rate
 
 /// Workers of one host as `lockstep train -n N` places them: a share of the cores each. Devices of
 /// their own do not compete.
-SharedHost shared_host(const OneWorkerRun& run, const RateOfThreads& rate, std::int64_t workers) {
+SharedHost shared_host(const MeasuredRun& run, const RateOfThreads& rate, std::int64_t workers) {
   const record::RunSpec& spec = run.started.spec;
   const record::Machine& machine = run.started.machine;
   SharedHost host;
@@ -46,7 +47,10 @@ SharedHost shared_host(const OneWorkerRun& run, const RateOfThreads& rate, std::
   if (machine.cores > 0) {
     host.threads_each = std::clamp(machine.cores / host.workers, 1, host.threads_alone);
   }
-  if (host.threads_each == host.threads_alone) host.cores_used = mean_cores_used(run.utilisation);
+  // Several workers also sleep while they communicate: of them, what compute needs is not known.
+  if (spec.workers < 2 && host.threads_each == host.threads_alone) {
+    host.cores_used = mean_cores_used(run.utilisation);
+  }
   const int all = host.threads_each * host.workers;
   host.alone = rate(host.threads_alone);
   host.together = rate(machine.cores > 0 ? std::min(all, machine.cores) : all);
@@ -56,6 +60,19 @@ SharedHost shared_host(const OneWorkerRun& run, const RateOfThreads& rate, std::
 
 std::int64_t rounded_up(std::int64_t workers, std::int64_t among) {
   return (workers + among - 1) / among;
+}
+
+/// By how much more, or less, workers slow each other down than those of the run did, of whom
+/// `more` fewer shared a machine. Either end of one belongs to that of the other.
+Estimate contention_beyond(const Estimate& asked, const Estimate& measured, int more) {
+  if (more == 0) return {1, 1, 1};
+  const auto ratio = [&](double a, double b) {
+    return more > 0 ? std::max(a / b, 1.0) : std::min(a / b, 1.0);
+  };
+  const double value = ratio(asked.value, measured.value);
+  const double low = ratio(asked.low, measured.low);
+  const double high = ratio(asked.high, measured.high);
+  return {value, std::min({value, low, high}), std::max({value, low, high})};
 }
 
 /// What ranks that share a link add to what the calibration has of it.
@@ -70,19 +87,44 @@ SharedLink shared_link(std::int64_t on_one_host, const RunPhasesQuestion& questi
   return shared;
 }
 
+/// A calibrated link, or what the run measured on it: the time of these very gradients.
+Link link_seen_by(const MeasuredRun& run, const Link& link, const StepPhases& phases,
+                  const PhaseQuestion& asked, const RunPhasesQuestion& question) {
+  const record::RunSpec& spec = run.started.spec;
+  const std::int64_t nodes = std::max(spec.nodes, 1);
+  const bool stated = !(link.peak_bytes_per_s > 0);
+  // Where backward hides a part, only the rest was measured.
+  const bool whole = spec.strategy == record::Strategy::kBlocking && spec.command.empty();
+  const bool alike =
+      (nodes > 1) == (question.nodes > 1) &&
+      rounded_up(spec.workers, nodes) == rounded_up(question.workers, question.nodes);
+  if (stated || !whole || !alike || spec.workers < 2 || !(phases.transfer_s > 0)) return link;
+  return link.measured_at(asked.gradient_bytes, spec.workers, phases.transfer_s);
+}
+
 }  // namespace
 
-Sharing sharing_of(const OneWorkerRun& run, const RateOfThreads& rate,
+Sharing sharing_of(const MeasuredRun& run, const RateOfThreads& rate,
                    const RunPhasesQuestion& question) {
-  const std::int64_t machines = question.machines > 0 ? question.machines : question.nodes;
+  const record::RunSpec& spec = run.started.spec;
+  const std::int64_t machines =
+      question.machines > 0 ? std::min(question.machines, question.nodes) : question.nodes;
   const std::int64_t on_one_host = rounded_up(question.workers, question.nodes);
   const std::int64_t on_one_machine = rounded_up(question.workers, machines);
+  const std::int64_t measured = std::max(spec.workers, 1);
+  const std::int64_t measured_machines =
+      rounded_up(std::max(spec.nodes, 1) * machines, question.nodes);
+  const std::int64_t measured_on_one = rounded_up(measured, measured_machines);
   const int cores = run.started.machine.cores;
   Sharing sharing;
   sharing.host = shared_host(run, rate, on_one_machine);
-  sharing.spare_core =
-      run.started.spec.device != "cpu" || sharing.host.threads_each * on_one_machine < cores;
+  sharing.spare_core = spec.device != "cpu" || sharing.host.threads_each * on_one_machine < cores;
   sharing.contention = contention(sharing.host);
+  if (measured_on_one > 1) {
+    sharing.contention =
+        contention_beyond(sharing.contention, contention(shared_host(run, rate, measured_on_one)),
+                          static_cast<int>(on_one_machine - measured_on_one));
+  }
   if (question.contention > 0) {
     sharing.contention = {question.contention, question.contention, question.contention};
   }
@@ -90,15 +132,16 @@ Sharing sharing_of(const OneWorkerRun& run, const RateOfThreads& rate,
   return sharing;
 }
 
-RunPhasesPrediction predict_run_phases(const OneWorkerRun& run, const Link& link,
+RunPhasesPrediction predict_run_phases(const MeasuredRun& run, const Link& link,
                                        const RateOfThreads& rate,
                                        const RunPhasesQuestion& question) {
   const record::RunSpec& spec = run.started.spec;
-  const auto warm_up = analyze::warm_up_steps(static_cast<std::int64_t>(run.steps.size()));
-  const StepPhases one = mean_phases(run.steps, static_cast<std::size_t>(warm_up));
+  const std::int64_t ranks = std::max(spec.workers, 1);
+  const auto warm_up = analyze::warm_up_steps(std::ssize(run.steps) / ranks);
+  const StepPhases one = mean_phases(run.steps, static_cast<std::size_t>(warm_up * ranks));
   const Sharing sharing = sharing_of(run, rate, question);
   RunPhasesPrediction answer;
-  answer.steps = one.totals_s.size();
+  answer.steps = one.totals_s.size() / static_cast<std::size_t>(ranks);
   answer.host = sharing.host;
   PhaseQuestion& asked = answer.asked;
   asked.workers = static_cast<int>(question.workers);
@@ -110,9 +153,11 @@ RunPhasesPrediction predict_run_phases(const OneWorkerRun& run, const Link& link
   asked.contention = sharing.contention;
   asked.shared_link = sharing.link;
   asked.run_spread = run.run_spread;
-  answer.step = predict_phases(one, link, asked);
-  const double per_epoch = static_cast<double>(spec.data.train_examples) /
-                           static_cast<double>(spec.global_batch() * question.workers);
+  answer.link = link_seen_by(run, link, one, asked, question);
+  answer.step = predict_phases(one, answer.link, asked);
+  const double per_epoch =
+      static_cast<double>(spec.data.train_examples) /
+      (static_cast<double>(spec.global_batch() * question.workers) / static_cast<double>(ranks));
   answer.epoch_s = mapped(answer.step.step_s, [&](double s) { return s * per_epoch; });
   return answer;
 }

@@ -11,10 +11,10 @@
 
 namespace lockstep::predict {
 
-/// A recorded run of one worker.
-struct OneWorkerRun {
+/// A recorded run, of one worker or of several.
+struct MeasuredRun {
   record::RunStarted started;
-  std::vector<record::StepTimes> steps;
+  std::vector<record::StepTimes> steps;  ///< of all ranks, by step
   std::vector<record::Utilisation> utilisation;
   /// Relative standard deviation of the speed of runs like this one; 0 when it is the only one.
   double run_spread = 0;
@@ -38,14 +38,15 @@ struct RunPhasesQuestion {
 using RateOfThreads = std::function<CalibratedRate(int threads)>;
 
 struct RunPhasesPrediction {
-  std::size_t steps = 0;  ///< that were measured after the warm-up
+  std::size_t steps = 0;  ///< that each rank measured after the warm-up
   SharedHost host;
   PhaseQuestion asked;
+  Link link;  ///< as calibrated, or as the run measured it
   PhasePrediction step;
   Estimate epoch_s;
 };
 
-/// What workers that share machines and links do to each other, against one worker alone.
+/// What workers that share machines and links do to each other, against those of the run.
 struct Sharing {
   SharedHost host;
   Estimate contention{1, 1, 1};  ///< factor on compute
@@ -53,13 +54,14 @@ struct Sharing {
   bool spare_core = true;  ///< that adds up gradients while the others compute
 };
 
-/// The steps of `run` are not used.
-Sharing sharing_of(const OneWorkerRun& run, const RateOfThreads& rate,
+/// The steps of `run` are not used. Where hosts share machines, those of the run are taken to do so
+/// as those of the question do.
+Sharing sharing_of(const MeasuredRun& run, const RateOfThreads& rate,
                    const RunPhasesQuestion& question);
 
-/// Step and epoch time on N workers from the phases of one worker and a link. The warm-up that
+/// Step and epoch time on N workers from the phases of a run and a link. The warm-up that
 /// analyze::StepBreakdownBuilder leaves out is left out here too. Throws kData without steps.
-RunPhasesPrediction predict_run_phases(const OneWorkerRun& run, const Link& link,
+RunPhasesPrediction predict_run_phases(const MeasuredRun& run, const Link& link,
                                        const RateOfThreads& rate,
                                        const RunPhasesQuestion& question);
 
