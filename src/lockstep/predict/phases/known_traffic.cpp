@@ -85,7 +85,8 @@ std::optional<ScalingSeries> with_one_worker(const TableSeries& table) {
 std::string phases_reason(const TableSeries& table) {
   const MeasuredPhases& phases = *phases_of_only_count(table);
   return fmt::format(
-      "one worker count: the step of one worker is assumed to be that of {:g} workers without its "
+      "only one worker count was measured: the step of one worker is assumed to be that of {:g} "
+      "workers without its "
       "exposed communication ({:.1f} % of the step)",
       phases.workers, 100 * phases.exposed_s / step_of(phases));
 }

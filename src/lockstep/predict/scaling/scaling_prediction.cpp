@@ -23,6 +23,9 @@ constexpr double kHighestGain = 0.26;
 /// More workers seldom make a job slower, and next to never by more than this factor of its rate:
 /// of the prior's largest counts 1 in 100. An interval that leaves out 1 in 20 stops here.
 constexpr double kLowestRate = 0.7;
+/// From one count nothing is known about the exchange of gradients, which may eat up all that more
+/// workers bring, so far at least; further off the errors of other series are larger than that.
+constexpr double kNoGainDoublings = 3;
 /// Changes of the loss per doubling (log) beyond the roughest of the prior's series: such numbers
 /// are noise, which the prior's quantiles do not cover.
 constexpr double kRoughest = 1.5;
@@ -51,7 +54,8 @@ ScalingPrediction at_measured(const ScalingSeries& series, const ScalingPoint& p
   const double half = kNormal90 * noise_of(series);
   set_rates(prediction, std::log(point.rate), -half, half);
   prediction.width.push_back(
-      series.repeat_spread > series.rounding ? "measured; the interval is the spread of its repeats"
+      series.repeat_spread > series.rounding
+          ? "measured; the interval is the spread of the repeats in this series"
       : series.rounding > kUsualNoise ? "measured once; the interval is the rounding of the value"
                                       : "measured once; the interval is the usual noise of 1 %");
   return prediction;
@@ -96,8 +100,8 @@ ScalingPrediction below(const ScalingSeries& series, double workers) {
   prediction.width.push_back(
       fmt::format("below the smallest measured count of {:g}: the loss up to it was not measured",
                   first.workers));
-  prediction.unknowns.push_back(
-      fmt::format("speedup against one worker: run {}", counted(std::llround(workers), "worker")));
+  prediction.unknowns.push_back(fmt::format("the loss up to {:g} workers: run {}", first.workers,
+                                            counted(std::llround(workers), "worker")));
   return prediction;
 }
 
@@ -131,7 +135,8 @@ void explain(ScalingPrediction& prediction, const ScalingSeries& series, const S
   }
   if (count == 1) {
     prediction.width.push_back(
-        "one worker count: the loss is that of other series, not of this one");
+        "only one worker count was measured: the loss is that of other series, and this one may "
+        "gain next to nothing from more workers");
     prediction.unknowns.push_back(
         fmt::format("the loss per doubling: run {:g} workers", std::min(2 * last, target.workers)));
   } else if (count == 2) {
@@ -185,6 +190,11 @@ HalfWidths half_widths(const Situation& situation, const Mixture& mixture,
                        const SpreadPrior& spread) {
   const double scale = spread_scale(situation);
   HalfWidths widths{-spread.low_quantile * scale, spread.high_quantile * scale};
+  if (situation.evidence == Evidence::kOneCount) {
+    const double near = std::min(situation.doublings, kNoGainDoublings);
+    const double no_gain = near * (std::log(2.0) + mixture.change / situation.doublings);
+    widths.low = std::max(widths.low, no_gain);
+  }
   if (situation.evidence == Evidence::kSharedWork) {
     // Where the shares do not tell compute from overhead, any of the forms may be right.
     for (const Form form : mixture.forms) {

@@ -47,6 +47,20 @@ TEST(ScalingPrediction, ALossThatGrowsSmoothlyGoesOn) {
   EXPECT_GT(two.efficiency, 0.72 * 0.72);
 }
 
+TEST(ScalingPrediction, FromOneCountMoreWorkersMayBringNothing) {
+  const ScalingSeries one = from_efficiencies({{1, 1}}, 8);
+  for (const double workers : {2.0, 4.0, 8.0}) {
+    const auto p = predict_rate(one, {workers, 0, 0});
+    EXPECT_NEAR(p.low, 100, 1e-6) << workers;
+    EXPECT_GT(p.rate, 85 * workers);
+    EXPECT_LE(p.high, 105 * workers);
+  }
+  // Far away some gain is all but certain.
+  EXPECT_GT(predict_rate(one, {256, 0, 0}).low, 800);
+  // A second count shows what the exchange costs.
+  EXPECT_GT(predict_rate(from_efficiencies({{1, 1}, {2, 0.95}}, 8), {4, 0, 0}).low, 250);
+}
+
 TEST(ScalingPrediction, ASuddenLossInsideAHostIsNotExtrapolated) {
   const std::vector<std::pair<double, double>> points{{1, 1}, {2, 0.99}, {4, 0.98}, {8, 0.6}};
   const auto inside = predict_rate(from_efficiencies(points, 16), {16, 0, 0});
