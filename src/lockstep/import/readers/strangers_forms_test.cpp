@@ -62,6 +62,23 @@ TEST(ElapsedTimes, AreOfTheEpochsIfTheyDoNotRiseAllTheWay) {
   EXPECT_NE(rising.runs[0].warnings[0].find("since the start"), std::string::npos);
 }
 
+TEST(TimesOfTheEnd, OfProcessesThatEndTogetherAreOneTime) {
+  const std::string epochs =
+      "world_size=3\nEpoch [1/2], Step [200/200], Loss: 2.25\n"
+      "Epoch [2/2], Step [200/200], Loss: 1.5\n";
+  const ImportedFile alike = import_text(epochs +
+                                         "Training complete in: 0:04:08.446842\n"
+                                         "Training complete in: 0:04:08.446866\n");
+  EXPECT_NEAR(alike.runs.at(0).total_s.value_or(0), 248.4468, 1e-3);
+  EXPECT_TRUE(alike.runs[0].warnings.empty());
+  const ImportedFile apart = import_text(epochs +
+                                         "Training complete in: 0:04:08.446842\n"
+                                         "Training complete in: 0:05:08.446866\n");
+  EXPECT_FALSE(apart.runs.at(0).total_s);
+  ASSERT_EQ(apart.runs[0].warnings.size(), 1u);
+  EXPECT_EQ(apart.runs[0].warnings[0].find("1 epoch has more than one"), 0u);
+}
+
 TEST(ListsOfValues, AreNoFiguresOfTheLastEpoch) {
   const ImportedFile file = import_text(
       "Epoch 1: train loss 2.5, val loss 2.75\nEpoch 2: train loss 1.5, val loss 1.75\n"

@@ -15,6 +15,8 @@ constexpr std::size_t kMostOtherLosses = 64;
 constexpr std::size_t kMostClockPoints = 100'000;
 /// Rates of these steps contain the start of the program where later ones are printed.
 constexpr std::int64_t kStartSteps = 10;
+/// How far, relatively, the times of processes that end together may be apart.
+constexpr double kSameEnd = 0.005;
 
 }  // namespace
 
@@ -137,8 +139,11 @@ void Block::add(std::int64_t epoch, const LineFigure& figure, bool marked) {
   const bool same_choice = figure.rank == cell.rank;
   // "(33/256)" after "(17/128)": the value so far, over more examples than the one before.
   const bool grows = same_choice && figure.seen > cell.seen && cell.seen > 0;
+  // "Training complete in 248.4468 s", "... 248.4471 s": each process measured the same end.
+  const bool one_end = figure.closes && cell.closes &&
+                       std::abs(figure.value - cell.value) < kSameEnd * std::abs(cell.value);
   const bool differs =
-      same_choice && cell.value != figure.value && !grows && *place != kLearningRate;
+      same_choice && cell.value != figure.value && !grows && !one_end && *place != kLearningRate;
   const bool running = same_choice && (cell.running || grows);
   const bool conflict = same_choice && (cell.conflict || differs);
   cell = Cell{figure.value,

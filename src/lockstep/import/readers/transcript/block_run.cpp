@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lockstep/base/units.h"
 #include "lockstep/import/model/epoch_table.h"
 
 namespace lockstep::import {
@@ -109,10 +110,9 @@ void Block::table_of(ImportedRun& run, bool training_is_part) const {
   const auto warn_of_conflicts = [&](std::int64_t epochs, std::string_view name) {
     if (epochs == 0) return;
     run.warnings.push_back(fmt::format(
-        "{} epochs have more than one {}, so it is left out: several processes wrote into the "
-        "file, "
-        "or it is printed more than once per epoch; --pattern chooses the line that counts",
-        epochs, name));
+        "{} more than one {}, so it is left out: several processes wrote into the file, or it is "
+        "printed more than once per epoch; --pattern chooses the line that counts",
+        counted(epochs, "epoch has", "epochs have"), name));
   };
   for (std::size_t i = 0; i < kCells; ++i)
     warn_of_conflicts(conflicts[i], i == kTime ? "epoch time" : kCellNames[i]);
