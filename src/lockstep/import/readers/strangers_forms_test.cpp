@@ -62,6 +62,39 @@ TEST(ElapsedTimes, AreOfTheEpochsIfTheyDoNotRiseAllTheWay) {
   EXPECT_NE(rising.runs[0].warnings[0].find("since the start"), std::string::npos);
 }
 
+TEST(StepsBelowAnEpoch, AreWithinItAndNoneIsItsResult) {
+  const ImportedFile file = import_text(
+      "Epoch 1/3\nstep 100 loss: 2.5\nstep 200 loss: 2.0\nEpoch 2/3\nstep 100 loss: 1.5\n"
+      "Epoch 3/3\n[Step 100/200] loss: 1.25\n[Step 200/200] loss: 1.0\nTrain loss: 1.5\n");
+  const ImportedRun& run = file.runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 3u);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_loss, 2.25) << "the mean of what was printed";
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_loss, 1.5);
+  EXPECT_DOUBLE_EQ(run.epochs[2].train_loss, 1.5) << "what the epoch itself printed";
+  EXPECT_EQ(run.train_loss.count(), 5u);
+  EXPECT_TRUE(run.warnings.empty());
+}
+
+TEST(StepsBelowAnEpoch, BelongToTheNextOneIfItsResultsStandAbove) {
+  const ImportedFile file = import_text(
+      "(Iteration 1 / 980) loss: 2.5\n(Epoch 1 / 3) train acc: 0.25; val_acc: 0.125\n"
+      "(Iteration 101 / 980) loss: 2.25\n(Epoch 2 / 3) train acc: 0.5; val_acc: 0.375\n"
+      "(Iteration 201 / 980) loss: 2.0\n(Epoch 3 / 3) train acc: 0.625; val_acc: 0.5\n");
+  const ImportedRun& run = file.runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 3u);
+  for (const record::EpochResult& epoch : run.epochs) EXPECT_TRUE(std::isnan(epoch.train_loss));
+  EXPECT_DOUBLE_EQ(run.epochs[1].val_accuracy, 0.375);
+  EXPECT_EQ(run.train_loss.count(), 3u);
+}
+
+TEST(StepsBelowAnEpoch, OfValidationAreNoneOfTraining) {
+  const ImportedFile file = import_text(
+      "Epoch 1/2\ntrain loss: 2.5\nValidating\nstep 10 loss: 3.5\nEpoch 2/2\ntrain loss: 1.5\n");
+  ASSERT_EQ(file.runs.at(0).epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[0].train_loss, 2.5);
+  EXPECT_TRUE(file.runs[0].train_loss.empty());
+}
+
 TEST(TimesOfTheEnd, OfProcessesThatEndTogetherAreOneTime) {
   const std::string epochs =
       "world_size=3\nEpoch [1/2], Step [200/200], Loss: 2.25\n"

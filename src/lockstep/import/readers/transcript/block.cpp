@@ -233,6 +233,15 @@ void Block::add_within(std::int64_t epoch, std::int64_t position, std::int64_t l
   losses_within_ = true;
 }
 
+void Block::add_between(std::int64_t epoch, std::int64_t step, const LineFigure& figure) {
+  if (figure.kind != Kind::kCell) {
+    add_within(epoch, step, 0, figure);
+  } else if (figure.metric == Metric::kTrainLoss) {
+    ++figures_;
+    run_.train_loss.add(step, figure.value);
+  }
+}
+
 void Block::add_step(std::int64_t step, const LineFigure& figure) {
   drop_summary();
   last_step_ = std::max(last_step_, step);

@@ -39,6 +39,8 @@ class Block {
   /// A figure of a line about a part of the epoch.
   void add_within(std::int64_t epoch, std::int64_t position, std::int64_t length,
                   const LineFigure& figure);
+  /// The same of a step between the results of that epoch and the next.
+  void add_between(std::int64_t epoch, std::int64_t step, const LineFigure& figure);
   /// A figure of a line that counts steps, in a run without epochs.
   void add_step(std::int64_t step, const LineFigure& figure);
   /// Whether the figure may be one of a whole run that prints neither epochs nor steps.

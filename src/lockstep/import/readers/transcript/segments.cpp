@@ -78,6 +78,12 @@ void Segments::marked_line(const Line& line, const EpochMark& mark) {
   block_.begin_epoch(mark.epoch);
   above_ = Split::kNone;
   header_only_ = figures_.empty();
+  if (!mark.within) {
+    epoch_closed_ = std::any_of(figures_.begin(), figures_.end(), [](const LineFigure& figure) {
+      return figure.kind == LineFigure::Kind::kEpochTime ||
+             (figure.kind == LineFigure::Kind::kCell && figure.metric != Metric::kLearningRate);
+    });
+  }
   if (header_only_ && rank_ >= 0) {
     repeats_ = repeats_ || line.text == last_header_;
     last_header_ = line.text;
@@ -111,6 +117,34 @@ void Segments::step_line(const Line& line, std::int64_t step, std::size_t end) {
   last_step_ = std::max(last_step_, step);
   for (const LineFigure& figure : figures_) block_.add_step(step, figure);
   tell_figures(line);
+}
+
+/// "step 100 loss: 2.3" below "Epoch 2/3" is a place in that epoch. Below results of the epoch it
+/// is one of the next, whose number the lines may not go on with: its loss is of no epoch.
+bool Segments::step_below_epoch(const Line& line) {
+  if (cursor_ < 0 || above_ == Split::kValidation || !contains_any<"oss", "cc">(line.text))
+    return false;
+  const auto step = find_step(line.text);
+  if (!step) return false;
+  const Split split = split_of(line.text);
+  if (split == Split::kValidation || split == Split::kBoth) return false;
+  const bool header_only = header_only_;
+  if (epoch_closed_) {
+    figures_.clear();
+    line_figures(line.text.substr(step->second), line.text, {true, true, above_}, metrics_,
+                 figures_);
+    for (const LineFigure& figure : figures_) block_.add_between(cursor_, step->first, figure);
+    tell_figures(line);
+  } else {
+    EpochMark mark;
+    mark.epoch = cursor_;
+    mark.position = step->first;
+    mark.within = true;
+    mark.end = step->second;
+    marked_line(line, mark);
+  }
+  header_only_ = header_only;
+  return true;
 }
 
 /// Lists of epochs are a run of their own: the epochs may have been printed above as well.
@@ -247,6 +281,7 @@ void Segments::line(const Line& line) {
     return;
   }
   if (memory_ran_out(line)) return;
+  if (!mark && step_below_epoch(line)) return;
   found_.clear();
   find_facts(text, found_);
   if (after_separator_ && found_.empty() && !mark && text.size() < 100 && !is_separator(text) &&

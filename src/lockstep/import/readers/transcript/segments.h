@@ -44,6 +44,7 @@ class Segments {
   void plain_line(const Line& line);
   bool summary_line();
   bool progress_bar(const Line& line, const TqdmBar& bar);
+  bool step_below_epoch(const Line& line);
   void step_line(const Line& line, std::int64_t step, std::size_t end);
   bool list_line(const Line& line);
   void take_lists();
@@ -77,7 +78,9 @@ class Segments {
   std::int64_t cursor_ = -1;
   std::int64_t last_step_ = -1;
   int group_ = 0;
-  bool went_back_ = false;    ///< the epoch's number fell; a conflict then begins a new block
+  bool went_back_ = false;  ///< the epoch's number fell; a conflict then begins a new block
+  bool epoch_closed_ =
+      false;  ///< the line that names the epoch has its results: steps below are not its
   bool header_only_ = false;  ///< the last mark had no figures: a progress bar after it is its own
   bool after_separator_ = false;
   enum class Ruled { kNone, kRule, kText };
