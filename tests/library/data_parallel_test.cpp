@@ -35,6 +35,13 @@ TEST_F(DataParallelTest, EndsWithTheParametersOfOneRankWithTheGlobalBatch) {
   expect_the_parameters_of_one_rank({"optimizer=sgd"});
 }
 
+TEST_F(DataParallelTest, TakesTheSameStepsWhereGradientsBecomeNone) {
+  for (const char* more : {"accumulate=1", "accumulate=2"}) {
+    const auto zeros = numbers(run(2, {more}), "parameter");
+    EXPECT_EQ(distance(zeros, numbers(run(2, {more, "none=1"}), "parameter")), 0) << more;
+  }
+}
+
 TEST_F(DataParallelTest, DoesSoWithAdamAccumulationAndAFrozenLayer) {
   // Adam divides by the root of second moments, which magnifies rounding where they are small.
   expect_the_parameters_of_one_rank({"optimizer=adam", "accumulate=2", "frozen=1"}, 2e-4);
@@ -58,7 +65,7 @@ TEST_F(DataParallelTest, DoesSoWithAnOptimizerOfItsOwn) {
 
 TEST_F(DataParallelTest, OwnOptimizersTakeTheStepsOfLibTorchs) {
   const auto captured = run(1, {"do=optimizers"});
-  EXPECT_EQ(count(captured.output, " agree\n"), 9U) << captured.output << captured.errors;
+  EXPECT_EQ(count(captured.output, " agree\n"), 12U) << captured.output << captured.errors;
 }
 
 TEST_F(DataParallelTest, CutsGradientsIntoSeveralBuckets) {

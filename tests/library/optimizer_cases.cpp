@@ -95,6 +95,19 @@ void compare(lockstep::Job& job, const std::string& name, const Options& options
   job.print(name + (agrees ? " agree" : " differ by " + std::to_string(largest)));
 }
 
+template <class Optimizer, class Options>
+void compare_zero_grad(lockstep::Job& job, const std::string& name, const Options& options) {
+  auto parameter = torch::ones({2}, torch::requires_grad());
+  Optimizer optimizer({parameter}, options);
+  optimizer.zero_grad();
+  parameter.sum().backward();
+  optimizer.zero_grad(/*set_to_none=*/false);
+  const bool is_zero = torch::equal(parameter.grad(), torch::zeros({2}));
+  optimizer.zero_grad();
+  const bool agrees = is_zero && !parameter.grad().defined();
+  job.print("zero_grad() of " + name + (agrees ? " agree" : " differ"));
+}
+
 }  // namespace
 
 /// lockstep::optim against torch::optim, which it must follow also where it leaves the step to it.
@@ -111,6 +124,9 @@ void run_optimizers(lockstep::Job& job) {
   sgd("plain", SGDOptions(0.05).weight_decay(0.01), true);
   sgd("nesterov", SGDOptions(0.05).momentum(0.9).nesterov(true), true);
   sgd("dampening", SGDOptions(0.05).momentum(0.9).dampening(0.5), true);
+  compare_zero_grad<lockstep::optim::SGD>(job, "SGD", SGDOptions(0.1));
+  compare_zero_grad<lockstep::optim::Adam>(job, "Adam", AdamOptions(0.1));
+  compare_zero_grad<lockstep::optim::AdamW>(job, "AdamW", AdamWOptions(0.1));
   const auto adam = [&](const std::string& name, const AdamOptions& options, bool exact = false) {
     compare<torch::optim::Adam, lockstep::optim::Adam>(job, "Adam " + name, options,
                                                        AdamOptions(options).lr(1e-4), exact);

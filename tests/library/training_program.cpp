@@ -172,7 +172,8 @@ void run_training(const Options& options, lockstep::Job& job) {
     add_schedule(*optimizer);
     resume();
     train(
-        running, job, ddp, *net, [&] { optimizer->zero_grad(); },
+        running, job, ddp, *net,
+        [&] { options.number("none", 0) ? net->zero_grad(true) : optimizer->zero_grad(); },
         [&] { end_step([&] { job.step(*optimizer); }); });
     step = options.number("steps", 50);
     if (options.given.count("save")) checkpoint.save(options.text("save", ""));

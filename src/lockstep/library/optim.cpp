@@ -181,7 +181,33 @@ bool step_on_host(std::vector<torch::optim::OptimizerParamGroup>& groups,
   return true;
 }
 
+void clear(std::vector<torch::optim::OptimizerParamGroup>& groups, bool set_to_none) {
+  for (auto& group : groups) {
+    for (torch::Tensor& parameter : group.params()) {
+      torch::Tensor& grad = parameter.mutable_grad();
+      if (!grad.defined()) continue;
+      if (set_to_none) {
+        grad.reset();
+      } else {
+        grad.detach_().zero_();
+      }
+    }
+  }
+}
+
 }  // namespace
+
+void SGD::zero_grad(bool set_to_none) {
+  clear(param_groups_, set_to_none);
+}
+
+void Adam::zero_grad(bool set_to_none) {
+  clear(param_groups_, set_to_none);
+}
+
+void AdamW::zero_grad(bool set_to_none) {
+  clear(param_groups_, set_to_none);
+}
 
 torch::Tensor SGD::step(LossClosure closure) {
   const torch::NoGradGuard no_grad;
