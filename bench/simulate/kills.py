@@ -3,9 +3,9 @@
 usage: kills.py BUILD/bin [SECONDS [MTTF [SEED [RECORD]]]]     about SECONDS (420) in all, a failure every MTTF (15) seconds
 
 Local jobs of two workers with --restarts; one of their workers is killed (kill -9) at exponentially distributed times,
-also while it starts. The model gets the time of a checkpoint from runs without kills, and the time of a restart from a run
-with one kill, then from the jobs themselves, since a machine that others use too becomes slower and faster. Goodput = the
-time of the steps that counted / the time from the first step to the end of the last.
+also while it starts. The model gets the time of a checkpoint from runs without kills (the median of three pairs), and the
+time of a restart from a run with one kill; then both from the jobs themselves, since a machine that others use too becomes
+slower and faster. Goodput = the time of the steps that counted / the time from the first step to the end of the last.
 
 With RECORD, the call is a slice of a longer series: it adds its line to that file, takes other random times than the
 slices before, and also prints the sum over all slices.
@@ -24,6 +24,7 @@ import time
 
 EVERY = 100  # steps between checkpoints
 CALIBRATION_STEPS = 4000
+PAIRS = 3  # of calibrating runs, without and with checkpoints
 
 
 def workers_of(pid):
@@ -114,14 +115,20 @@ def forecast(programs, work, mttf, checkpoint, restart, interval):
     return json.loads(answer)
 
 
+def checkpoint_s(more_per_step):
+    return max(more_per_step * EVERY, 1e-3)
+
+
 def calibrated(programs, folder):
     """Seconds of a step, of a checkpoint and of a restart, from runs without and with one kill."""
-    plain = Job(programs, folder, CALIBRATION_STEPS, every=0).wait().step_s()
-    saved = Job(programs, folder, CALIBRATION_STEPS).wait().step_s()
+    plain, more = [], []
+    for _ in range(PAIRS):
+        plain.append(Job(programs, folder, CALIBRATION_STEPS, every=0).wait().step_s())
+        more.append(Job(programs, folder, CALIBRATION_STEPS).wait().step_s() - plain[-1])
     once = Job(programs, folder, CALIBRATION_STEPS)
     once.kill_half_way()
     restart = statistics.mean(once.wait().restart_s())
-    return {"step": plain, "checkpoint": max((saved - plain) * EVERY, 1e-3), "restart": restart}
+    return {"step": statistics.median(plain), "checkpoint": checkpoint_s(statistics.median(more)), "restart": restart}
 
 
 def killed(programs, folder, steps, mttf):
@@ -147,12 +154,20 @@ def measured_slice(programs, seconds, mttf):
     return one
 
 
-def simulated_s(programs, one, restart):
+def simulated_s(programs, one, checkpoint, restart):
     """How long the jobs of a slice take in simulation."""
     useful = sum(job["useful"] for job in one["jobs"])
     each = useful / len(one["jobs"])
-    answer = forecast(programs, each, one["mttf"], one["checkpoint"], restart, EVERY * each / one["steps"])
+    answer = forecast(programs, each, one["mttf"], checkpoint, restart, EVERY * each / one["steps"])
     return useful / answer["all_needed"]["goodput"]
+
+
+def in_the_jobs(one):
+    """Checkpoint and restart as the jobs of a slice had them: the steps that counted contain their checkpoints."""
+    steps = one["steps"] * len(one["jobs"])
+    longer = sum(job["useful"] for job in one["jobs"]) / steps - one["step"]
+    restarts = [seconds for job in one["jobs"] for seconds in job["restarts"]]
+    return checkpoint_s(longer), statistics.mean(restarts or [one["restart"]])
 
 
 def print_sum(programs, slices):
@@ -160,12 +175,12 @@ def print_sum(programs, slices):
     total, useful = sum(job["total"] for job in jobs), sum(job["useful"] for job in jobs)
     print(f"{sum(job['kills'] for job in jobs)} kills of {len(jobs)} jobs in {total:.0f} s: goodput measured "
           f"{useful / total:.3f}")
-    restarts = [[seconds for job in one["jobs"] for seconds in job["restarts"]] or [one["restart"]] for one in slices]
-    for name, of_slices in (("before", [one["restart"] for one in slices]),
-                            ("in the jobs", [statistics.mean(all_of_one) for all_of_one in restarts])):
-        goodput = useful / sum(simulated_s(programs, one, restart) for one, restart in zip(slices, of_slices))
-        print(f"with restarts of {statistics.mean(of_slices):.2f} s as measured {name}: simulated {goodput:.3f} "
-              f"({(goodput / (useful / total) - 1) * 100:+.1f} %)")
+    for name, of_slices in (("before", [(one["checkpoint"], one["restart"]) for one in slices]),
+                            ("in the jobs", [in_the_jobs(one) for one in slices])):
+        goodput = useful / sum(simulated_s(programs, one, *times) for one, times in zip(slices, of_slices))
+        checkpoint, restart = (statistics.mean(times) for times in zip(*of_slices))
+        print(f"with checkpoints of {checkpoint * 1e3:.1f} ms and restarts of {restart:.2f} s as measured {name}: simulated "
+              f"{goodput:.3f} ({(goodput / (useful / total) - 1) * 100:+.1f} %)")
 
 
 def main(programs, seconds="420", mttf="15", seed="1", record=None):
