@@ -62,6 +62,19 @@ TEST(ElapsedTimes, AreOfTheEpochsIfTheyDoNotRiseAllTheWay) {
   EXPECT_NE(rising.runs[0].warnings[0].find("since the start"), std::string::npos);
 }
 
+TEST(Headings, WithTheWordsOfOneBelowARuleAreHeadingsToo) {
+  const ImportedFile file = import_text(
+      "==========\nRound 0\n==========\nClient alpha start training\nEpoch 0/0, lr "
+      "0.05\n----------\n"
+      "train Loss: 7.5 Acc: 0.25\nTraining complete in 0m 34s\nClient beta start training\n"
+      "Epoch 0/0, lr 0.05\n----------\ntrain Loss: 6.5 Acc: 0.5\nTraining complete in 1m 5s\n");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs.at(0).train_loss, 7.5);
+  EXPECT_DOUBLE_EQ(file.runs[1].epochs.at(0).train_loss, 6.5);
+  EXPECT_NE((*file.runs[0].model).find("alpha"), std::string::npos);
+  EXPECT_NE((*file.runs[1].model).find("beta"), std::string::npos);
+}
+
 TEST(StepsBelowAnEpoch, AreWithinItAndNoneIsItsResult) {
   const ImportedFile file = import_text(
       "Epoch 1/3\nstep 100 loss: 2.5\nstep 200 loss: 2.0\nEpoch 2/3\nstep 100 loss: 1.5\n"

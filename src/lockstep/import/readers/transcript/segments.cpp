@@ -15,6 +15,23 @@ namespace {
 
 constexpr std::size_t kLongestTold = 4096;
 
+/// "Client B start training" after the heading "Client A start training": the same words but one.
+bool is_like_heading(std::string_view text, std::string_view heading) {
+  if (heading.empty() || text.size() > 120 || !text.starts_with(heading.substr(0, 4))) return false;
+  std::size_t words = 0;
+  std::size_t others = 0;
+  text = trim(text);
+  while (!text.empty() && !heading.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    const std::string_view known = heading.substr(0, heading.find(' '));
+    ++words;
+    others += word == known ? 0 : 1;
+    text = trim(text.substr(word.size()));
+    heading = trim(heading.substr(known.size()));
+  }
+  return text.empty() && heading.empty() && words > 2 && others <= 1;
+}
+
 }  // namespace
 
 void Segments::tell(const Line& line, const std::string& words) {
@@ -64,8 +81,16 @@ void Segments::marked_line(const Line& line, const EpochMark& mark) {
     const bool headed = std::any_of(pending_.begin(), pending_.end(), [](const StatedFact& fact) {
       return fact.key <= FactKey::kGlobalBatch;
     });
-    settle_pending(block_.out_of_memory ||
-                   (back && (conflict || (headed && (mark.epoch < cursor_ || figures_.empty())))));
+    // "Epoch 0/1, lr 0.05" below a heading has no result either.
+    const bool begins =
+        std::any_of(pending_.begin(), pending_.end(),
+                    [](const StatedFact& fact) { return fact.key == FactKey::kHeading; }) &&
+        std::all_of(figures_.begin(), figures_.end(), [](const LineFigure& figure) {
+          return figure.metric == Metric::kLearningRate;
+        });
+    settle_pending(
+        block_.out_of_memory ||
+        (back && (conflict || (headed && (mark.epoch < cursor_ || figures_.empty() || begins)))));
   }
   if (block_.has_epochs() && mark.epoch < cursor_) went_back_ = back || went_back_;
   const bool again = back && went_back_ && (conflict || (mark.within && mark.epoch < cursor_));
@@ -284,11 +309,16 @@ void Segments::line(const Line& line) {
   if (!mark && step_below_epoch(line)) return;
   found_.clear();
   find_facts(text, found_);
+  if (found_.empty() && !mark && is_like_heading(text, heading_)) {
+    heading_ = printable(trim(text), 120);
+    found_.push_back({FactKey::kHeading, 0, heading_});
+  }
   if (after_separator_ && found_.empty() && !mark && text.size() < 100 && !is_separator(text) &&
       text.find_first_of("=|") == std::string_view::npos && contains(text, " ") &&
       is_letter(trim(text)[0]) &&
       contains_any<"unning", "raining", "xperiment", "uestion", "onfig">(text)) {
-    found_.push_back({FactKey::kHeading, 0, printable(trim(text), 120)});
+    heading_ = printable(trim(text), 120);
+    found_.push_back({FactKey::kHeading, 0, heading_});
     const bool owned = contains_any<"vailable", "etected", "ound", "isible">(text);
     if (const auto gpus = owned ? std::nullopt : gpus_named_in(text))  // "Configuration: 4 GPUs"
       found_.push_back({FactKey::kDevices, *gpus, {}});

@@ -83,6 +83,7 @@ class Segments {
       false;  ///< the line that names the epoch has its results: steps below are not its
   bool header_only_ = false;  ///< the last mark had no figures: a progress bar after it is its own
   bool after_separator_ = false;
+  std::string heading_;  ///< the last one that a rule above it showed to be one
   enum class Ruled { kNone, kRule, kText };
   Ruled ruled_ = Ruled::kNone;  ///< whether the last line was a rule, or the text below one
   int headings_below_ = 0;      ///< between rules, since the last figure
