@@ -45,8 +45,8 @@ bool hides_communication(const TimeSplit& split) {
 /// The point's baseline when that is one worker: the same fixed batch.
 const SpeedupPoint* on_one_worker(const SpeedupGroup& group, const SpeedupPoint& point) {
   for (const SpeedupPoint& other : group.points) {
-    if (other.configuration.workers != 1 || !group.scaling || !other.time_s) continue;
-    if (!unlike(other.configuration, point.configuration, *group.scaling)) return &other;
+    if (other.configuration.workers != 1 || !other.time_s) continue;
+    if (!unlike(other.configuration, point.configuration, group.scaling)) return &other;
   }
   return nullptr;
 }

@@ -31,14 +31,14 @@ Scaling scaling_of_given(const std::vector<const Configuration*>& members, Scali
   return others ? other : given;
 }
 
-std::optional<Scaling> scaling_among(const std::vector<const Configuration*>& members) {
+Scaling scaling_among(const std::vector<const Configuration*>& members) {
   bool per_worker = false;
   bool global = false;
   bool mixed = false;
   bool unstated = false;
-  bool several_workers = false;  ///< of a known batch; on one worker it is b and B
+  bool several_workers = false;  ///< of a known batch
   for (const Configuration* c : members) {
-    if (c->scaling && *c->scaling != Scaling::kMixed) return c->scaling;
+    if (c->scaling && *c->scaling != Scaling::kMixed) return *c->scaling;
     mixed |= c->scaling.has_value();
     unstated |= c->stated_batch.has_value();
     several_workers |= c->global_batch && c->workers.value_or(0) != 1;
@@ -46,8 +46,8 @@ std::optional<Scaling> scaling_among(const std::vector<const Configuration*>& me
     global |= c->gave_global_batch;
   }
   if (mixed) return Scaling::kMixed;
-  if (unstated && !several_workers) return Scaling::kUnstated;
-  if (!per_worker && !global) return std::nullopt;
+  if (unstated && !several_workers) return Scaling::kUnstated;  // on one worker it is b and B
+  if (!per_worker && !global) return Scaling::kUnstated;
   if (per_worker != global) {
     return scaling_of_given(members, global ? Scaling::kStrong : Scaling::kWeak);
   }
@@ -85,8 +85,7 @@ std::string SeriesKey::setting() const {
 std::string SeriesKey::batch_text() const {
   if (!batch) return "";
   if (scaling == Scaling::kUnstated) return "batch " + record::batch_text(*batch);
-  const bool weak = scaling.value_or(Scaling::kWeak) == Scaling::kWeak;
-  return fmt::format("{} = {}", weak ? "b" : "B", record::batch_text(*batch));
+  return fmt::format("{} = {}", scaling == Scaling::kWeak ? "b" : "B", record::batch_text(*batch));
 }
 
 std::optional<double> fixed_batch(const Configuration& c, Scaling scaling) {
@@ -97,9 +96,8 @@ std::optional<double> fixed_batch(const Configuration& c, Scaling scaling) {
   return batch ? std::optional(static_cast<double>(*batch)) : std::nullopt;
 }
 
-SeriesKey series_key(const Configuration& c, std::optional<Scaling> scaling) {
-  return {c.model,    c.dataset, c.device,
-          c.settings, scaling,   scaling ? fixed_batch(c, *scaling) : std::nullopt};
+SeriesKey series_key(const Configuration& c, Scaling scaling) {
+  return {c.model, c.dataset, c.device, c.settings, scaling, fixed_batch(c, scaling)};
 }
 
 ScalingRule::ScalingRule(std::span<const Configuration> configurations,
@@ -108,7 +106,7 @@ ScalingRule::ScalingRule(std::span<const Configuration> configurations,
   for (const Configuration& c : configurations) groups[group_of(c)].push_back(&c);
   stated_ = stated.has_value();
   for (const auto& [group, members] : groups) {
-    scaling_[group] = stated ? stated : scaling_among(members);
+    scaling_[group] = stated ? *stated : scaling_among(members);
   }
 }
 
@@ -116,11 +114,11 @@ ScalingRule::Group ScalingRule::group_of(const Configuration& c) {
   return {c.model, c.dataset, c.device, c.variant};
 }
 
-std::optional<Scaling> ScalingRule::of(const Configuration& c) const {
+Scaling ScalingRule::of(const Configuration& c) const {
   // A source may have some rows of one batch and others in which both batches change.
-  if (!stated_ && c.scaling == Scaling::kMixed) return c.scaling;
+  if (!stated_ && c.scaling == Scaling::kMixed) return Scaling::kMixed;
   const auto found = scaling_.find(group_of(c));
-  return found == scaling_.end() ? std::nullopt : found->second;
+  return found == scaling_.end() ? Scaling::kUnstated : found->second;
 }
 
 std::vector<std::string> short_labels(std::span<const SeriesKey> keys) {

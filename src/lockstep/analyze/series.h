@@ -21,7 +21,7 @@ struct SeriesKey {
   std::string dataset{};
   std::string device{};
   std::map<std::string, std::string> settings{};  ///< that distinguish configurations of the table
-  std::optional<Scaling> scaling{};               ///< nothing when batches are unknown
+  Scaling scaling = Scaling::kUnstated;
   /// That is fixed: B of strong, b of weak scaling, either of unstated.
   std::optional<double> batch{};
 
@@ -38,28 +38,27 @@ struct SeriesKey {
 std::optional<double> fixed_batch(const Configuration& c, Scaling scaling);
 
 /// The series of a configuration under a kind of scaling.
-SeriesKey series_key(const Configuration& c, std::optional<Scaling> scaling);
+SeriesKey series_key(const Configuration& c, Scaling scaling);
 
 /// Finds which kind of scaling the configurations of one table belong to: what a column `scaling`
 /// states; else a table that gives only B fixed B, and one that gives only b fixed b; with both,
 /// whichever makes the longer series, weak scaling when equal. One answer for all configurations
 /// that agree in model, data set, device and settings; those whose source states that both batches
-/// change (mixed) are one series of all their batches. Where sources give several
-/// workers nothing but a batch that may be b or B, it is fixed (unstated).
+/// change (mixed) are one series of all their batches. Unstated where no batch is known, or of
+/// several workers only one that may be b or B.
 class ScalingRule {
  public:
   explicit ScalingRule(std::span<const Configuration> configurations,
                        std::optional<Scaling> stated = {});
 
-  /// Nothing if neither batch is known.
-  std::optional<Scaling> of(const Configuration& c) const;
+  Scaling of(const Configuration& c) const;
   SeriesKey key(const Configuration& c) const { return series_key(c, of(c)); }
 
  private:
   using Group = std::tuple<std::string, std::string, std::string, std::string>;
   static Group group_of(const Configuration& c);
 
-  std::map<Group, std::optional<Scaling>> scaling_;
+  std::map<Group, Scaling> scaling_;
   bool stated_ = false;
 };
 

@@ -115,8 +115,8 @@ TableSeries make_table_series(const Group& group) {
   table.key = group.key;
   table.name = group.name;
   table.metric = *metric_from_name(first.metric);
-  const bool stated = group.key.scaling && group.key.scaling != Scaling::kUnstated;
-  table.scaling = stated ? *group.key.scaling : Scaling::kWeak;
+  const bool stated = group.key.scaling != Scaling::kUnstated;
+  table.scaling = stated ? group.key.scaling : Scaling::kWeak;
   table.scaling_assumed = !stated;
   table.unit = first.unit;
   table.model = first.model;
@@ -135,7 +135,7 @@ TableSeries make_table_series(const Group& group) {
   table.source = first.source;
   table.overhead_grows = std::all_of(rows.begin(), rows.end(),
                                      [](const Measurement* row) { return !row->strategy.empty(); });
-  if (table.scaling == Scaling::kMixed || group.key.scaling == Scaling::kUnstated) {
+  if (table.scaling == Scaling::kMixed || !stated) {
     table.batch_per_worker.reset();
     table.global_batch.reset();
   }

@@ -6,8 +6,8 @@
 namespace lockstep::record {
 
 /// What stays the same while the number of workers changes: the global batch (strong), the batch
-/// per worker (weak), neither (mixed), or one of the first two, of which the source does not state
-/// which (unstated).
+/// per worker (weak), neither (mixed), or unknown (unstated): the source states no batch, or not
+/// whether it is of one worker or of all.
 enum class Scaling { kStrong, kWeak, kMixed, kUnstated };
 
 /// "strong", "weak", "mixed", "unstated".

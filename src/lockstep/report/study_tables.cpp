@@ -43,16 +43,21 @@ std::string speedup_terms(const std::vector<SpeedupRow>& rows) {
   for (const SpeedupRow& row : rows) {
     if (row.group->has_speedups()) baselines.insert(*row.group->baseline_workers);
   }
-  if (baselines.empty() || !first.scaling) return "";
+  if (baselines.empty()) return "";
   constexpr std::array<std::string_view, 4> kFixed{"B fixed, b = B/N", "b fixed, B = N b",
                                                    "b and B both change", "b or B fixed"};
   constexpr std::array<std::string_view, 4> kSame{" at the same B", " at the same b", "",
                                                   " at the same batch"};
-  const auto kind = static_cast<std::size_t>(*first.scaling);
+  const auto kind = static_cast<std::size_t>(first.scaling);
+  const bool no_batch = first.scaling == analyze::Scaling::kUnstated &&
+                        std::none_of(rows.begin(), rows.end(), [](const SpeedupRow& row) {
+                          return row.point->configuration.stated_batch.has_value();
+                        });
   return fmt::format(
-      "; {} scaling ({}); baseline {}{}", record::scaling_name(*first.scaling), kFixed[kind],
+      "; {} scaling ({}); baseline {}{}", record::scaling_name(first.scaling),
+      no_batch ? "batch unknown" : kFixed[kind],
       baselines.size() == 1 ? fmt::format("T({})", *baselines.begin()) : "T(N0), N0 in its column",
-      kSame[kind]);
+      no_batch ? "" : kSame[kind]);
 }
 
 Column time_column(TimeBasis basis) {

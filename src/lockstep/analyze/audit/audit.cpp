@@ -112,7 +112,7 @@ class Auditor {
 
   /// Where a table has no batches, its own ratios are to its smallest count.
   static std::optional<std::int64_t> baseline_of(const SpeedupGroup& group) {
-    if (group.scaling) return group.baseline_workers;
+    if (group.scaling != Scaling::kUnstated) return group.baseline_workers;
     std::optional<std::int64_t> smallest;
     for (const SpeedupPoint& point : group.points) {
       const auto workers = point.configuration.workers;
@@ -123,8 +123,7 @@ class Auditor {
 
   static bool comparable(const SpeedupGroup& group, const Configuration& a,
                          const Configuration& b) {
-    if (group.scaling) return !unlike(a, b, *group.scaling);
-    return a.batch_per_worker == b.batch_per_worker && a.global_batch == b.global_batch;
+    return !unlike(a, b, group.scaling);
   }
 
   void fill_times(AuditFacts& facts, const SpeedupGroup& group, const SpeedupPoint& point) const {

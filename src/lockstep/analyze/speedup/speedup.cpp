@@ -124,7 +124,7 @@ SpeedupGroup make_group(std::span<const Configuration> members, TimeBasis basis,
   }
   const auto place = [&](const SpeedupPoint& point) {
     const Configuration& c = point.configuration;
-    return std::tuple(fixed_batch(c, group.scaling.value_or(Scaling::kStrong)), c.workers);
+    return std::tuple(fixed_batch(c, group.scaling), c.workers);
   };
   std::stable_sort(group.points.begin(), group.points.end(),
                    [&](const auto& a, const auto& b) { return place(a) < place(b); });

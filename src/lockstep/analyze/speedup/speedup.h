@@ -46,7 +46,7 @@ struct SpeedupGroup {
   std::string variant;
   std::map<std::string, std::string> settings;  ///< the same, by name
   std::optional<std::int64_t> epochs;
-  std::optional<Scaling> scaling;  ///< nothing when batches are unknown: then no speedups
+  Scaling scaling = Scaling::kUnstated;
   TimeBasis basis = TimeBasis::kEpochTime;
   std::optional<std::int64_t> baseline_workers;  ///< N0
   std::vector<SpeedupPoint> points;

@@ -54,12 +54,12 @@ std::string_view fixed_name(Scaling scaling) {
 /// the same data can be compared without knowing its size; step times cannot.
 bool take_batch_as_said(SpeedupGroup& group, const SpeedupOptions& options) {
   const bool known = std::any_of(group.points.begin(), group.points.end(), [&](const auto& point) {
-    return fixed_batch(point.configuration, *group.scaling).has_value();
+    return fixed_batch(point.configuration, group.scaling).has_value();
   });
   if (known || !options.scaling || group.basis == TimeBasis::kStepTime) return false;
   group.remarks.push_back(
       fmt::format("no batch size is known: the {} is taken as fixed, as stated with --scaling",
-                  fixed_name(*group.scaling)));
+                  fixed_name(group.scaling)));
   return true;
 }
 
@@ -67,11 +67,12 @@ std::map<double, Series> series_by_batch(SpeedupGroup& group, const SpeedupOptio
   const bool as_said = take_batch_as_said(group, options);
   std::map<double, Series> series;
   for (SpeedupPoint& point : group.points) {
-    auto batch = fixed_batch(point.configuration, *group.scaling);
+    auto batch = fixed_batch(point.configuration, group.scaling);
     const bool any_batch =
-        group.scaling == Scaling::kMixed &&
-        (group.basis != TimeBasis::kStepTime || point.configuration.global_batch);
-    if (as_said || any_batch) batch = 0;
+        group.scaling == Scaling::kUnstated ||
+        (group.scaling == Scaling::kMixed &&
+         (group.basis != TimeBasis::kStepTime || point.configuration.global_batch));
+    if (as_said || (any_batch && !batch)) batch = 0;
     if (!batch || !point.configuration.workers) {
       group.refusals.push_back(fmt::format("{} is not compared: its {} is unknown",
                                            point.configuration.label(),
@@ -110,7 +111,7 @@ SpeedupPoint* baseline_for(const Series& points, const SpeedupPoint& point, std:
 
 void compare_series(SpeedupGroup& group, const Series& points) {
   const std::string name =
-      *group.scaling == Scaling::kMixed
+      group.scaling == Scaling::kMixed
           ? "the series"
           : series_key(points.front()->configuration, group.scaling).batch_text();
   for (SpeedupPoint* point : points) {
@@ -125,14 +126,14 @@ void compare_series(SpeedupGroup& group, const Series& points) {
       return;
     }
     baseline->baseline = true;
-    const auto reason = unlike(baseline->configuration, point->configuration, *group.scaling);
+    const auto reason = unlike(baseline->configuration, point->configuration, group.scaling);
     if (reason) {
       group.refusals.push_back(fmt::format("{} is not compared with {}: {}",
                                            point->configuration.label(),
                                            baseline->configuration.label(), *reason));
       continue;
     }
-    compare(*point, *baseline, group.basis, *group.scaling);
+    compare(*point, *baseline, group.basis, group.scaling);
   }
 }
 
@@ -230,17 +231,13 @@ void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
         return point.configuration.workers != group.points.front().configuration.workers;
       });
   if (!several_counts) return;
-  if (!group.scaling) {
-    group.refusals.push_back(
-        "no speedups: neither the batch per worker nor the global batch is known, so which of "
-        "them was fixed cannot be determined; state it with lockstep report --scaling strong or "
-        "weak, or give --batch or --global-batch when measuring");
-    return;
-  }
   if (group.scaling == Scaling::kUnstated && group.basis == TimeBasis::kStepTime) {
     group.refusals.push_back(
-        "no speedups: step times can be compared only if it is known whether the batch is of one "
-        "worker or of all; lockstep import --set batch_of=worker or --set batch_of=all states it");
+        "no speedups: step times can be compared only if the batch per worker or the global batch "
+        "is "
+        "known; lockstep import states it with --set batch=N or --set global_batch=N, and for "
+        "tables "
+        "with --set batch_of=worker or --set batch_of=all");
     return;
   }
   const auto series = series_by_batch(group, options);
@@ -248,22 +245,29 @@ void add_speedups(SpeedupGroup& group, const SpeedupOptions& options) {
       options.baseline_workers ? options.baseline_workers : common_baseline(series);
   if (!group.baseline_workers) {
     group.refusals.push_back(fmt::format("no speedups: no two worker counts share the same {}",
-                                         fixed_name(*group.scaling)));
+                                         fixed_name(group.scaling)));
     return;
   }
   for (const auto& [batch, points] : series) compare_series(group, points);
   remark_on_threads(group);
   remark_on_micro_steps(group);
   remark_on_examples(group);
-  if (*group.scaling == Scaling::kMixed && group.has_speedups()) {
+  if (group.scaling == Scaling::kMixed && group.has_speedups()) {
     group.remarks.push_back(
         "both batches change with the number of workers: a speedup contains the effect of the "
         "batch per worker");
   }
-  if (*group.scaling == Scaling::kUnstated && group.has_speedups()) {
+  if (group.scaling == Scaling::kUnstated && group.has_speedups()) {
+    const bool stated =
+        std::any_of(group.points.begin(), group.points.end(),
+                    [](const auto& point) { return point.configuration.stated_batch.has_value(); });
     group.remarks.push_back(
-        "the source does not state whether a batch is of one worker or of all; these speedups are "
-        "the same for both; lockstep import --set batch_of=worker or --set batch_of=all states it");
+        stated
+            ? "the source does not state whether a batch is of one worker or of all; these "
+              "speedups are the same for both; lockstep import --set batch_of=worker or --set "
+              "batch_of=all states it"
+            : "no batch is known, so whether the batch per worker or the global batch was fixed is "
+              "unknown; the speedups compare the rates of the same work");
   }
   if (*group.baseline_workers > 1 && !options.baseline_workers && group.has_speedups()) {
     group.remarks.push_back(fmt::format("no run on 1 worker: speedups are relative to {} workers",

@@ -152,17 +152,19 @@ TEST(Speedup, MixedBaselinesAreRefused) {
   EXPECT_TRUE(point(groups[0], 2, 64).speedup.has_value());
 }
 
-TEST(Speedup, UnknownBatchesGiveNoSpeedup) {
+TEST(Speedup, UnknownBatchesCompareTimesForTheSameData) {
   MeasurementRows table;
   table.at_global(1, 32, "epoch_time", 20).at_global(2, 32, "epoch_time", 10);
   for (auto& row : table.rows) row.global_batch.reset();
   const auto groups = groups_of(table);
-  EXPECT_FALSE(groups.at(0).has_speedups());
-  EXPECT_TRUE(
-      mentions(groups[0].refusals, "neither the batch per worker nor the global batch is known"));
+  EXPECT_EQ(groups.at(0).scaling, Scaling::kUnstated);
+  EXPECT_DOUBLE_EQ(*groups[0].points.at(1).speedup, 2);
+  EXPECT_TRUE(mentions(groups[0].remarks, "no batch is known"));
+  for (auto& row : table.rows) row.metric = "step_time";
+  EXPECT_FALSE(groups_of(table).at(0).has_speedups());
 }
 
-TEST(Speedup, RatesWithoutBatchesAreComparedWhereTheUserStatesWhatWasFixed) {
+TEST(Speedup, RatesWithoutBatchesAreOfTheScalingThatTheUserStates) {
   MeasurementRows table;
   for (const std::int64_t workers : {1, 2, 4}) {
     record::Measurement row;
@@ -172,8 +174,9 @@ TEST(Speedup, RatesWithoutBatchesAreComparedWhereTheUserStatesWhatWasFixed) {
     row.value = workers == 1 ? 100 : workers == 2 ? 190 : 360;
     table.rows.push_back(row);
   }
-  EXPECT_FALSE(groups_of(table).at(0).has_speedups());
+  EXPECT_EQ(groups_of(table).at(0).scaling, Scaling::kUnstated);
   const auto groups = groups_of(table, {.scaling = Scaling::kWeak});
+  EXPECT_EQ(groups.at(0).scaling, Scaling::kWeak);
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_DOUBLE_EQ(groups[0].points.back().speedup.value_or(0), 3.6);
   EXPECT_TRUE(mentions(groups[0].remarks, "as stated"));

@@ -86,7 +86,7 @@ void assess_missing(std::span<const Configuration> configurations,
   }
   // Without a batch the refusal of the group has said why nothing is compared.
   const bool compared = std::any_of(groups.begin(), groups.end(), [](const SpeedupGroup& group) {
-    return group.has_speedups() || (!group.scaling && !group.refusals.empty());
+    return group.has_speedups() || (group.scaling == Scaling::kUnstated && !group.refusals.empty());
   });
   if (!compared) {
     missing(
@@ -159,7 +159,7 @@ std::string figure_text(const SpeedupPoint& point, TimeBasis basis) {
 
 std::string batch_text(const SpeedupPoint& point, const SpeedupGroup& group) {
   if (group.scaling == Scaling::kMixed) return "mixed batches";
-  const SeriesKey key = series_key(point.configuration, group.scaling.value_or(Scaling::kWeak));
+  const SeriesKey key = series_key(point.configuration, group.scaling);
   return key.batch ? key.batch_text() : "batch unknown";
 }
 

@@ -113,8 +113,8 @@ bool is_disturbed_gain(const SpeedupPoint& low, const SpeedupPoint& high, TimeBa
 std::vector<PointSeries> series_of(const SpeedupGroup& group) {
   std::map<double, PointSeries> series;
   for (const SpeedupPoint& point : group.points) {
-    if (!point.speedup || !group.scaling) continue;
-    series[fixed_batch(point.configuration, *group.scaling).value_or(0)].push_back(&point);
+    if (!point.speedup) continue;
+    series[fixed_batch(point.configuration, group.scaling).value_or(0)].push_back(&point);
   }
   std::vector<PointSeries> result;
   for (auto& [batch, points] : series) {

@@ -105,7 +105,7 @@ Chart scaling_chart(const PageContext& context, const std::vector<Line>& lines,
     keys.push_back(analyze::series_key(*line.group, *line.points.front()));
   }
   const std::vector<std::string> names = analyze::short_labels(keys);
-  const Scaling scaling = *lines.front().group->scaling;
+  const Scaling scaling = lines.front().group->scaling;
   constexpr std::array<std::string_view, 4> kFixed{
       "global batch B fixed, batch per worker b = B/N",
       "batch per worker b fixed, global batch B = N b",
@@ -155,9 +155,8 @@ View scaling_view(const PageContext& context) {
   // 2.6 over 2.
   std::map<std::tuple<std::string, Scaling, std::int64_t>, std::vector<Line>> jobs;
   for (const SpeedupGroup& group : context.groups) {
-    if (!group.scaling) continue;
     for (PointSeries& points : analyze::series_of(group)) {
-      jobs[{analyze::job_name(group.model, group.dataset), *group.scaling, baseline_of(group)}]
+      jobs[{analyze::job_name(group.model, group.dataset), group.scaling, baseline_of(group)}]
           .push_back({&group, std::move(points)});
     }
   }
