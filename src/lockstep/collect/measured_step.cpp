@@ -93,10 +93,12 @@ const record::LinkCalibration* best_link(const store::Calibrations& known,
 simulate::MeasuredLink calibrated_link(const record::LinkCalibration* best, double message_bytes) {
   if (best == nullptr) return {};
   const predict::Link link = predict::link_for(*best, message_bytes);
+  const predict::Link near = predict::link_near(*best, message_bytes);
   return {
       {link.alpha_s, link.bytes_per_s},
       link.spread,
-      fmt::format("calibrated: {} on {} workers", record::name_of(best->backend), best->workers)};
+      fmt::format("calibrated: {} on {} workers", record::name_of(best->backend), best->workers),
+      {near.alpha_s, near.bytes_per_s, near.peak_bytes_per_s > 0}};
 }
 
 /// Workers of a run on CPUs share the cores of its host with those that are added.

@@ -190,9 +190,11 @@ std::vector<Bucket> buckets_of(const Settings& settings, const StepSource& sourc
 }
 
 LinkSpeed link_of(const Settings& settings, const char* name, const MeasuredLink& measured,
-                  const LinkSpeed& fallback) {
+                  const LinkSpeed& fallback, bool counted) {
   const std::string text = value_of(settings, name);
-  if (text.empty()) return measured.known() ? measured.speed : fallback;
+  if (text.empty() && !measured.known()) return fallback;
+  if (text.empty())
+    return counted && measured.counted.bytes_per_s > 0 ? measured.counted : measured.speed;
   const std::string option = fmt::format("--{}", name);
   const LinkText link = text.find(',') == std::string::npos
                             ? parse_link(text, option, fallback.latency_s)
@@ -229,13 +231,14 @@ Cluster cluster_of(const Settings& settings, const StepSource& source) {
   cluster.topology = parse_topology(value_of(settings, "topology"));
   refuse_without_effect(settings, cluster.topology);
   cluster.per_host = static_cast<std::int64_t>(whole(settings, "per-host", 1, 1024));
-  cluster.inside = link_of(settings, "inside", source.inside, cluster.inside);
-  cluster.link = link_of(settings, "link", source.between, cluster.link);
+  cluster.inside = link_of(settings, "inside", source.inside, cluster.inside, false);
+  cluster.background = numeric(settings, "background", 0, 0, 0.95, "30%");
+  const bool counted = cluster.topology.kind == TopologyKind::kStar && cluster.background == 0;
+  cluster.link = link_of(settings, "link", source.between, cluster.link, counted);
   cluster.link.bytes_per_s *= whole(settings, "nics", 1, 64);
   cluster.topology.hosts_per_switch = static_cast<int>(
       whole(settings, "hosts-per-switch", cluster.topology.hosts_per_switch, 4096));
   cluster.topology.uplinks = static_cast<int>(whole(settings, "uplinks", 0, 4096));
-  cluster.background = numeric(settings, "background", 0, 0, 0.95, "30%");
   cluster.seed = static_cast<std::uint64_t>(whole(settings, "seed", 1, 1e15, 0));
   return cluster;
 }

@@ -60,9 +60,11 @@ Chart counts_chart(const PageContext& context, const simulate::SimulatedScaling&
   chart.series.push_back(std::move(line));
   return {"simulated-counts",
           fmt::format("Counts simulated from run {}", context.source.simulated->run),
-          "Symbols are measured; bands are 90 % intervals. A prediction continues the measured "
-          "counts, which may share one host; in the simulation each worker has a host and a device "
-          "of its own. Use lockstep simulate for other clusters.",
+          fmt::format("Symbols are measured; bands are 90 % intervals. A prediction continues the "
+                      "measured counts, which may share one host; in the simulation each worker "
+                      "has a host and a device of its own, and computes as long as in run {}. Use "
+                      "lockstep simulate for other clusters.",
+                      context.source.simulated->run),
           "",
           "",
           std::move(chart),

@@ -11,8 +11,14 @@ namespace lockstep::simulate {
 struct LinkSpeed {
   double latency_s = 0;
   double bytes_per_s = 0;
+  /// Messages travel in pieces: the latency of one passes while another is transferred. Only where
+  /// rounds are counted, not in simulated flows.
+  bool hides_latency = false;
 
-  double seconds(double bytes) const { return latency_s + bytes / bytes_per_s; }
+  double transfer_s(double bytes) const { return bytes / bytes_per_s; }
+  double seconds(double bytes) const {
+    return hides_latency ? std::max(latency_s, transfer_s(bytes)) : latency_s + transfer_s(bytes);
+  }
   bool operator==(const LinkSpeed&) const = default;
 };
 

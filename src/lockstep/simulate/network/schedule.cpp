@@ -158,6 +158,19 @@ std::vector<Round> tree(double bytes, const Cluster& cluster) {
   return {round};
 }
 
+/// Bytes of the busiest worker inside its host, one way.
+double inside_round_bytes(const Round& round, const Cluster& cluster) {
+  std::vector<double> sent(static_cast<std::size_t>(cluster.workers));
+  std::vector<double> received(sent.size());
+  double most = 0;
+  for (const Flow& flow : round.flows) {
+    if (between_hosts(flow, cluster)) continue;
+    most = std::max(most, sent[static_cast<std::size_t>(flow.from)] += flow.bytes);
+    most = std::max(most, received[static_cast<std::size_t>(flow.to)] += flow.bytes);
+  }
+  return most;
+}
+
 }  // namespace
 
 std::string_view algorithm_name(Algorithm algorithm) {
@@ -202,15 +215,8 @@ std::vector<Round> all_reduce_schedule(Algorithm algorithm, double bytes, const 
 }
 
 double inside_round_s(const Round& round, const Cluster& cluster) {
-  std::vector<double> sent(static_cast<std::size_t>(cluster.workers));
-  std::vector<double> received(sent.size());
-  double most = 0;
-  for (const Flow& flow : round.flows) {
-    if (between_hosts(flow, cluster)) continue;
-    most = std::max(most, sent[static_cast<std::size_t>(flow.from)] += flow.bytes);
-    most = std::max(most, received[static_cast<std::size_t>(flow.to)] += flow.bytes);
-  }
-  return most > 0 ? cluster.inside.seconds(most) : 0;
+  const double bytes = inside_round_bytes(round, cluster);
+  return bytes > 0 ? cluster.inside.seconds(bytes) : 0;
 }
 
 double fill_s(const Round& round, const Cluster& cluster) {
@@ -232,11 +238,12 @@ CountedTime count_nonblocking(const std::vector<Round>& schedule, const Cluster&
       most = std::max(most, received[to] += flow.bytes);
     }
     const double network = most > 0 ? cluster.link.seconds(most) : 0;
-    const double inside = inside_round_s(round, cluster);
+    const double most_inside = inside_round_bytes(round, cluster);
+    const double inside = most_inside > 0 ? cluster.inside.seconds(most_inside) : 0;
     const auto times = static_cast<double>(round.repeat);
     total.seconds += times * std::max(network, inside) + fill_s(round, cluster);
-    total.network_s += times * most / cluster.link.bytes_per_s;
-    total.inside_s += inside > 0 ? times * (inside - cluster.inside.latency_s) : 0;
+    total.network_s += times * cluster.link.transfer_s(most);
+    total.inside_s += times * cluster.inside.transfer_s(most_inside);
   }
   return total;
 }

@@ -40,6 +40,17 @@ TEST(Schedule, RingTakesItsClosedForm) {
   }
 }
 
+// 2 (N-1) max(alpha, S / (N beta))
+TEST(Schedule, ALinkThatSendsPiecesHidesTheShorterOfLatencyAndTransfer) {
+  for (const std::int64_t n : {2, 64, 4096, 16384}) {
+    Cluster cluster = cluster_of(n, 1);
+    cluster.link.hides_latency = true;
+    const auto count = static_cast<double>(n);
+    const double round = std::max(20e-6, kBytes / count / 1.25e9);
+    EXPECT_NEAR(time_of(Algorithm::kRing, cluster) / (2 * (count - 1) * round), 1, 1e-12);
+  }
+}
+
 // With several workers per host the slowest link of the ring sets the pace.
 TEST(Schedule, RingOverSeveralHostsIsAsFastAsTheNetwork) {
   EXPECT_NEAR(time_of(Algorithm::kRing, cluster_of(32, 8)), 2 * 31 * (20e-6 + kBytes / 32 / 1.25e9),
