@@ -6,6 +6,25 @@
 #include "lockstep/base/error.h"
 
 namespace lockstep::predict {
+namespace {
+
+using Fit = Link (*)(const std::vector<CollectiveTime>&, double);
+
+Link fitted_or_stored(const record::LinkCalibration& calibration, double message_bytes, Fit fit) {
+  const Link stored{calibration.alpha_s, calibration.bytes_per_s, calibration.spread};
+  if (!(message_bytes > 0)) return stored;
+  std::vector<CollectiveTime> times;
+  for (const record::CollectivePoint& point : calibration.points) {
+    times.push_back({static_cast<double>(point.bytes), point.seconds, calibration.workers});
+  }
+  try {
+    return fit(times, message_bytes);
+  } catch (const Error&) {
+    return stored;
+  }
+}
+
+}  // namespace
 
 record::LinkCalibration fit_calibration(const record::CollectivesResult& result,
                                         record::Backend backend, int workers,
@@ -31,26 +50,6 @@ record::LinkCalibration fit_calibration(const record::CollectivesResult& result,
   link.spread = fitted.spread;
   return link;
 }
-
-namespace {
-
-using Fit = Link (*)(const std::vector<CollectiveTime>&, double);
-
-Link fitted_or_stored(const record::LinkCalibration& calibration, double message_bytes, Fit fit) {
-  const Link stored{calibration.alpha_s, calibration.bytes_per_s, calibration.spread};
-  if (!(message_bytes > 0)) return stored;
-  std::vector<CollectiveTime> times;
-  for (const record::CollectivePoint& point : calibration.points) {
-    times.push_back({static_cast<double>(point.bytes), point.seconds, calibration.workers});
-  }
-  try {
-    return fit(times, message_bytes);
-  } catch (const Error&) {
-    return stored;
-  }
-}
-
-}  // namespace
 
 Link link_for(const record::LinkCalibration& calibration, double message_bytes) {
   return fitted_or_stored(calibration, message_bytes, fit_link);
