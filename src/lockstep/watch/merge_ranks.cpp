@@ -288,6 +288,12 @@ void join_facts(const std::vector<RankRecord>& ranks, WatchedRun& run) {
           fmt::format("watching rank {} stopped early: {}", rank.rank, rank.stopped));
     }
   }
+  if (first.sharing > 1) {
+    run.notes.push_back(
+        fmt::format("{} ranks compute each example together (tensor parallel): each counts its "
+                    "share of a batch, and operations are not counted",
+                    first.sharing));
+  }
   if (!run.steps.empty()) {
     run.first_step_wall_ns = run.steps.front().start_ns + first.wall_minus_monotonic_ns;
   }
@@ -315,10 +321,12 @@ void explain_nothing(const RunRecords& records, WatchedRun& run) {
     run.notes.push_back(
         "not watched: PyTorch or Keras was imported, but no step of a torch.optim optimizer and "
         "no fit() was seen");
+  } else if (records.python_ran) {
+    run.notes.emplace_back("not watched: the command imported neither PyTorch nor Keras");
   } else {
-    run.notes.push_back(
-        "not watched: no Python process with PyTorch or Keras was seen (python -I and -E, an "
-        "empty environment, and other frameworks cannot be watched)");
+    run.notes.emplace_back(
+        "not watched: its Python did not load the watcher (python -I or -E, or an empty "
+        "environment)");
   }
 }
 

@@ -73,6 +73,14 @@ TEST(MergeRanks, NotesRanksThatNeverCommunicate) {
   EXPECT_TRUE(merge_ranks(records_of({lonely(0), meets})).notes.empty());
 }
 
+TEST(MergeRanks, NotesRanksThatComputeExamplesTogether) {
+  RankRecord first = rank_with(0, 40), second = rank_with(1, 40);
+  first.sharing = second.sharing = 2;
+  const WatchedRun run = merge_ranks(records_of({first, second}));
+  ASSERT_EQ(run.notes.size(), 1U);
+  EXPECT_NE(run.notes[0].find("2 ranks compute each example together"), std::string::npos);
+}
+
 TEST(MergeRanks, TakesFiguresThatRankZeroLogged) {
   RankRecord first = rank_with(0, 40);
   first.figures = {{1, "val_accuracy", 0.5},
@@ -232,7 +240,9 @@ TEST(MergeRanks, ReportsRanksThatWereNotWatched) {
 
 TEST(MergeRanks, SaysWhyNothingWasMeasured) {
   RunRecords records;
-  EXPECT_NE(merge_ranks(records).notes.at(0).find("no Python process"), std::string::npos);
+  EXPECT_NE(merge_ranks(records).notes.at(0).find("did not load the watcher"), std::string::npos);
+  records.python_ran = true;
+  EXPECT_NE(merge_ranks(records).notes.at(0).find("neither PyTorch nor Keras"), std::string::npos);
   records.framework_imported = true;
   EXPECT_NE(merge_ranks(records).notes.at(0).find("no step of a torch.optim optimizer"),
             std::string::npos);

@@ -35,6 +35,7 @@ void read_start(const json& line, RankRecord& rank) {
   rank.rank = line.at("rank");
   rank.world = line.at("world");
   rank.devices = std::max(1, number_or(line, "devices", 1));
+  rank.sharing = std::max(1, number_or(line, "sharing", 1));
   rank.host = line.value("host", "");
   rank.pid = line.value("pid", std::int64_t{0});
   rank.torch = line.value("torch", "");
@@ -182,6 +183,8 @@ RunRecords read_run_records(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder, problem)) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   for (const fs::path& path : files) {
+    records.python_ran = true;
+    if (path.filename().string().starts_with("python-")) continue;
     records.framework_imported = true;
     if (path.extension() == ".jsonl") {
       if (auto rank = read_rank_record(path); rank && !rank->steps.empty()) {

@@ -75,6 +75,7 @@ struct RankRecord {
   int rank = 0;
   int world = 1;
   int devices = 1;  ///< that the process divides its batch among
+  int sharing = 1;  ///< ranks that compute each example together; its steps have their share
   std::string host;
   std::int64_t pid = 0;
   std::string torch;
@@ -106,6 +107,7 @@ struct RunRecords {
   std::vector<RankRecord> ranks;     ///< of processes that trained
   std::vector<std::string> stopped;  ///< reasons of processes that stopped watching before a step
   bool framework_imported = false;   ///< PyTorch or Keras, by any process
+  bool python_ran = false;           ///< any that looked for the watcher
 };
 
 RunRecords read_run_records(const std::filesystem::path& folder);

@@ -110,5 +110,13 @@ TEST_F(RankRecordTest, FindsReasonsOfProcessesThatStoppedBeforeTheirFirstStep) {
   EXPECT_EQ(records.stopped[0], "TypeError: surprise");
 }
 
+TEST_F(RankRecordTest, TellsAPythonWithoutPyTorchFromNone) {
+  EXPECT_FALSE(read_run_records(folder_.path()).python_ran);
+  write("python-7", "");
+  const RunRecords records = read_run_records(folder_.path());
+  EXPECT_TRUE(records.python_ran);
+  EXPECT_FALSE(records.framework_imported);
+}
+
 }  // namespace
 }  // namespace lockstep::watch

@@ -302,8 +302,8 @@ watch::WatchedRun CommandRecord::read_watched(const CommandEnd& end,
                                               const import::ImportedRun& read) {
   if (end.records.empty()) return {};
   watch::RunRecords records = watch::read_run_records(end.records);
-  // Of a program without PyTorch and Keras nothing was to be expected.
-  if (!records.framework_imported) return {};
+  // Of other programs nothing was to be expected.
+  if (!records.framework_imported && !runs_python(command_.words)) return {};
   if (command_.max_steps > 0) watch::keep_first_steps(records, command_.max_steps);
   const bool whole = end.clean && !end.enough_steps;
   const auto printed = whole ? read.epochs : std::vector<record::EpochResult>{};

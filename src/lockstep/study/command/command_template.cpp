@@ -70,6 +70,12 @@ std::string command_title(const std::vector<std::string>& command) {
   return std::filesystem::path(command.front()).filename().string();
 }
 
+bool runs_python(const std::vector<std::string>& command) {
+  return std::any_of(command.begin(), command.end(), [](const std::filesystem::path& word) {
+    return word.extension() == ".py" || word.filename().string().starts_with("python");
+  });
+}
+
 std::string script_name(const std::vector<std::string>& command) {
   const std::filesystem::path title = command_title(command);
   return is_script(title) ? title.stem().string() : title.string();

@@ -24,6 +24,9 @@ struct CommandValues {
 /// program.
 std::string command_title(const std::vector<std::string>& command);
 
+/// Whether a word names a Python or a script for it; a program may start one without.
+bool runs_python(const std::vector<std::string>& command);
+
 /// The title without the suffix of a script ("train"): what runs of the command are called.
 std::string script_name(const std::vector<std::string>& command);
 

@@ -67,5 +67,11 @@ TEST(CommandTemplate, IsNamedAfterTheScript) {
   EXPECT_EQ(command_title({"./build/trainer", "{batch}"}), "trainer");
 }
 
+TEST(CommandTemplate, RunsPythonIfAWordNamesOne) {
+  EXPECT_TRUE(runs_python({"env", "-i", "/usr/bin/python3", "-c", "1"}));
+  EXPECT_TRUE(runs_python({"torchrun", "train.py"}));
+  EXPECT_FALSE(runs_python({"mpirun", "-np", "2", "./train"}));
+}
+
 }  // namespace
 }  // namespace lockstep::study

@@ -14,8 +14,14 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 def _start_watching():
     # type: () -> None
     """A failure here must not reach the script: without a watcher the run goes on as it is."""
-    if not os.environ.get("LOCKSTEP_WATCH_DIR"):
+    folder = os.environ.get("LOCKSTEP_WATCH_DIR")
+    if not folder:
         return
+    try:
+        # `lockstep` can then tell a script without PyTorch from a Python that ran without this file.
+        open(os.path.join(folder, "python-%d" % os.getpid()), "w").close()
+    except (IOError, OSError):
+        pass
     if sys.version_info < (3, 7):
         os.write(2, b"lockstep: not watching: this Python is older than 3.7\n")
         return

@@ -108,7 +108,10 @@ class OtherPythons(unittest.TestCase):
                 self.assertEqual(watched[:2], bare[:2], python)
                 self.assertIn(
                     watched[2], (b"", b"lockstep: not watching: this Python is older than 3.7\n"))
-            self.assertEqual(os.listdir(own), ["sitecustomize.py"])
+            # Each Python has left its mark, as none would with -I or -E, and nothing else.
+            left = sorted(name.split("-")[0] for name in os.listdir(own))
+            self.assertEqual(set(left), {"python", "sitecustomize.py"})
+            self.assertEqual(left.count("sitecustomize.py"), 1)
 
 
 if __name__ == "__main__":

@@ -14,5 +14,6 @@ keras       `fit` of Keras
 noise       squared gradient norms before and after averaging, on sampled steps
 cuda        the phase clock for GPUs: events, no synchronisation
 energy      counters of processors and GPUs
+sharing     ranks that compute each example together
 writer      the record file of this process
 """

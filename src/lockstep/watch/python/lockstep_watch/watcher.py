@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from .clock import PhaseClock
 from .flops import FlopCounter
 from .journal import Journal
+from .sharing import ranks_per_example
 from .steps import Pass, Step, StepTracker
 from .switch import switch
 from .writer import Writer
@@ -191,6 +192,8 @@ class Watcher:
             devices = getattr(module, "device_ids", None)
             if type(module).__name__ == "DataParallel" and devices:
                 self.writer.facts["devices"] = len(devices)
+            if first is not None:
+                self.writer.sharing = max(self.writer.sharing, ranks_per_example(module))
             if first is not None and first.is_cuda and not self.on_cuda:
                 self.on_cuda = True
                 self.journal.stop_deferring()  # the device is marked when things happen
@@ -264,7 +267,9 @@ class Watcher:
     def _count_work(self, step: Step) -> None:
         if step.index == 0:
             self.writer.describe_data(self.loaders.get(self._tracker.loader()), self.steps_per_epoch)
-        if step.index == _COUNTED_STEP - 1 and self.torch is not None:
+        # Where ranks share an example, each computes parts of layers.
+        alone = self.writer.sharing == 1
+        if step.index == _COUNTED_STEP - 1 and self.torch is not None and alone:
             self.counter = FlopCounter(self.torch)
         elif self.counter is not None:
             self.writer.flops_per_example = self.counter.per_example(step.examples)

@@ -66,6 +66,7 @@ class Writer:
         self.flops_per_example: Optional[float] = None  # until it is written
         self.noise: Any = None  # where sampled gradient norms come from
         self.energy = Energy()
+        self.sharing = 1  # ranks that compute each example together
 
     def describe(self, optimizer: Any) -> None:
         """Facts of the first optimizer that steps."""
@@ -90,12 +91,23 @@ class Writer:
     def describe_data(self, loader: Optional[Dict[str, Any]], batches: Optional[int]) -> None:
         """Facts of the loader that is trained from; without one, how many batches an epoch has."""
         self.facts["loader"] = loader if loader is not None else {"batches": batches}
+        if loader is not None and self.sharing > 1:
+            self.facts["loader"] = dict(loader, batch=self._share(loader["batch"]))
         self.facts["cores"] = len(os.sched_getaffinity(0))
 
     def skip(self, step: Step) -> None:
         self.skipped += 1
 
+    def _share(self, examples: Optional[int]) -> Optional[int]:
+        """What this rank counts of examples that several ranks see; None if it is no whole number."""
+        if examples is None or examples % self.sharing:
+            return None
+        return examples // self.sharing
+
     def add(self, step: Step, evaluation_ns: Dict[int, int]) -> None:
+        if self.sharing > 1:
+            step.examples = self._share(step.examples)
+            step.tokens = self._share(step.tokens)
         self.steps.append(step)
         if self.file is None:
             self._open(step)
@@ -112,6 +124,8 @@ class Writer:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         self.file = os.open(os.path.join(self.folder, name), flags, 0o644)
         wall = time.time_ns() - time.monotonic_ns()
+        if self.sharing > 1:
+            self.facts["sharing"] = self.sharing
         facts = dict(self.facts, type="started", v=VERSION, rank=rank, world=world, host=host)
         facts.update(pid=os.getpid(), wall_minus_monotonic_ns=wall)
         self._line(facts)
