@@ -180,6 +180,12 @@ double price_of(const Terms& terms, const std::string& device) {
     const auto other = predict::find_device(name);
     if (known && other && known->name == other->name) return price;
   }
+  if (device.empty()) {
+    throw Error(ErrorKind::kUsage, "the device of these runs is unknown, so no price applies to it",
+                fmt::format("write the price without a device, --price ={:g}/h, or measure with "
+                            "--device NAME",
+                            terms.price_per_hour.begin()->second));
+  }
   throw Error(ErrorKind::kUsage, fmt::format("no price was given for device '{}'", device),
               fmt::format("add --price {}=2.48/h, or omit all prices", device));
 }

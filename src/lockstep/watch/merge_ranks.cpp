@@ -9,6 +9,7 @@
 #include "lockstep/base/units.h"
 #include "lockstep/measure/noise_scale.h"
 #include "lockstep/watch/number_epochs.h"
+#include "lockstep/watch/number_processes.h"
 
 namespace lockstep::watch {
 namespace {
@@ -151,8 +152,24 @@ class NoiseOfRun {
     }
   }
 
+  /// As of ranks that train on the same examples: no sampled gradient changes when it is averaged.
+  bool all_alike() const {
+    constexpr std::size_t kLeast = 10;
+    constexpr double kRounding = 1e-5;
+    std::size_t seen = 0;
+    for (const auto& [step, sample] : samples_) {
+      if (sample.size() != ranks_) continue;
+      for (const GradientNorms* norms : sample) {
+        const double change = std::fabs(norms->own_squares - norms->averaged_squares);
+        if (change > kRounding * norms->averaged_squares) return false;
+      }
+      ++seen;
+    }
+    return ranks_ > 1 && seen >= kLeast;
+  }
+
   void estimate_at(std::int64_t last_step, record::EpochResult& epoch) const {
-    if (ranks_ < 2) return;
+    if (ranks_ < 2 || all_alike()) return;
     measure::NoiseScale noise;
     const auto end = samples_.upper_bound(last_step);
     for (auto sample = first_that_counts(last_step, end); sample != end; ++sample) {
@@ -299,6 +316,16 @@ void join_facts(const std::vector<RankRecord>& ranks, WatchedRun& run) {
   }
 }
 
+/// The most common mistake in a distributed script: twice the work for the same gradients.
+void note_same_examples(const std::vector<RankRecord>& ranks, WatchedRun& run) {
+  if (!NoiseOfRun(ranks).all_alike()) return;
+  run.notes.push_back(
+      fmt::format("the {} ranks computed the same gradients in every sampled step, so they seem to "
+                  "train on the same examples: a DistributedSampler, or a seed of its own for each "
+                  "rank, would give them different ones",
+                  ranks.size()));
+}
+
 /// Ranks that train side by side without ever meeting are no data-parallel training.
 void note_lonely_ranks(const std::vector<RankRecord>& ranks, WatchedRun& run) {
   if (ranks.size() < 2 || run.torch.empty()) return;
@@ -338,6 +365,7 @@ WatchedRun merge_ranks(RunRecords records, std::span<const record::EpochResult> 
     explain_nothing(records, run);
     return run;
   }
+  number_processes(records.ranks);
   std::vector<RankRecord> ranks = one_per_rank(std::move(records.ranks), run);
   const int world = ranks.front().world;
   run.workers = world * ranks.front().devices;
@@ -352,6 +380,7 @@ WatchedRun merge_ranks(RunRecords records, std::span<const record::EpochResult> 
   join_usage(ranks, run);
   run.energy = join_energy(ranks, run.steps);
   note_lonely_ranks(ranks, run);
+  note_same_examples(ranks, run);
   return run;
 }
 

@@ -213,6 +213,18 @@ TEST(MergeRanks, TheNoiseOfTheFirstStepsDoesNotOutweighThatOfTheLast) {
   EXPECT_NEAR(run.epochs[1].noise_scale, later.estimate()->value, 1e-9);
 }
 
+TEST(MergeRanks, NotesRanksThatTrainOnTheSameExamples) {
+  std::vector<RankRecord> ranks{rank_with(0, 40), rank_with(1, 80)};
+  for (std::int64_t s = 0; s < 20; ++s) {
+    const double squares = 5.0 + 0.1 * static_cast<double>(s % 3);
+    for (RankRecord& rank : ranks) rank.norms.push_back({s, squares, squares * (1 + 1e-7), 32});
+  }
+  const WatchedRun run = merge_ranks(records_of(std::move(ranks)));
+  EXPECT_TRUE(std::isnan(run.epochs[1].noise_scale));
+  ASSERT_EQ(run.notes.size(), 1U);
+  EXPECT_NE(run.notes[0].find("seem to train on the same examples"), std::string::npos);
+}
+
 TEST(MergeRanks, LeavesStepsWithUnequalBatchesOutOfTheNoiseScale) {
   std::vector<RankRecord> ranks{rank_with(0, 40), rank_with(1, 80)};
   for (std::int64_t s = 0; s < 20; ++s) {

@@ -66,7 +66,8 @@ void describe(const WatchedRun& run, record::RunStarted& started) {
     }
     return;
   }
-  if (spec.epochs == 0) spec.epochs = static_cast<int>(run.epochs.size());
+  // Like the batch: the script may have ignored the number of the plan.
+  spec.epochs = static_cast<int>(run.epochs.size());
   for (const record::EpochResult& epoch : run.epochs) {
     spec.data.train_examples = std::max(spec.data.train_examples, epoch.examples);
     std::int64_t steps = 0;

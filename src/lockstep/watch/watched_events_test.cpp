@@ -69,7 +69,7 @@ TEST(WatchedEvents, TakeNoOutcomesWhereTheNumberOfEpochsDiffers) {
 TEST(WatchedEvents, DescribeTheRunByWhatWasSeen) {
   record::RunStarted started;
   started.spec.batch_per_worker = 0;
-  started.spec.epochs = 0;
+  started.spec.epochs = 7;  // of the plan, which the script ignored
   started.spec.device = "";
   WatchedRun run = run_of(10, 32);
   run.device = "cpu";

@@ -237,6 +237,13 @@ void CommandRecord::complete_watched(const CommandEnd& end, const watch::Watched
         "the run is recorded with {}",
         facts.spec.batch_per_worker, batch, facts.spec.batch_per_worker));
   }
+  const int epochs = started_.spec.epochs;
+  if (!end.clean && epochs > 0) facts.spec.epochs = epochs;
+  if (epochs > 0 && facts.spec.epochs != epochs) {
+    context_.console.err(fmt::format(
+        "warning: the command trained {}, not the {} of the plan; the run is recorded with {}",
+        counted(facts.spec.epochs, "epoch"), epochs, facts.spec.epochs));
+  }
   started_.spec.device = facts.spec.device;
   store::update_facts(context_.store_path, sink_.run_id(), facts);
   for (const record::Event& event : watch::events(watched, read.epochs)) sink_.write(event);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fstream>
+#include <span>
 #include <utility>
 
 #include "lockstep/base/error.h"
@@ -50,6 +52,23 @@ bool is_script(const std::filesystem::path& path) {
   return false;
 }
 
+/// What mpirun or srun starts: "./build/train", or a program by its path.
+bool is_own_program(const std::string& word) {
+  if (word.starts_with("./") || word.starts_with("../")) return true;
+  if (!word.starts_with('/')) return false;
+  std::string begin(4, ' ');
+  std::ifstream(word, std::ios::binary).read(begin.data(), 4);
+  return begin ==
+             "\x7f"
+             "ELF" ||
+         begin.starts_with("#!");
+}
+
+bool starts_ranks(const std::string& word) {
+  const std::string name = std::filesystem::path(word).filename().string();
+  return name == "mpirun" || name == "mpiexec" || name == "srun" || name == "orterun";
+}
+
 }  // namespace
 
 bool names_a_program(const std::string& word) {
@@ -66,6 +85,10 @@ std::string command_title(const std::vector<std::string>& command) {
     // A module that an interpreter runs; of launchers, which are modules too, the script counts.
     const bool module = command[i] == "-m" && i + 1 < command.size();
     if (module && std::none_of(command.begin(), command.end(), is_script)) return command[i + 1];
+  }
+  for (const std::string& word : std::span(command).subspan(1)) {
+    const bool program = starts_ranks(command.front()) && is_own_program(word);
+    if (program) return std::filesystem::path(word).filename().string();
   }
   return std::filesystem::path(command.front()).filename().string();
 }

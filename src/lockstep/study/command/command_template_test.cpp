@@ -65,6 +65,8 @@ TEST(CommandTemplate, IsNamedAfterTheScript) {
   EXPECT_EQ(command_title({"/usr/bin/python3", "-m", "torch.distributed.run", "a/train.py"}),
             "train.py");
   EXPECT_EQ(command_title({"./build/trainer", "{batch}"}), "trainer");
+  EXPECT_EQ(command_title({"mpirun", "-np", "{workers}", "./build/trainer", "{batch}"}), "trainer");
+  EXPECT_EQ(command_title({"mpirun", "--hostfile", "/etc/hosts", "trainer"}), "mpirun");
 }
 
 TEST(CommandTemplate, RunsPythonIfAWordNamesOne) {

@@ -71,6 +71,9 @@ void FailureLine::add(std::string_view line) {
   const std::string_view own = without_rank(line);
   if (own.empty()) return;
   if (rulers_left_ > 0) {
+    const std::size_t at = own.find("Signal ");
+    if (at != std::string_view::npos && own.find(" received by PID") != std::string_view::npos)
+      signal_ = own.substr(at);
     rulers_left_ -= own.starts_with("=====");
     return;
   }
@@ -93,6 +96,7 @@ void FailureLine::add(std::string_view line) {
 
 std::string FailureLine::text() const {
   if (!exception_.empty()) return "its error: " + exception_;
+  if (!signal_.empty()) return "its error: " + signal_;
   if (!any_exception_.empty()) return "its error: " + any_exception_;
   const std::string& line = last_line_.empty() ? last_summary_ : last_line_;
   if (line.starts_with(kError)) return "its " + line;

@@ -19,6 +19,7 @@ class FailureLine {
  private:
   std::string exception_;  ///< the last that is neither a launcher's nor due to another rank's end
   std::string any_exception_;
+  std::string signal_;  ///< that ended a rank, by torchrun's report
   std::string last_line_;
   std::string last_summary_;  ///< where all lines are a launcher's
   bool in_traceback_ = false;

@@ -65,6 +65,24 @@ Root Cause (first observed failure):
             "its last line: train.py: error: unrecognized arguments: --bach");
 }
 
+TEST(FailureLine, IsTheSignalThatEndedARankAndNotWhatItsPeersSaw) {
+  EXPECT_EQ(text_of(R"([rank1]: Traceback (most recent call last):
+[rank1]: RuntimeError: [gloo/transport/tcp/pair.cc:545] Read error [127.0.0.1]:54446: Connection reset by peer.
+Traceback (most recent call last):
+  File "/venv/bin/torchrun", line 8, in <module>
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError: 
+==========================================================
+train.py FAILED
+----------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  exitcode  : -9 (pid: 5135)
+  error_file: <N/A>
+  traceback : Signal 9 (SIGKILL) received by PID 5135
+==========================================================)"),
+            "its error: Signal 9 (SIGKILL) received by PID 5135");
+}
+
 TEST(FailureLine, IsTheExceptionOfAProcessThatMpSpawnStarted) {
   EXPECT_EQ(text_of(R"(Traceback (most recent call last):
   File "train.py", line 20, in <module>

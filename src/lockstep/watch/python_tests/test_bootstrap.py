@@ -72,6 +72,28 @@ class Imports(unittest.TestCase):
         self.assertEqual(self.installed, [])
 
 
+class BrokenFrameworks(unittest.TestCase):
+    def test_fail_with_the_traceback_they_have_without_the_watcher(self):
+        watcher = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python")
+        with tempfile.TemporaryDirectory() as own:
+            for name, text in (
+                    ("torch.py", "import torch_part\n"),
+                    ("torch_part.py", "raise RuntimeError('libcudart is not there')\n"),
+                    ("train.py", "import torch\n")):
+                with open(os.path.join(own, name), "w") as file:
+                    file.write(text)
+            errors = []
+            for path, folder in ((own, ""), (watcher + os.pathsep + own, own)):
+                environment = dict(os.environ, PYTHONPATH=path, LOCKSTEP_WATCH_DIR=folder,
+                                   PYTHONDONTWRITEBYTECODE="1")
+                ran = subprocess.run([sys.executable, os.path.join(own, "train.py")], env=environment,
+                                     stderr=subprocess.PIPE)
+                self.assertEqual(ran.returncode, 1)
+                errors.append(ran.stderr.decode())
+            self.assertIn("libcudart is not there", errors[0])
+            self.assertEqual(errors[1], errors[0])
+
+
 def pythons():
     """This one, and all others that are installed."""
     folders = os.environ.get("PATH", "").split(os.pathsep)

@@ -39,12 +39,13 @@ class _Finder:
         original = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
+            from .switch import show_tracebacks_without_us, switch
+
             del loader.exec_module
+            show_tracebacks_without_us()  # the import itself may fail
             original(module)
             if self in sys.meta_path:
                 sys.meta_path.remove(self)  # type: ignore[arg-type]
-            from .switch import switch
-
             with switch.guarded():
                 self.install(module, os.environ["LOCKSTEP_WATCH_DIR"])
 

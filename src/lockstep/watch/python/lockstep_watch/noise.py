@@ -9,10 +9,13 @@ from typing import Any, Dict, List
 
 # Ranks sample the same steps, or all steps of some of them: periods are powers of two.
 _EVERY_STEP_UNTIL = 24
-_LEAST_PERIOD = 8
+_FIRST_PERIOD = 8
+_LEAST_PERIOD = 4
 _MOST_PERIOD = 256
-# Of the time between two samples; the period grows until the samples cost less.
+# Of the time between two samples; the period follows what the samples cost.
 _COST = 0.004
+# A process that another interrupts seems to cost more: the least of the last samples counts.
+_REMEMBERED = 4
 
 
 class NoiseSampler:
@@ -24,7 +27,8 @@ class NoiseSampler:
         self.watcher = watcher
         self.ddp = weakref.ref(ddp)
         self.alive = True
-        self.period = _LEAST_PERIOD
+        self.period = _FIRST_PERIOD
+        self.costs: List[int] = []  # of the last samples
         self.step = -1  # the last one sampled
         self.averaged = 0  # backward passes whose gradients DDP averaged
         self.hooks: List[Any] = []
@@ -101,10 +105,13 @@ class NoiseSampler:
 
     def _adapt(self, now: int) -> None:
         """Compares with the time since the last sample, which was at most one period ago."""
+        self.costs = [*self.costs[1 - _REMEMBERED :], self.cost_ns]
         if self.averaged > _EVERY_STEP_UNTIL:
-            elapsed = max(1, now - self.sampled_at)
-            if self.cost_ns > _COST * elapsed and self.period < _MOST_PERIOD:
+            allowed = _COST * (now - self.sampled_at)
+            if min(self.costs) > allowed and self.period < _MOST_PERIOD:
                 self.period *= 2
+            elif min(self.costs) < allowed / 3 and self.period > _LEAST_PERIOD:
+                self.period //= 2
         self.sampled_at = now
 
     def take(self) -> List[List[float]]:

@@ -57,8 +57,15 @@ class _Guard:
 switch = Switch()
 
 
+_shown_without_us = False
+
+
 def show_tracebacks_without_us() -> None:
     """A script that dies of an exception prints the traceback it would print without the hooks."""
+    global _shown_without_us
+    if _shown_without_us:
+        return
+    _shown_without_us = True
     previous = sys.excepthook
 
     def excepthook(
@@ -78,12 +85,24 @@ def show_tracebacks_without_us() -> None:
 
 
 def _without_our_frames(trace: Optional[types.TracebackType]) -> Optional[types.TracebackType]:
-    kept = []
+    """Python leaves out its own frames of an import, but not around a frame of ours."""
+    kept: List[types.TracebackType] = []
+    importing = False
     while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(_FOLDER):
+        file = trace.tb_frame.f_code.co_filename
+        if file.startswith(_FOLDER):
+            importing = True
+            while kept and _is_of_import(kept[-1].tb_frame.f_code.co_filename):
+                kept.pop()
+        elif not (importing and _is_of_import(file)):
+            importing = False
             kept.append(trace)
         trace = trace.tb_next
     result: Optional[types.TracebackType] = None
     for entry in reversed(kept):
         result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
+
+
+def _is_of_import(file: str) -> bool:
+    return file.startswith("<frozen importlib")
