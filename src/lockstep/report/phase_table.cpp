@@ -53,6 +53,13 @@ Cell percent(double share) {
   return Cell(fmt::format("{:.1f} %", share * 100), share * 100);
 }
 
+/// Of a program that runs a step as one call, all of it is "other": its phases are unknown, not
+/// zero.
+bool phases_known(const analyze::StepBreakdown& breakdown) {
+  const RankBreakdown& mean = breakdown.mean;
+  return mean.step.count() <= 0 || mean[Phase::kOther] < 0.9999 * mean.step;
+}
+
 }  // namespace
 
 Table phase_table(const analyze::StepBreakdown& breakdown, std::size_t most_ranks) {
@@ -64,7 +71,8 @@ Table phase_table(const analyze::StepBreakdown& breakdown, std::size_t most_rank
     table.columns.push_back({.header = rank.title, .unit = "ms", .key = rank.title + "_ms"});
     table.columns.push_back({.header = "share", .key = rank.title + "_percent"});
   }
-  for (int p = 0; p < record::kPhaseCount; ++p) {
+  const int phases = phases_known(breakdown) ? record::kPhaseCount : 0;
+  for (int p = 0; p < phases; ++p) {
     const auto phase = static_cast<Phase>(p);
     std::vector<Cell> row{kPhaseTitles[static_cast<std::size_t>(p)]};
     for (const Shown& rank : shown) {
@@ -85,12 +93,15 @@ Table phase_table(const analyze::StepBreakdown& breakdown, std::size_t most_rank
           ? fmt::format("measured over {} of each rank; the first {} are warm-up and left out",
                         counted(steps, "step"), breakdown.warmup_steps)
           : fmt::format("measured over {} of each rank, warm-up included", counted(steps, "step")));
+  if (phases == 0)
+    table.notes.emplace_back("the program runs a step as one call: its phases are unknown");
   return table;
 }
 
 std::string slowest_rank_sentence(const analyze::StepBreakdown& breakdown) {
   if (!breakdown.slowest) return "";
   const analyze::SlowestRank& slowest = *breakdown.slowest;
+  if (slowest.cost_share <= 0) return "";  // ranks that never meet do not wait for one of them
   const std::string cost = fmt::format(
       "its gradients were the last in {:.0f} % of the steps, and the others waited {} per step for "
       "it ({:.1f} % of the step)",

@@ -36,6 +36,20 @@ TEST(TimeTable, HasARowForEachPhaseAndOneForTheStep) {
             "measured over 100 steps of each rank; the first 10 are warm-up and left out");
 }
 
+TEST(TimeTable, LeavesOutPhasesThatAreUnknown) {
+  RankBreakdown whole;
+  whole.steps = 100;
+  whole.step = Seconds(0.020);
+  whole.phases[static_cast<std::size_t>(Phase::kOther)] = Seconds(0.020);
+  analyze::StepBreakdown breakdown;
+  breakdown.ranks = {whole};
+  breakdown.mean = whole;
+  const report::Table table = phase_table(breakdown);
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(table.rows[0][0].text, "step");
+  EXPECT_EQ(table.notes.back(), "the program runs a step as one call: its phases are unknown");
+}
+
 TEST(TimeTable, ShowsOnlyTheExtremesOfManyRanks) {
   analyze::StepBreakdown breakdown;
   for (int rank = 0; rank < 64; ++rank) breakdown.ranks.push_back(rank_of(rank, rank == 7 ? 0 : 3));
@@ -57,6 +71,8 @@ TEST(TimeTable, NamesTheSlowestRankAndItsCost) {
       slowest_rank_sentence(breakdown),
       "slowest rank: 1; its gradients were the last in 83 % of the steps, and the others waited "
       "2.10 ms per step for it (4.2 % of the step)");
+  breakdown.slowest = analyze::SlowestRank{1, 1, Seconds(0), 0};
+  EXPECT_EQ(slowest_rank_sentence(breakdown), "") << "of ranks that never wait";
 }
 
 TEST(TimeTable, RanksThatTakeTurnsHaveNoSlowest) {

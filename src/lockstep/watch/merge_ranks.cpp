@@ -308,7 +308,8 @@ void join_facts(const std::vector<RankRecord>& ranks, WatchedRun& run) {
   if (first.sharing > 1) {
     run.notes.push_back(
         fmt::format("{} ranks compute each example together (tensor parallel): each counts its "
-                    "share of a batch, and operations are not counted",
+                    "share of a batch, their communication is part of forward and backward, and "
+                    "operations are not counted",
                     first.sharing));
   }
   if (!run.steps.empty()) {
@@ -328,7 +329,7 @@ void note_same_examples(const std::vector<RankRecord>& ranks, WatchedRun& run) {
 
 /// Ranks that train side by side without ever meeting are no data-parallel training.
 void note_lonely_ranks(const std::vector<RankRecord>& ranks, WatchedRun& run) {
-  if (ranks.size() < 2 || run.torch.empty()) return;
+  if (ranks.size() < 2 || run.torch.empty() || ranks.front().sharing > 1) return;
   for (const RankRecord& rank : ranks) {
     for (const WatchedStep& step : rank.steps) {
       const bool met = !step.collectives || !step.collectives->empty();
