@@ -15,13 +15,14 @@ void share_work_parts(std::int64_t count, std::int64_t grain, WorkPart part, con
     part(work, 0, count);
     return;
   }
-#pragma omp parallel num_threads(threads)
+  // The whole team, of which some may do nothing: libgomp ends the threads that a smaller team
+  // leaves out and has to start them again for the next operation that uses all.
+#pragma omp parallel
   {
-    // The team may be smaller than asked for.
-    const std::int64_t team = omp_get_num_threads();
+    const std::int64_t team = std::min(omp_get_num_threads(), threads);
     const std::int64_t thread = omp_get_thread_num();
     const std::int64_t begin = count * thread / team, end = count * (thread + 1) / team;
-    if (begin < end) part(work, begin, end);
+    if (thread < team && begin < end) part(work, begin, end);
   }
 }
 

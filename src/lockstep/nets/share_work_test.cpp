@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <mutex>
+#include <set>
+#include <thread>
 #include <vector>
 
 namespace lockstep::nets {
@@ -38,6 +41,23 @@ TEST_F(ShareWork, TakesFewerThreadsForLittleWork) {
   EXPECT_EQ(parts(1000, 1001), 1);
   EXPECT_EQ(parts(1000, 400), 2);
   EXPECT_EQ(parts(1000, 100), 4);
+}
+
+TEST_F(ShareWork, KeepsTheThreadsThatLittleWorkDoesNotNeed) {
+  at::set_num_threads(4);
+  const auto threads = [](std::int64_t count) {
+    std::mutex mutex;
+    std::set<std::thread::id> ids;
+    share_work(count, 1, [&](std::int64_t, std::int64_t) {
+      const std::lock_guard lock(mutex);
+      ids.insert(std::this_thread::get_id());
+    });
+    return ids;
+  };
+  const auto all = threads(4);
+  EXPECT_EQ(all.size(), 4u);
+  EXPECT_EQ(threads(2).size(), 2u);
+  EXPECT_EQ(threads(4), all);
 }
 
 TEST_F(ShareWork, StaysOnItsThreadInsideOfSharedWork) {
