@@ -10,13 +10,18 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // Linux 5.14
+#endif
+
 namespace lockstep::comm {
 namespace {
 
 constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-std::size_t whole_pages(std::size_t bytes) {
-  return (bytes + kPage - 1) / kPage * kPage;
+std::size_t whole_pages(std::size_t bytes, std::size_t page = kPage) {
+  return (bytes + page - 1) / page * page;
 }
 
 }  // namespace
@@ -47,12 +52,25 @@ std::byte* SharedSegment::scratch(int rank) const {
 }
 
 std::vector<float*> SharedSegment::map_stripes(std::size_t floats) {
-  const std::size_t stripe = whole_pages(std::max<std::size_t>(1, floats) * sizeof(float));
+  const std::size_t bytes = std::max<std::size_t>(1, floats) * sizeof(float);
+  // Large stripes begin and end with a huge page.
+  const std::size_t page = bytes >= kHugePage ? kHugePage : kPage;
+  const std::size_t stripe = whole_pages(bytes, page);
   const std::size_t total = stripe * static_cast<std::size_t>(size_);
-  // Each rank allocates its own stripe, so that its pages come from the memory near its cores.
-  grow(used_ + stripe * static_cast<std::size_t>(rank_), stripe);
-  auto* start = static_cast<std::byte*>(map(used_, total));
-  used_ += total;
+  const std::size_t offset = whole_pages(used_, page);
+  used_ = offset + total;
+  const std::size_t own = offset + stripe * static_cast<std::size_t>(rank_);
+  if (page == kHugePage) {
+    // Makes the file long enough for them all.
+    grow(used_, kPage);
+    used_ += kPage;
+  }
+  auto* start = static_cast<std::byte*>(map(offset, total));
+  // Each rank takes the memory of its own stripe, so that it comes from near its cores. Pages taken
+  // through the mapping are huge where the kernel allows it, those taken by grow() never are.
+  const bool taken =
+      page == kHugePage && ::madvise(start + (own - offset), stripe, MADV_POPULATE_WRITE) == 0;
+  if (!taken) grow(own, stripe);
   std::vector<float*> stripes;
   for (int r = 0; r < size_; ++r) {
     stripes.push_back(reinterpret_cast<float*>(start + stripe * static_cast<std::size_t>(r)));
