@@ -16,8 +16,8 @@
 #include <thread>
 
 #include "lockstep/base/error.h"
+#include "lockstep/measure/compute_environment.h"
 #include "lockstep/measure/core_map.h"
-#include "lockstep/measure/openblas_environment.h"
 #include "lockstep/record/worker_environment.h"
 
 #include "blas.h"
@@ -100,7 +100,7 @@ void prepare_environment(const comm::Placement& place, char** argv) {
   const bool by_launcher = place.starter == "lockstep" && place.shared_memory_fd;
   if (by_launcher || std::getenv(kPrepared) != nullptr) return;
   ::setenv(kPrepared, "1", 1);
-  measure::set_openblas_environment();
+  measure::set_compute_environment();
   const std::string threads = asked_threads(argv, threads_by_default(place));
   for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
     ::setenv(name, threads.c_str(), 0);

@@ -92,4 +92,13 @@ CorePlan plan_cores(std::span<const measure::Core> available, int workers, int t
   return plan;
 }
 
+CorePlan plan_usable_cores(int workers, int threads, bool oversubscribe) {
+  const std::vector<measure::Core> usable = measure::usable_cores();
+  CorePlan plan = plan_cores(usable, workers, threads, oversubscribe);
+  if (usable.size() < measure::cores_of(measure::affinity_threads()).size()) {
+    for (std::vector<int>& share : plan.cpus) share.clear();
+  }
+  return plan;
+}
+
 }  // namespace lockstep::launch

@@ -25,4 +25,9 @@ struct CorePlan {
 CorePlan plan_cores(std::span<const measure::Core> available, int workers, int threads,
                     bool oversubscribe);
 
+/// The same for the cores that this process may use. A control group that allows fewer than all
+/// cores limits how many, not which: pinned to the first of them, every container of a host would
+/// use the same ones, so nothing is pinned then.
+CorePlan plan_usable_cores(int workers, int threads, bool oversubscribe);
+
 }  // namespace lockstep::launch

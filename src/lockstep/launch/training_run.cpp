@@ -11,7 +11,6 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
-#include "lockstep/measure/core_map.h"
 #include "lockstep/measure/energy.h"
 #include "lockstep/measure/machine.h"
 #include "lockstep/measure/others_share.h"
@@ -184,14 +183,9 @@ int one_worker_per_gpu() {
 }  // namespace
 
 CorePlan plan_workers(record::RunSpec& spec) {
-  const std::vector<measure::Core> usable = measure::usable_cores();
   if (spec.device == "cuda" && spec.workers <= 0) spec.workers = one_worker_per_gpu();
-  CorePlan plan = plan_cores(usable, spec.workers, spec.threads_per_worker, spec.oversubscribed);
-  // A control group that allows fewer than all cores limits how many, not which: pinned to the
-  // first of them, every container of a host would use the same ones.
-  if (usable.size() < measure::cores_of(measure::affinity_threads()).size()) {
-    for (std::vector<int>& share : plan.cpus) share.clear();
-  }
+  const CorePlan plan =
+      plan_usable_cores(spec.workers, spec.threads_per_worker, spec.oversubscribed);
   spec.workers = plan.workers;
   spec.threads_per_worker = plan.threads_per_worker;
   spec.oversubscribed = plan.oversubscribed;

@@ -5,7 +5,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/launch/process/child_process.h"
-#include "lockstep/measure/openblas_environment.h"
+#include "lockstep/measure/compute_environment.h"
 
 namespace lockstep::launch {
 
@@ -27,7 +27,7 @@ std::string require_worker_program() {
 }
 
 std::vector<std::string> worker_environment() {
-  return measure::openblas_environment();
+  return measure::compute_environment();
 }
 
 }  // namespace lockstep::launch

@@ -19,8 +19,7 @@
 #include "lockstep/base/error.h"
 #include "lockstep/base/system/random_bytes.h"
 #include "lockstep/launch/core_plan.h"
-#include "lockstep/measure/core_map.h"
-#include "lockstep/measure/openblas_environment.h"
+#include "lockstep/measure/compute_environment.h"
 #include "lockstep/record/worker_environment.h"
 
 namespace lockstep::library {
@@ -71,7 +70,7 @@ void set_environment(const launch::CorePlan& plan) {
   set(environment::kLocalSize, workers);
   set(environment::kSecret, random_hex(32));
   set(environment::kJob, random_hex(8));
-  measure::set_openblas_environment();
+  measure::set_compute_environment();
   for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
     set(name, std::to_string(plan.threads_per_worker), false);
   }
@@ -174,7 +173,7 @@ class RankGroup {
 }  // namespace
 
 void start_ranks(int workers, char** argv) {
-  const launch::CorePlan plan = launch::plan_cores(measure::usable_cores(), workers, 0, true);
+  const launch::CorePlan plan = launch::plan_usable_cores(workers, 0, true);
   sigset_t signals;
   ::sigemptyset(&signals);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::sigaddset(&signals, signal);

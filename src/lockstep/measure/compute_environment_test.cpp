@@ -1,4 +1,4 @@
-#include "lockstep/measure/openblas_environment.h"
+#include "lockstep/measure/compute_environment.h"
 
 #include <gtest/gtest.h>
 
@@ -38,6 +38,19 @@ TEST(OpenmpBuild, IsTakenWhereTheBuildWithOwnThreadsIsInUse) {
   build("mkl");  // the choice of the user
   EXPECT_EQ(openmp_build_beside(lib / "mkl/libblas.so.3"), "");
   EXPECT_EQ(openmp_build_beside(lib / "missing"), "");
+}
+
+TEST(ComputeEnvironment, AsksForHugePagesUnlessTheUserTunesMalloc) {
+  const auto tunables = [] {
+    std::vector<std::string> found = compute_environment();
+    std::erase_if(found, [](const std::string& v) { return !v.starts_with("GLIBC_TUNABLES="); });
+    return found;
+  };
+  ::unsetenv("GLIBC_TUNABLES");
+  EXPECT_EQ(tunables(), std::vector<std::string>{"GLIBC_TUNABLES=glibc.malloc.hugetlb=1"});
+  ::setenv("GLIBC_TUNABLES", "glibc.malloc.arena_max=1", 1);
+  EXPECT_TRUE(tunables().empty());
+  ::unsetenv("GLIBC_TUNABLES");
 }
 
 }  // namespace

@@ -19,10 +19,11 @@ std::string openblas_core_type(std::string_view vendor, const std::vector<std::s
 std::filesystem::path openmp_build_beside(const std::filesystem::path& blas);
 
 /// What a process that computes on this host is to be started with, as NAME=VALUE: the kernels of
-/// OpenBLAS that fit the CPU, and its build for OpenMP. What the user has set stays.
-std::vector<std::string> openblas_environment();
+/// OpenBLAS that fit the CPU, its build for OpenMP, and huge pages for what malloc() returns. What
+/// the user has set stays.
+std::vector<std::string> compute_environment();
 
 /// Sets them in this process, for those that it starts.
-void set_openblas_environment();
+void set_compute_environment();
 
 }  // namespace lockstep::measure

@@ -1,4 +1,4 @@
-#include "lockstep/measure/openblas_environment.h"
+#include "lockstep/measure/compute_environment.h"
 
 #include <sys/utsname.h>
 
@@ -39,7 +39,7 @@ std::filesystem::path openmp_build_beside(const std::filesystem::path& blas) {
                                                                    : std::filesystem::path();
 }
 
-std::vector<std::string> openblas_environment() {
+std::vector<std::string> compute_environment() {
   std::vector<std::string> variables;
   if (std::getenv("OPENBLAS_CORETYPE") == nullptr) {
     const CpuFacts cpu = read_cpu();
@@ -52,11 +52,15 @@ std::vector<std::string> openblas_environment() {
     const bool some = before != nullptr && *before != '\0';
     variables.push_back("LD_LIBRARY_PATH=" + (some ? before + (":" + folder) : folder));
   }
+  // Tensors on huge pages: on many systems a program gets them only if it asks.
+  if (std::getenv("GLIBC_TUNABLES") == nullptr) {
+    variables.push_back("GLIBC_TUNABLES=glibc.malloc.hugetlb=1");
+  }
   return variables;
 }
 
-void set_openblas_environment() {
-  for (const std::string& variable : openblas_environment()) {
+void set_compute_environment() {
+  for (const std::string& variable : compute_environment()) {
     const std::size_t equals = variable.find('=');
     ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
   }
