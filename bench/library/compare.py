@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The PyTorch project's C++ example of distributed training, with the library and with its own way.
 
-compare.py BUILD [--ranks 2] [--rounds 5] [--epochs 1]: runs dist_mnist, dist_mnist_mpi and dist_mnist_gloo in
-turn on Fashion-MNIST and prints the seconds of the last epoch of each, with their ratio round by round to the first.
+compare.py BUILD [--ranks 2] [--rounds 5] [--epochs 1] [--mpirun "mpirun ..."]: runs dist_mnist, dist_mnist_mpi and
+dist_mnist_gloo in turn on Fashion-MNIST and prints the seconds of the last epoch of each, with their ratio round by
+round to the first. --mpirun: how it is called, for ranks on several hosts (hosts.sh); then without `lockstep run`.
 """
 
 import argparse
@@ -35,10 +36,11 @@ def main():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--mpirun", type=str.split)
     options = parser.parse_args()
     programs = options.build / "bin"
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    mpirun = ["mpirun", "-np", str(options.ranks)]
+    mpirun = options.mpirun or ["mpirun", "-np", str(options.ranks)]
     with tempfile.TemporaryDirectory() as folder:
         unpack(pathlib.Path(folder))
         arguments = [folder, str(options.epochs)]
@@ -51,6 +53,10 @@ def main():
                 dict(environment, LOCKSTEP_WORKERS=str(options.ranks)),
             ),
         }
+        if options.mpirun:
+            del ways["library, lockstep run"]
+            over_mpi = dict(environment, LOCKSTEP_BACKEND="mpi")
+            ways["library over MPI, mpirun"] = ([*mpirun, programs / "dist_mnist", *arguments], over_mpi)
         times = {name: [] for name in ways}
         for _ in range(options.rounds):
             for name, (command, variables) in ways.items():

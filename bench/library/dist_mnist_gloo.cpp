@@ -11,7 +11,10 @@ int main(int argc, char** argv) {
   const int ranks = std::atoi(std::getenv("OMPI_COMM_WORLD_SIZE"));
   const std::string meeting = std::string(argv[1]) + "/store-" + std::getenv("PMIX_NAMESPACE");
   auto settings = c10d::ProcessGroupGloo::Options::create();
-  settings->devices = {c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")};
+  const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
+  settings->devices = {interface != nullptr
+                           ? c10d::ProcessGroupGloo::createDeviceForInterface(interface)
+                           : c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")};
   const auto group = c10::make_intrusive<c10d::ProcessGroupGloo>(
       c10::make_intrusive<c10d::FileStore>(meeting, ranks), rank, ranks, settings);
   train_peer(argv[1], argc > 2 ? std::atoi(argv[2]) : 10, rank, ranks,
