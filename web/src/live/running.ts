@@ -20,7 +20,7 @@ function job(name: HTMLElement, small: string, progress: HTMLElement, told: stri
 
 function runRow(run: Run): HTMLElement {
   const told = [
-    run.fraction !== undefined ? `${Math.round(100 * run.fraction)} %` : run.epochs_done > 0 ? "running" : "starting",
+    run.fraction !== undefined ? `${Math.round(100 * run.fraction)} %` : run.epochs_done > 0 || run.examples_per_s ? "running" : "starting",
     run.examples_per_s ? `${digits(Math.round(run.examples_per_s))} examples/s` : "",
     run.loss === null || run.loss === undefined ? "" : `loss ${digits(run.loss)}`,
     run.remaining_s === undefined ? "" : `${duration(run.remaining_s)} left`,
