@@ -57,7 +57,7 @@ void EpochMeans::add(Column& column, double value, std::optional<double> epoch, 
     run.throughput_per_worker.add(step, value);
     return;
   }
-  if (metric.metric == Metric::kOther || test || !epoch || *epoch < 0 || *epoch > 1e6) {
+  if (metric.metric == Metric::kOther || test || !epoch || !(*epoch >= 0 && *epoch <= 1e6)) {
     if (test && epoch && *epoch >= 0 && *epoch <= 1e6) test_figure(metric, value, *epoch);
     if (validation && !test) without_epochs_.set(1, metric, value);
     if (metric.metric == Metric::kTrainLoss) {

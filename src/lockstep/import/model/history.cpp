@@ -203,7 +203,7 @@ void History::stamp(double seconds) {
 }
 
 void History::epoch_end(double epoch, double runtime) {
-  if (epoch < 0 || epoch > 1e6 || ends_.size() > 100'000) return;
+  if (!(epoch >= 0 && epoch <= 1e6) || ends_.size() > 100'000) return;
   ends_[static_cast<std::int64_t>(epoch)] = runtime;
 }
 

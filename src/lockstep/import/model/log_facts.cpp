@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "lockstep/import/scan/contains_any.h"
@@ -37,9 +38,8 @@ std::optional<std::int64_t> option(std::string_view text, std::string_view name)
     rest.remove_prefix(first);
     std::string_view number = rest;
     const auto value = take_number(number);
-    if (value && *value == static_cast<double>(static_cast<std::int64_t>(*value))) {
+    if (value && std::abs(*value) < 9e15 && *value == std::floor(*value))
       return static_cast<std::int64_t>(*value);
-    }
   }
   return std::nullopt;
 }

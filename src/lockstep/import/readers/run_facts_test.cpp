@@ -276,6 +276,27 @@ TEST(Facts, IterationsOfOneRunAreNoRuns) {
   EXPECT_TRUE(file.runs[0].step_time.empty()) << "a report is no step";
 }
 
+TEST(Facts, PlacesAndOptionsThatAreNoNumberAreUnknown) {
+  const std::string epochs = "Epoch 1: loss 0.5\nEpoch 2: loss 0.25\n";
+  for (const char* line :
+       {"python main.py -a resnet18 --batch-size NaN\n", "python main.py --epochs 1e300\n",
+        "Epoch: [nan][ 0/10] Time 0.5 (0.5) Loss 0.5 (0.5)\n",
+        "Train: nan [ 0/10 (0%)] Loss: 0.5\n", "nan/5, train_loss: 0.5\n"}) {
+    for (const char* format : {"transcript", "pytorch-imagenet", "timm", "keras"}) {
+      ImportOptions options;
+      options.format = format;
+      Input input("log.txt", bytes_in_memory(line + epochs));
+      try {
+        for (const ImportedRun& run : Importer(options).read(input).runs)
+          EXPECT_FALSE(run.batch_per_worker) << line;
+      } catch (const Error&) {  // nothing to read
+      }
+    }
+  }
+  const ImportedFile table = import_text("epoch,step,train_loss\nnan,1,0.5\n1,2,0.25\n", "m.csv");
+  EXPECT_EQ(table.runs.at(0).epochs.size(), 1u);
+}
+
 TEST(Facts, WorldSizeThatIsNoNumberIsUnknown) {
   const ImportedRun run = import_text(
                               "World size NaN\nIter #0: 105.5 img/sec per GPU\n"

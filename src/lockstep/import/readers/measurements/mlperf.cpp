@@ -14,6 +14,11 @@
 namespace lockstep::import {
 namespace {
 
+/// Epochs or samples, where they are a whole number at all.
+std::int64_t position_of_entry(double value) {
+  return std::abs(value) < 9e15 ? static_cast<std::int64_t>(value) : 0;
+}
+
 class MlperfParser final : public LogParser {
  public:
   bool line(const Line& line) override {
@@ -192,14 +197,14 @@ class MlperfParser final : public LogParser {
     for (const auto& [part, value] : entry.parts) {
       if (run_.other.size() < 256)
         run_.other[std::string(key) + "." + printable(part, 40)].add(
-            static_cast<std::int64_t>(entry.epoch.value_or(0)), value);
+            position_of_entry(entry.epoch.value_or(0)), value);
     }
     if (!entry.has_number) return;
-    if (!entry.epoch || *entry.epoch < 0 || *entry.epoch >= 20'000 ||
+    if (!entry.epoch || !(*entry.epoch >= 0 && *entry.epoch < 20'000) ||
         counts_samples(*entry.epoch)) {
       // Language models count samples instead of epochs.
       const double at = entry.samples ? *entry.samples : entry.epoch.value_or(0);
-      run_.other[std::string(key)].add(static_cast<std::int64_t>(at), entry.number);
+      run_.other[std::string(key)].add(position_of_entry(at), entry.number);
       return;
     }
     const auto at = static_cast<std::int64_t>(std::ceil(*entry.epoch)) -

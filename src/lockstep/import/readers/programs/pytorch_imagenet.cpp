@@ -28,7 +28,7 @@ std::optional<Position> take_position(std::string_view& text) {
   if (!epoch || open == std::string_view::npos || open > 8) return std::nullopt;
   rest.remove_prefix(open + 1);
   const auto steps = take_ratio(rest);
-  if (!steps || *epoch < 0 || *epoch > 1e6 || steps->done > steps->of) return std::nullopt;
+  if (!steps || !(*epoch >= 0 && *epoch <= 1e6) || steps->done > steps->of) return std::nullopt;
   text = rest;
   return Position{static_cast<std::int64_t>(*epoch), steps->done, steps->of};
 }

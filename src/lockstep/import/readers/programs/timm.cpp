@@ -22,7 +22,7 @@ std::optional<TimmPosition> take_timm_position(std::string_view& text) {
   std::string_view rest = text;
   const auto epoch = take_number(rest);
   const std::size_t open = rest.find('[');
-  if (!epoch || *epoch < 0 || *epoch > 1e6 || open == std::string_view::npos || open > 12)
+  if (!epoch || !(*epoch >= 0 && *epoch <= 1e6) || open == std::string_view::npos || open > 12)
     return std::nullopt;
   rest.remove_prefix(open + 1);
   const auto steps = take_ratio(rest);

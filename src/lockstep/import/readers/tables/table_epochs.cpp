@@ -30,7 +30,7 @@ std::optional<std::int64_t> epoch_of_row(const TextTable::Row& row, const TableC
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].role != TableRole::kEpoch) continue;
     const auto number = cell_number(row.cells[i]);
-    if (!number || number->value < 0 || number->value > 1e6 ||
+    if (!number || !(number->value >= 0 && number->value <= 1e6) ||
         number->value != std::floor(number->value))
       return std::nullopt;
     return static_cast<std::int64_t>(number->value);
