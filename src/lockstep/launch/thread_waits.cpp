@@ -65,12 +65,14 @@ int running_processes(std::string_view stat) {
 
 std::vector<std::string> thread_wait_environment(const CorePlan& plan) {
   if (plan.threads_per_worker < 2 || is_set_by_user()) return {};
+  std::vector<std::string> brief{fmt::format("GOMP_SPINCOUNT={}", kBriefSpin)};
+  if (plan.oversubscribed) return brief;
   const std::vector<int> cpus = cpus_of(plan);
   if (!may_be_busy(cpus.size())) return {};
   const measure::OthersMeter others(cpus);
   std::this_thread::sleep_for(kObserved);
   if (others.share().value_or(0) < kBusy) return {};
-  return {fmt::format("GOMP_SPINCOUNT={}", kBriefSpin)};
+  return brief;
 }
 
 }  // namespace lockstep::launch

@@ -19,6 +19,13 @@ TEST(ThreadWaits, AreOfNoConcernToAWorkerOfOneThread) {
   EXPECT_TRUE(thread_wait_environment(plan).empty());
 }
 
+TEST(ThreadWaits, AreBriefWhereWorkersShareCores) {
+  CorePlan plan;
+  plan.threads_per_worker = 2;
+  plan.oversubscribed = true;
+  EXPECT_EQ(thread_wait_environment(plan), std::vector<std::string>{"GOMP_SPINCOUNT=1000"});
+}
+
 TEST(ThreadWaits, FollowTheUsersChoice) {
   CorePlan plan;
   plan.threads_per_worker = 2;
