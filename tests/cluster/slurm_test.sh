@@ -48,6 +48,9 @@ expect "and nothing of all that stays in the queue" test -z "$(squeue -h)"
 timeout 60 srun -n 2 "$worker" train "${short_run[@]}" --backend=mpi > nopmix.jsonl 2> nopmix.err
 expect "srun without pmix names the option that MPI needs" grep -q -- "--mpi=pmix" nopmix.err
 
+# No task plug-in binds the processes of this Slurm to what a job was given.
+expect "a job of one CPU uses one core" bash -c "srun -n 1 -c 1 '$lockstep' doctor --json | grep -q '\"1 of .* usable\|\"1 usable'"
+
 study=(study fashion --batch 16 --no-augment --launcher slurm --partition cpu --time 5)
 timeout 200 "$lockstep" --store study.db "${study[@]}" --workers 1,2,4 --steps 8 --name all > study.txt \
   2> study.err || fail "study --launcher slurm: $(cat study.err)"

@@ -43,8 +43,8 @@ Finding cores(const HostFacts& facts) {
   }
   if (usable < facts.online_cores) {
     return {Severity::kNote, "cores",
-            fmt::format("{} of {} usable: the affinity mask leaves out the others", usable,
-                        facts.online_cores),
+            fmt::format("{} of {} usable: the affinity mask or the Slurm job leaves out the others",
+                        usable, facts.online_cores),
             "taskset or the job's settings decide this"};
   }
   // On the usual small machine there is nothing to map.

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 
 #include "lockstep/base/units.h"
@@ -119,6 +121,19 @@ std::vector<Core> usable_cores() {
     const auto whole = static_cast<std::size_t>(std::max(1.0, std::floor(*limit)));
     if (whole < cores.size()) cores.resize(whole);
   }
+  // Slurm binds the processes of a job only where its task plug-in is set up to.
+  const char* given = std::getenv("SLURM_CPUS_ON_NODE");
+  const std::string_view text = given == nullptr ? "" : given;
+  int cpus = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), cpus);
+  if (problem == std::errc() && end == text.data() + text.size() && cpus > 0) {
+    cores = at_most(std::move(cores), cpus);
+  }
+  return cores;
+}
+
+std::vector<Core> at_most(std::vector<Core> cores, int threads) {
+  while (cores.size() > 1 && hardware_threads(cores) > threads) cores.pop_back();
   return cores;
 }
 

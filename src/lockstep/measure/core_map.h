@@ -30,9 +30,12 @@ std::vector<std::string> describe_nodes(std::span<const Core> cores);
 std::vector<int> affinity_threads();
 
 /// The cores this process may use: those of its affinity mask, cut to as many as its control groups
-/// let it use at a time. Where they cut it, any core of the mask may serve, not only those in the
-/// list.
+/// let it use at a time, and as Slurm gave its job on this host. Where they cut it, any core of the
+/// mask may serve, not only those in the list.
 std::vector<Core> usable_cores();
+
+/// As many of the cores as have at most `threads` hardware threads; at least one.
+std::vector<Core> at_most(std::vector<Core> cores, int threads);
 
 /// Whether the affinity mask leaves out a part of this host, as for a task that srun or mpirun
 /// bound to its cores.

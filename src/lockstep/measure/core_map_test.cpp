@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <numeric>
 
 #include "lockstep/base/test_folder.h"
@@ -27,6 +28,23 @@ class CoreMapTest : public ::testing::Test {
 
   TestFolder folder_;
 };
+
+TEST_F(CoreMapTest, TakesAsManyCoresAsHaveTheGivenHardwareThreads) {
+  for (int cpu = 0; cpu < 8; ++cpu) put_cpu(cpu, 0, cpu % 4, 0);
+  const std::vector<Core> cores = first_cores(8);  // four of two hardware threads
+  EXPECT_EQ(at_most(cores, 8).size(), 4u);
+  EXPECT_EQ(at_most(cores, 5).size(), 2u);
+  EXPECT_EQ(at_most(cores, 1).size(), 1u);
+}
+
+TEST_F(CoreMapTest, UsesNoMoreCoresThanSlurmGave) {
+  const std::size_t all = usable_cores().size();
+  ASSERT_EQ(::setenv("SLURM_CPUS_ON_NODE", "1", 1), 0);
+  EXPECT_EQ(usable_cores().size(), 1u);
+  ASSERT_EQ(::setenv("SLURM_CPUS_ON_NODE", "2(x2)", 1), 0);
+  EXPECT_EQ(usable_cores().size(), all) << "not a count";
+  ASSERT_EQ(::unsetenv("SLURM_CPUS_ON_NODE"), 0);
+}
 
 TEST_F(CoreMapTest, JoinsTheHardwareThreadsOfACore) {
   // Two packages of two cores; numbers of cores repeat in each, second threads follow the first
