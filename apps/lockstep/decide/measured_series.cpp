@@ -21,7 +21,9 @@ std::vector<record::Measurement> table_rows(const MeasuredSource& source) {
   constexpr std::size_t kMostNamed = 5;
   import::MeasurementsTable table =
       import::read_measured_file(source.table, import::BadRow::kLeaveOut);
-  for (const std::string& notice : table.notices) fmt::print(stderr, "note: {}\n", notice);
+  if (table.from_runs) {
+    for (const std::string& notice : table.notices) fmt::print(stderr, "note: {}\n", notice);
+  }
   for (std::size_t i = 0; i < std::min(table.left_out.size(), kMostNamed); ++i) {
     fmt::print(stderr, "warning: {}; the row is left out\n", table.left_out[i]);
   }

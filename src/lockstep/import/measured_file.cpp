@@ -36,6 +36,7 @@ MeasurementsTable read_measured_file(const std::string& path, BadRow bad_row) {
   if (is_measurements_table(path)) return read_measurements_file(path, bad_row);
   const ImportedFile file = Importer({}).read(path);
   MeasurementsTable table;
+  table.from_runs = true;
   for (std::size_t i = 0; i < file.runs.size(); ++i) {
     for (record::Measurement& row : to_record(file.runs[i], file.path).measurements) {
       row.run = fmt::format("{}", i + 1);

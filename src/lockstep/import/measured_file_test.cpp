@@ -28,6 +28,7 @@ TEST_F(MeasuredFileTest, ReadsAMeasurementsTable) {
   const MeasurementsTable table = read("workers,metric,value,unit\n2,epoch_time,3,s\n");
   ASSERT_EQ(table.rows.size(), 1u);
   EXPECT_EQ(table.rows[0].workers, 2);
+  EXPECT_FALSE(table.from_runs);
 }
 
 TEST_F(MeasuredFileTest, ReadsASpreadsheetWithOneRowPerRun) {
@@ -42,6 +43,7 @@ TEST_F(MeasuredFileTest, ReadsASpreadsheetWithOneRowPerRun) {
                        "epoch_time at 1 of run 1", "reported_speedup at 1 of run 1",
                        "epoch_time at 2 of run 2", "reported_speedup at 2 of run 2"}));
   EXPECT_EQ(table.rows.back().stated_batch, 64);
+  EXPECT_TRUE(table.from_runs);
   ASSERT_FALSE(table.notices.empty());
   EXPECT_NE(table.notices.back().find("--set is an option of lockstep import"), std::string::npos);
 }

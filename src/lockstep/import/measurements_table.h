@@ -15,6 +15,7 @@ struct MeasurementsTable {
   std::vector<std::string> notices;
   /// Why rows were left out, one sentence each; see BadRow.
   std::vector<std::string> left_out;
+  bool from_runs = false;  ///< of a file that is no such table, see read_measured_file()
 };
 
 /// What becomes of a row that cannot be a measurement: the table is refused, or the row left out
