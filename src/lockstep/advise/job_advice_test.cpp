@@ -307,21 +307,12 @@ TEST(Advice, DoesNotRelyOnAGainThatOtherProgramsCaused) {
 }
 
 TEST(Advice, IsNoSurerOfWholeRunsThanTheirRepeats) {
-  // Totals of 2 epochs: 18 and 14 s on one worker, 17 and 16 s on two.
-  std::vector<record::Measurement> rows = epochs_on("cpu", {{1, 9}, {1, 7}, {2, 8.5}, {2, 8}});
-  const auto add_total = [&](std::int64_t workers, double seconds) {
-    record::Measurement row = rows.front();
-    row.workers = workers;
-    row.metric = "total_time";
-    row.value = seconds;
-    rows.push_back(row);
-  };
-  for (const auto& [workers, seconds] :
-       std::vector<std::pair<std::int64_t, double>>{{1, 18}, {1, 14}, {2, 17}, {2, 16}}) {
-    add_total(workers, seconds);
+  MeasurementRows rows;
+  for (const auto& [workers, seconds] : {std::pair{1, 18.0}, {1, 14.0}, {2, 17.0}, {2, 16.0}}) {
+    rows.at_global(workers, 512, "epoch_time", seconds / 2).note("epochs", "2");
+    rows.at_global(workers, 512, "total_time", seconds).note("epochs", "2");
   }
-  for (record::Measurement& row : rows) row.epochs = 2;
-  const JobAdvice job = Table(rows).advice().at(0);
+  const JobAdvice job = Table(rows.rows).advice().at(0);
   EXPECT_LT(job.chosen().time_s.low, 14.1);
   EXPECT_GT(job.chosen().time_s.high, 17.9);
   ASSERT_TRUE(job.more_is_slower);
