@@ -285,7 +285,8 @@ TEST(Facts, PlacesAndOptionsThatAreNoNumberAreUnknown) {
     for (const char* format : {"transcript", "pytorch-imagenet", "timm", "keras"}) {
       ImportOptions options;
       options.format = format;
-      Input input("log.txt", bytes_in_memory(line + epochs));
+      const std::string text = line + epochs;  // outlives its reader
+      Input input("log.txt", bytes_in_memory(text));
       try {
         for (const ImportedRun& run : Importer(options).read(input).runs)
           EXPECT_FALSE(run.batch_per_worker) << line;
