@@ -7,22 +7,26 @@ import { runName, type Run } from "./run";
 /** Finished runs that stay on the chart beside those that go on. */
 const MOST_LINES = 8;
 
+/** The line of a run, if it has values and advances: without known epochs all samples are at the same place. */
+function lineOf(run: Run, points: Point[]): Series[] {
+  const advances = points.length < 2 || points.some((point) => point[0] !== points[0]?.[0]);
+  const hasValues = points.some((point) => point[1] !== null);
+  return advances && hasValues ? [{ name: `run ${run.id}: ${runName(run)}`, role: "measured", joined: true, points }] : [];
+}
+
 function lossSeries(run: Run): Series[] {
-  const name = `run ${run.id}: ${runName(run)}`;
   const live = (run.samples ?? []).map((sample): Point => [sample[0], sample[1]]);
   const epochs = (run.curve ?? []).map((row): Point => [row[0] ?? 0, row[1] ?? null]);
-  const points = live.length > 1 ? live : epochs;
-  return points.length > 0 ? [{ name, role: "measured", joined: true, points }] : [];
+  return lineOf(run, live.length > 1 ? live : epochs);
 }
 
 function rateSeries(run: Run): Series[] {
   const points = (run.samples ?? []).map((sample): Point => [sample[0], sample[2]]);
-  return points.length > 1 ? [{ name: `run ${run.id}: ${runName(run)}`, role: "measured", joined: true, points }] : [];
+  return points.length > 1 ? lineOf(run, points) : [];
 }
 
 function accuracySeries(run: Run): Series[] {
-  const points = (run.curve ?? []).map((row): Point => [row[0] ?? 0, row[4] ?? null]);
-  return points.length > 0 ? [{ name: `run ${run.id}: ${runName(run)}`, role: "measured", joined: true, points }] : [];
+  return lineOf(run, (run.curve ?? []).map((row): Point => [row[0] ?? 0, row[4] ?? null]));
 }
 
 function chart(id: string, title: string, label: string, unit: string, series: Series[]): LineChart {
