@@ -10,8 +10,9 @@ strip -o root/lockstep "$build/bin/lockstep-static"
 expect "it is not a dynamic executable" bash -c "! ldd root/lockstep"
 expect "it is smaller than 15 MB" test "$(stat -c %s root/lockstep)" -lt 15000000
 # SQLite can load extensions when it is told to, and never is.
+# The watcher that it carries, in Python, has NVML names of its own; this one only the reader of C++ has.
 expect "it does not load the library of GPU counters" \
-  bash -c "grep -q powercap root/lockstep && ! grep -q nvmlInit root/lockstep"
+  bash -c "grep -q powercap root/lockstep && ! grep -q nvmlDeviceGetUtilizationRates root/lockstep"
 cp "$sources/examples/studies/e-data-parallel-sweep.csv" root/
 
 inside() { timeout 60 "$build/bin/old_kernel" chroot root /lockstep "$@"; }
