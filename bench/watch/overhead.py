@@ -72,6 +72,9 @@ def bare_cost(torch, watcher, switch):
         def parameters(self):
             return iter([weight])
 
+        def modules(self):
+            return iter([self, *self.children])
+
         def __call__(self, value):
             for child in self.children:
                 child(value)
