@@ -25,8 +25,8 @@ class SyncBatchNormImpl : public torch::nn::Module {
 TORCH_MODULE(SyncBatchNorm);
 
 /// The same network with SyncBatchNorm in place of each BatchNorm1d to 3d, parameters and buffers
-/// shared. LibTorch calls the members of other modules directly, so
-/// they cannot be exchanged from outside: use SyncBatchNorm there. Convert before DataParallel.
+/// shared. LibTorch calls the members of other modules directly, so they cannot be exchanged from
+/// outside: use SyncBatchNorm there. Convert before DataParallel and before the optimizer.
 torch::nn::Sequential convert_sync_batch_norm(const torch::nn::Sequential& network, const Job& job);
 
 }  // namespace lockstep

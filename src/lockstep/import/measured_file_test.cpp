@@ -63,5 +63,16 @@ TEST_F(MeasuredFileTest, RefusesWhatHasNoFigures) {
   EXPECT_THROW(read_measured_file(path_), Error);
 }
 
+TEST_F(MeasuredFileTest, RefusesAFolderAndNamesTheCommandThatReadsIt) {
+  try {
+    read_measured_file(::testing::TempDir());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("it is a folder"), std::string::npos);
+    EXPECT_EQ(error.hint(), "give one file, or store the runs of the folder: lockstep import " +
+                                ::testing::TempDir());
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::import

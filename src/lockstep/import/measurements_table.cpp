@@ -280,10 +280,14 @@ MeasurementsTable read_measurements_table(std::istream& in, const std::string& n
 MeasurementsTable read_measurements_file(const std::string& path, BadRow bad_row) {
   std::ifstream in(path, std::ios::binary);
   std::error_code ignored;
-  if (!in || std::filesystem::is_directory(path, ignored)) {
-    const std::string reason = in ? "it is a folder" : std::strerror(errno);
-    throw Error(ErrorKind::kData, fmt::format("cannot read {}: {}", path, reason),
-                "give a CSV file with a measurements table");
+  if (!in) {
+    throw Error(ErrorKind::kData, fmt::format("cannot read {}: {}", path, std::strerror(errno)),
+                "give the path of a table, a notebook or a log");
+  }
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw Error(
+        ErrorKind::kData, fmt::format("cannot read {}: it is a folder", path),
+        fmt::format("give one file, or store the runs of the folder: lockstep import {}", path));
   }
   return read_measurements_table(in, path, bad_row);
 }
