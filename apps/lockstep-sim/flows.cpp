@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <simgrid/s4u.hpp>
 
@@ -43,15 +44,42 @@ void take_background(const Cluster& cluster, const Hosts& hosts) {
   }
 }
 
-/// What a link is to the user. SimGrid numbers the nodes of a fat tree; its other names are plain.
+/// SimGrid's names of the links between hosts of a torus, and between routers and groups of a
+/// dragonfly, in the user's words.
+std::string plain_name(const Cluster& cluster, std::int64_t host, const std::string& name) {
+  int a = 0;
+  int b = 0;
+  if (std::sscanf(name.c_str(), "torus_link_from_%d_to_%d", &a, &b) == 2) {
+    if (name.ends_with("DOWN")) std::swap(a, b);
+    return fmt::format("link from host {} to host {}", a, b);
+  }
+  if (std::sscanf(name.c_str(), "blue_link_between_group_%d_and_%d", &a, &b) == 2) {
+    return fmt::format("link between groups {} and {}", a, b);
+  }
+  if (std::sscanf(name.c_str(), "green_link_in_chassis_%*d_between_routers_%d_and_%d", &a, &b) ==
+      2) {
+    const auto size = simulate::dragonfly_size(cluster.topology, cluster.hosts());
+    const std::int64_t group = host / (size.routers * cluster.topology.hosts_per_switch);
+    return fmt::format("link between routers {} and {} of group {}", a, b, group);
+  }
+  return name;
+}
+
+/// What a link is to the user.
 std::string link_name(const Cluster& cluster, const Flow& flow, const std::vector<sg::Link*>& route,
                       std::size_t at) {
-  if (cluster.topology.kind != simulate::TopologyKind::kFatTree) return route[at]->get_name();
+  const auto kind = cluster.topology.kind;
+  const bool fat_tree = kind == simulate::TopologyKind::kFatTree;
   const bool up = at < route.size() / 2;
   const std::int64_t host = cluster.host_of(up ? flow.from : flow.to);
-  if (at == 0 || at + 1 == route.size()) {
+  const bool of_host = at == 0 || at + 1 == route.size();
+  if (of_host && (fat_tree || kind == simulate::TopologyKind::kDragonfly)) {
     return fmt::format("host {}, {}", host, up ? "sending" : "receiving");
   }
+  const bool named =
+      kind == simulate::TopologyKind::kTorus || kind == simulate::TopologyKind::kDragonfly;
+  if (named) return plain_name(cluster, host, route[at]->get_name());
+  if (!fat_tree) return route[at]->get_name();
   return fmt::format("{} of switch {}", up ? "uplink" : "downlink",
                      host / cluster.topology.hosts_per_switch);
 }
@@ -63,7 +91,32 @@ struct LinkLoad {
 };
 using Load = std::map<const sg::Link*, LinkLoad>;
 
-double network_round_s(const Round& round, const Cluster& cluster, const Hosts& hosts) {
+/// Latencies that links had before hide_latency().
+using Latencies = std::map<const sg::Link*, double>;
+
+/// The longest latency of a round's routes, which from then on have none in the simulation: it
+/// passes while data is transferred (LinkSpeed::hides_latency).
+double hide_latency(const Round& round, const Cluster& cluster, const Hosts& hosts,
+                    Latencies& latencies) {
+  double longest = 0;
+  for (const Flow& flow : round.flows) {
+    if (!between_hosts(flow, cluster)) continue;
+    double sum = 0;
+    for (sg::Link* link :
+         links_between(host_of(hosts, cluster, flow.from), host_of(hosts, cluster, flow.to))) {
+      const auto [known, added] = latencies.try_emplace(link, link->get_latency());
+      if (added) link->set_latency(0);
+      sum += known->second;
+    }
+    longest = std::max(longest, sum);
+  }
+  return longest;
+}
+
+double network_round_s(const Round& round, const Cluster& cluster, const Hosts& hosts,
+                       Latencies& latencies) {
+  const double latency =
+      cluster.link.hides_latency ? hide_latency(round, cluster, hosts, latencies) : 0;
   const double begin = sg::Engine::get_clock();
   std::vector<sg::CommPtr> flows;
   for (const Flow& flow : round.flows) {
@@ -73,7 +126,7 @@ double network_round_s(const Round& round, const Cluster& cluster, const Hosts& 
                                            static_cast<std::uint64_t>(flow.bytes)));
   }
   for (const sg::CommPtr& flow : flows) flow->wait();
-  return sg::Engine::get_clock() - begin;
+  return std::max(sg::Engine::get_clock() - begin, latency);
 }
 
 void add_load(Load& load, const Round& round, const Cluster& cluster, const Hosts& hosts) {
@@ -97,13 +150,14 @@ std::vector<simulate::NetworkTime> time_rounds(const simulate::NetworkRequest& r
   const Cluster& cluster = request.cluster;
   std::vector<simulate::NetworkTime> times;
   take_background(cluster, hosts);
+  Latencies latencies;
   for (const double bytes : request.bytes) {
     simulate::NetworkTime time{bytes, 0, {}, 0};
     Load load;
     const auto schedule = simulate::all_reduce_schedule(request.algorithm, bytes, cluster);
     for (std::size_t i = 0; i < schedule.size(); ++i) {
       const Round& round = schedule[i];
-      const double once = std::max(network_round_s(round, cluster, hosts),
+      const double once = std::max(network_round_s(round, cluster, hosts, latencies),
                                    simulate::inside_round_s(round, cluster));
       time.seconds += static_cast<double>(round.repeat) * once + simulate::fill_s(round, cluster);
       add_load(load, round, cluster, hosts);

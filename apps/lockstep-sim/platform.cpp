@@ -153,9 +153,11 @@ std::vector<sg::Host*> load_platform(sg::Engine& engine, const Cluster& cluster)
 }  // namespace
 
 void set_network_model() {
-  // Rounds of large clusters last microseconds: SimGrid's usual nanosecond would show.
+  // Rounds of large clusters last microseconds: SimGrid's usual nanosecond would show. Its lazy
+  // updates keep old rates of flows where others begin later on links of unequal speed, which then
+  // carry more than their bandwidth.
   for (const char* setting :
-       {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:0",
+       {"network/optim:Full", "network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:0",
         "network/latency-factor:1", "network/bandwidth-factor:1", "network/weight-S:0",
         "maxmin/precision:1e-7", "surf/precision:1e-12", "contexts/stack-size:128"}) {
     sg::Engine::set_config(setting);

@@ -1,15 +1,18 @@
 """Whether `lockstep simulate --mttf` gives the goodput of jobs whose workers are really killed.
 
-usage: kills.py BUILD/bin [SECONDS [MTTF [SEED [RECORD]]]]     about SECONDS (420) in all, a failure every MTTF (15) seconds
+usage: kills.py BUILD/bin [SECONDS [MTTF [SEED [RECORD [EVERY]]]]]     about SECONDS (420) in all, a failure every MTTF (15)
+                                                                       seconds, a checkpoint every EVERY (100) steps
 
 Local jobs of two workers with --restarts; one of their workers is killed (kill -9) at exponentially distributed times,
 also while it starts. The model gets the time of a checkpoint from runs without kills (the median of three pairs), and the
 time of a restart from a run with one kill; then both from the jobs themselves, since a machine that others use too becomes
-slower and faster. Goodput = the time of the steps that counted / the time from the first step to the end of the last.
+slower and faster. Goodput = steps of the job x time of a step between two checkpoints / time from the first step to the
+end of the last.
 
 With RECORD, the call is a slice of a longer series: it adds its line to that file, takes other random times than the
 slices before, and also prints the sum over all slices.
 """
+import bisect
 import glob
 import json
 import math
@@ -22,9 +25,10 @@ import tempfile
 import threading
 import time
 
-EVERY = 100  # steps between checkpoints
+CALIBRATION_EVERY = 100  # steps between checkpoints
 CALIBRATION_STEPS = 4000
 PAIRS = 3  # of calibrating runs, without and with checkpoints
+WARM = 10  # steps after a start, in which it is not as fast as later: they belong to the restart
 
 
 def workers_of(pid):
@@ -37,8 +41,9 @@ def workers_of(pid):
 
 
 class Job:
-    def __init__(self, programs, folder, steps, every=EVERY):
+    def __init__(self, programs, folder, steps, every):
         self.folder = tempfile.mkdtemp(dir=folder)
+        self.every = every
         checkpoints = ["--checkpoint", f"{self.folder}/checkpoints", "--checkpoint-every", str(every)] if every else []
         restarts = ["--restarts", "1000"] if every else []
         self.out = open(f"{self.folder}/record", "w")
@@ -50,7 +55,9 @@ class Job:
         self.done = threading.Event()
 
     def kill(self):
-        victims = workers_of(self.process.pid)
+        """Where no worker runs, because the last kill is not repaired yet, the next one to start."""
+        while not (victims := workers_of(self.process.pid)) and not self.done.wait(0.01):
+            pass
         if not victims:
             return
         self.kills.append(time.monotonic())
@@ -74,7 +81,7 @@ class Job:
         self.out.close()
         if code != 0:
             raise SystemExit(f"the job ended with {code}")
-        self.starts, self.steps, self.restarts = [], {}, 0
+        self.steps, self.restarts = [], 0  # of rank 0, each (number, start), attempts one after the other
         for line in open(f"{self.folder}/record"):
             event = json.loads(line)
             if event["type"] == "worker_error" and event.get("kind") == "restarted":
@@ -84,25 +91,41 @@ class Job:
             columns = event["columns"]
             for rank, step, start, seconds in zip(columns["rank"], columns["step"], columns["start_ns"], columns["total_s"]):
                 if rank == 0:
-                    self.starts.append(start * 1e-9)
-                    self.steps.setdefault(step, []).append(seconds)
+                    self.steps.append((step, start * 1e-9))
                     self.end = start * 1e-9 + seconds
         return self
 
-    def useful_s(self):
-        """Of each step the attempt that counted: the last."""
-        return sum(seconds[-1] for seconds in self.steps.values())
+    def total_s(self):
+        return self.end - self.steps[0][1]
+
+    def periods(self):
+        """(number, seconds) of each step to the start of its successor, without the first ones after a start of the
+        job."""
+        found, warm = [], 0
+        for (step, start), (following, end) in zip(self.steps, self.steps[1:]):
+            killed = bisect.bisect(self.kills, start) < bisect.bisect(self.kills, end)
+            warm = warm + 1 if following == step + 1 and not killed else 0
+            if warm > WARM:
+                found.append((step, end - start))
+        return found
 
     def step_s(self):
-        return statistics.mean(seconds[-1] for step, seconds in self.steps.items() if step >= 50)
+        """Of a step in the second half between two checkpoints: the first half may still write the last one."""
+        return statistics.mean(s for step, s in self.periods() if not self.every or step % self.every >= self.every // 2)
+
+    def checkpoint_s(self):
+        """By which a stretch from checkpoint to checkpoint is longer than its steps."""
+        return (statistics.mean(s for _, s in self.periods()) - self.step_s()) * self.every
 
     def restart_s(self):
-        """From each kill to the first step after it, where no other kill came first: the model repeats those itself."""
+        """From each kill to the steps after it, where no other kill came first: the model repeats those itself. The first
+        steps after a start are slow; what they take longer belongs to it."""
         found = []
+        starts = [start for _, start in self.steps]
         for kill, following in zip(self.kills, self.kills[1:] + [math.inf]):
-            first = min((start for start in self.starts if start > kill), default=math.inf)
-            if first < following:
-                found.append(first - kill)
+            first = bisect.bisect_right(starts, kill)
+            if first + WARM < len(starts) and starts[first + WARM] < following:
+                found.append(starts[first + WARM] - kill - WARM * self.step_s())
         return found
 
 
@@ -115,8 +138,8 @@ def forecast(programs, work, mttf, checkpoint, restart, interval):
     return json.loads(answer)
 
 
-def checkpoint_s(more_per_step):
-    return max(more_per_step * EVERY, 1e-3)
+def not_nothing(seconds):
+    return max(seconds, 1e-3)
 
 
 def calibrated(programs, folder):
@@ -124,55 +147,60 @@ def calibrated(programs, folder):
     plain, more = [], []
     for _ in range(PAIRS):
         plain.append(Job(programs, folder, CALIBRATION_STEPS, every=0).wait().step_s())
-        more.append(Job(programs, folder, CALIBRATION_STEPS).wait().step_s() - plain[-1])
-    once = Job(programs, folder, CALIBRATION_STEPS)
+        saved = Job(programs, folder, CALIBRATION_STEPS, CALIBRATION_EVERY).wait()
+        more.append(statistics.mean(seconds for _, seconds in saved.periods()) - plain[-1])
+    once = Job(programs, folder, CALIBRATION_STEPS, CALIBRATION_EVERY)
     once.kill_half_way()
     restart = statistics.mean(once.wait().restart_s())
-    return {"step": statistics.median(plain), "checkpoint": checkpoint_s(statistics.median(more)), "restart": restart}
+    return {"step": statistics.median(plain), "checkpoint": not_nothing(statistics.median(more) * CALIBRATION_EVERY),
+            "restart": restart}
 
 
-def killed(programs, folder, steps, mttf):
-    job = Job(programs, folder, steps)
+def killed(programs, folder, steps, mttf, every):
+    job = Job(programs, folder, steps, every)
     threading.Thread(target=job.kill_at_random, args=(mttf,), daemon=True).start()
     job.wait()
-    result = {"total": job.end - job.starts[0], "useful": job.useful_s(), "kills": len(job.kills),
+    result = {"total": job.total_s(), "step": job.step_s(), "checkpoint": job.checkpoint_s(), "kills": len(job.kills),
               "restarts": job.restart_s()}
-    print(f"job of {steps} steps: {result['total']:.1f} s, of which useful {result['useful']:.1f} s; "
-          f"{result['kills']} kills, {job.restarts} restarts", flush=True)
+    print(f"job of {steps} steps of {result['step'] * 1e3:.2f} ms: {result['total']:.1f} s; {result['kills']} kills, "
+          f"{job.restarts} restarts", flush=True)
     return result
 
 
-def measured_slice(programs, seconds, mttf):
+def measured_slice(programs, seconds, mttf, every):
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        one = {"mttf": mttf, **calibrated(programs, folder), "jobs": []}
-        print(f"step {one['step'] * 1e3:.2f} ms, a checkpoint every {EVERY} steps stops training for "
+        one = {"mttf": mttf, "every": every, **calibrated(programs, folder), "jobs": []}
+        print(f"step {one['step'] * 1e3:.2f} ms, a checkpoint (every {every} steps) stops training for "
               f"{one['checkpoint'] * 1e3:.0f} ms, a restart takes {one['restart']:.2f} s", flush=True)
         one["steps"] = int(6 * mttf / one["step"])
-        while time.monotonic() - begin < seconds - 10 * mttf or not one["jobs"]:
-            one["jobs"].append(killed(programs, folder, one["steps"], mttf))
+        while not one["jobs"] or time.monotonic() - begin + 1.1 * one["jobs"][-1]["total"] < seconds:
+            one["jobs"].append(killed(programs, folder, one["steps"], mttf, every))
     return one
+
+
+def work_s(one):
+    """What the jobs of a slice would take without failures and checkpoints, at the speed they had."""
+    return one["steps"] * sum(job["step"] for job in one["jobs"])
 
 
 def simulated_s(programs, one, checkpoint, restart):
     """How long the jobs of a slice take in simulation."""
-    useful = sum(job["useful"] for job in one["jobs"])
-    each = useful / len(one["jobs"])
-    answer = forecast(programs, each, one["mttf"], checkpoint, restart, EVERY * each / one["steps"])
-    return useful / answer["all_needed"]["goodput"]
+    each = work_s(one) / len(one["jobs"])
+    answer = forecast(programs, each, one["mttf"], checkpoint, restart, one["every"] * each / one["steps"])
+    return work_s(one) / answer["all_needed"]["goodput"]
 
 
 def in_the_jobs(one):
-    """Checkpoint and restart as the jobs of a slice had them: the steps that counted contain their checkpoints."""
-    steps = one["steps"] * len(one["jobs"])
-    longer = sum(job["useful"] for job in one["jobs"]) / steps - one["step"]
+    """Checkpoint and restart as the jobs of a slice had them."""
     restarts = [seconds for job in one["jobs"] for seconds in job["restarts"]]
-    return checkpoint_s(longer), statistics.mean(restarts or [one["restart"]])
+    checkpoint = statistics.mean(job["checkpoint"] for job in one["jobs"])
+    return not_nothing(checkpoint), statistics.mean(restarts or [one["restart"]])
 
 
 def print_sum(programs, slices):
     jobs = [job for one in slices for job in one["jobs"]]
-    total, useful = sum(job["total"] for job in jobs), sum(job["useful"] for job in jobs)
+    total, useful = sum(job["total"] for job in jobs), sum(work_s(one) for one in slices)
     print(f"{sum(job['kills'] for job in jobs)} kills of {len(jobs)} jobs in {total:.0f} s: goodput measured "
           f"{useful / total:.3f}")
     for name, of_slices in (("before", [(one["checkpoint"], one["restart"]) for one in slices]),
@@ -183,12 +211,12 @@ def print_sum(programs, slices):
               f"{goodput:.3f} ({(goodput / (useful / total) - 1) * 100:+.1f} %)")
 
 
-def main(programs, seconds="420", mttf="15", seed="1", record=None):
+def main(programs, seconds="420", mttf="15", seed="1", record=None, every="100"):
     slices = []
     if record and os.path.exists(record):
         slices = [json.loads(line) for line in open(record)]
     random.seed(f"{seed}, slice {len(slices)}")
-    slices.append(measured_slice(programs, float(seconds), float(mttf)))
+    slices.append(measured_slice(programs, float(seconds), float(mttf), int(every)))
     if record:
         with open(record, "a") as file:
             file.write(json.dumps(slices[-1]) + "\n")

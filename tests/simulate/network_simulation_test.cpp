@@ -3,47 +3,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "lockstep/base/clock.h"
 #include "lockstep/base/test_folder.h"
-#include "lockstep/launch/process/captured_output.h"
-#include "lockstep/simulate/network/network_request.h"
+#include "network_simulation.h"
 
 namespace lockstep::simulate {
 namespace {
-
-NetworkRequest request_of(std::int64_t workers, std::int64_t per_host,
-                          const std::string& topology) {
-  NetworkRequest request;
-  request.cluster.workers = workers;
-  request.cluster.per_host = per_host;
-  request.cluster.inside = {3e-6, 50e9};
-  request.cluster.link = {20e-6, 1.25e9};
-  request.cluster.topology = parse_topology(topology);
-  request.bytes = {1 << 26};
-  return request;
-}
-
-launch::CapturedOutput ask(const NetworkRequest& request) {
-  launch::ProcessSpec spec;
-  spec.program = LOCKSTEP_SIM_PROGRAM;
-  spec.separate_errors = true;
-  spec.input = nlohmann::json(request).dump() + "\n";
-  return launch::run_captured(spec, Seconds(120), SystemClock());
-}
-
-double simulated_s(const NetworkRequest& request) {
-  const launch::CapturedOutput captured = ask(request);
-  EXPECT_TRUE(captured.status.clean()) << captured.errors;
-  if (!captured.status.clean()) return 0;
-  return nlohmann::json::parse(captured.output).get<NetworkAnswer>().times.front().seconds;
-}
-
-double counted_s(const NetworkRequest& request) {
-  return count_nonblocking(
-             all_reduce_schedule(request.algorithm, request.bytes.front(), request.cluster),
-             request.cluster)
-      .seconds;
-}
 
 // Ring on a star without contention: 2 (N-1) (alpha + S / (N beta)).
 TEST(NetworkSimulation, AgreesWithTheClosedFormOfARing) {
@@ -63,6 +27,20 @@ TEST(NetworkSimulation, AgreesWithCountedTimesOnAStar) {
       request.algorithm = algorithm;
       EXPECT_NEAR(simulated_s(request) / counted_s(request), 1, 1e-6)
           << algorithm_name(algorithm) << " " << workers << " " << per_host;
+    }
+  }
+}
+
+// Short messages take their latency, long ones their transfer.
+TEST(NetworkSimulation, HidesLatencyAsCountedTimesDo) {
+  for (const Algorithm algorithm : kAllAlgorithms) {
+    for (const double bytes : {1e4, 1e6, 1e8}) {
+      NetworkRequest request = request_of(16, 2, "star");
+      request.algorithm = algorithm;
+      request.cluster.link.hides_latency = true;
+      request.bytes = {bytes};
+      EXPECT_NEAR(simulated_s(request) / counted_s(request), 1, 1e-6)
+          << algorithm_name(algorithm) << " " << bytes;
     }
   }
 }

@@ -90,15 +90,12 @@ const record::LinkCalibration* best_link(const store::Calibrations& known,
   return predict::best_link(known.links, run.machine.host, run.spec.workers, nodes);
 }
 
-simulate::MeasuredLink calibrated_link(const record::LinkCalibration* best, double message_bytes) {
-  if (best == nullptr) return {};
-  const predict::Link link = predict::link_for(*best, message_bytes);
-  const predict::Link near = predict::link_near(*best, message_bytes);
+simulate::MeasuredLink calibrated_link(const record::LinkCalibration* best,
+                                       const predict::Link& fitted) {
   return {
-      {link.alpha_s, link.bytes_per_s},
-      link.spread,
-      fmt::format("calibrated: {} on {} workers", record::name_of(best->backend), best->workers),
-      {near.alpha_s, near.bytes_per_s, near.peak_bytes_per_s > 0}};
+      {fitted.alpha_s, fitted.bytes_per_s, fitted.peak_bytes_per_s > 0},
+      fitted.spread,
+      fmt::format("calibrated: {} on {} workers", record::name_of(best->backend), best->workers)};
 }
 
 /// Workers of a run on CPUs share the cores of its host with those that are added.
@@ -212,8 +209,12 @@ simulate::StepSource measured_step(store::Store& store, std::int64_t run) {
   const double message = source.shape.overlap && source.bucket_bytes > 0
                              ? std::min(source.bucket_bytes, source.gradient_bytes)
                              : source.gradient_bytes;
-  source.inside = calibrated_link(best_link(known, loaded.started, 1), message);
-  source.between = calibrated_link(best_link(known, loaded.started, 2), message);
+  if (const auto* inside = best_link(known, loaded.started, 1)) {
+    source.inside = calibrated_link(inside, predict::link_for(*inside, message));
+  }
+  if (const auto* between = best_link(known, loaded.started, 2)) {
+    source.between = calibrated_link(between, predict::link_near(*between, message));
+  }
   // Of an imported trace, neither device nor cores are certain.
   if (!imported) source.sharing = core_sharing(loaded, known);
   return source;

@@ -63,18 +63,23 @@ std::string sharing_text(const SimulatedPoint& point) {
       factor.high, point.shared.spare_core ? "" : ", and no core is free for communication");
 }
 
-std::string step_note(const SimulatedScaling& scaling, const SimulationSource& source) {
-  const simulate::Scenario& scenario = scaling.scenario;
-  const simulate::StepShape& shape = scenario.shape;
-  std::string text = fmt::format(
-      "step ({}): forward {}, backward {}, other {}, {} on the wire in {}{}", source.text,
-      time_text(shape.forward_s), time_text(shape.backward_s), time_text(shape.other_s),
-      size_text(shape.gradient_bytes()), counted(std::ssize(shape.buckets), "bucket"),
+std::string exchange_text(const simulate::StepShape& shape) {
+  if (shape.buckets.empty()) return "nothing to exchange";
+  return fmt::format(
+      "{} on the wire in {}{}", size_text(shape.gradient_bytes()),
+      counted(std::ssize(shape.buckets), "bucket"),
       shape.local_steps > 1 ? fmt::format(", parameters averaged every {} steps", shape.local_steps)
       : shape.overlap
           ? fmt::format(", sent while backward runs, which hides {:.0f} % of what it could",
                         100 * shape.hidden)
           : std::string(", sent after backward"));
+}
+
+std::string step_note(const SimulatedScaling& scaling, const SimulationSource& source) {
+  const simulate::StepShape& shape = scaling.scenario.shape;
+  std::string text = fmt::format("step ({}): forward {}, backward {}, other {}, {}", source.text,
+                                 time_text(shape.forward_s), time_text(shape.backward_s),
+                                 time_text(shape.other_s), exchange_text(shape));
   if (shape.accumulate > 1) text += fmt::format(", {} micro-steps", shape.accumulate);
   return text + ". " + sharing_text(scaling.points.back());
 }

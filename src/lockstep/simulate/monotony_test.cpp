@@ -95,6 +95,37 @@ TEST(Monotony, HalfTheBytesHalveTheTransferButNotTheLatency) {
   });
 }
 
+// Nothing to send, or nothing that it takes: the step is that of its slowest worker.
+TEST(Monotony, WithoutExchangeAStepIsItsCompute) {
+  for_many([](Scenario scenario, std::int64_t workers) {
+    Scenario fast = scenario;
+    for (const auto member : {&Cluster::link, &Cluster::inside}) fast.cluster.*member = {0, 1e30};
+    scenario.shape.buckets.clear();
+    const SimulatedPoint silent = simulate_workers(scenario, workers, {});
+    EXPECT_EQ(silent.parts.communication_s, 0);
+    EXPECT_EQ(silent.parts.transfer_s, 0);
+    EXPECT_NEAR(step_s(fast, workers) / silent.parts.step_s, 1, 1e-9);
+    EXPECT_GE(silent.parts.step_s * kRounding, silent.parts.compute_s);
+    scenario.jitter = {};
+    EXPECT_NEAR(step_s(scenario, workers), scenario.shape.compute_s() + scenario.shape.input_s,
+                1e-12);
+  });
+}
+
+// A step never takes less than its compute, nor than its busiest link takes for its bytes.
+TEST(Monotony, AStepIsNotFasterThanComputeOrLink) {
+  for_many([](const Scenario& scenario, std::int64_t workers) {
+    const SimulatedPoint point = simulate_workers(scenario, workers, {});
+    const auto hosts = static_cast<double>(point.hosts);
+    // Every host sends and receives at least what the others lack of its sum.
+    const double bytes = 2 * (hosts - 1) / hosts * scenario.shape.gradient_bytes();
+    EXPECT_GE(point.parts.communication_s * kRounding, bytes / scenario.cluster.link.bytes_per_s);
+    EXPECT_GE(point.parts.step_s * kRounding, point.parts.communication_s);
+    EXPECT_GE(point.parts.step_s * kRounding, scenario.shape.compute_s());
+    EXPECT_LE(point.busiest_share, kRounding);
+  });
+}
+
 TEST(Monotony, LessOverlapAndMoreJitterSlowTheStepDown) {
   for_many([](const Scenario& scenario, std::int64_t workers) {
     const double before = step_s(scenario, workers);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "lockstep/base/error.h"
+#include "lockstep/base/text/duration.h"
 #include "lockstep/base/text/quantities.h"
 #include "lockstep/base/units.h"
 
@@ -111,6 +112,15 @@ void require_unit(const std::string& text, const std::string& option, const std:
               fmt::format("write it as {}", units));
 }
 
+/// "0", "0s", "0.0ms"; other text is left to its parser.
+bool is_zero(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  const std::string unit(end);
+  return end != text.c_str() && value == 0 &&
+         (unit.empty() || parse_duration("1" + unit).has_value());
+}
+
 double seconds(const Settings& settings, std::string_view name, double fallback) {
   const std::string text = value_of(settings, name);
   return text.empty() ? fallback : parse_time_or_zero(text, fmt::format("--{}", name));
@@ -141,7 +151,8 @@ double batch_of(const Settings& settings, const StepSource& source) {
 StepShape shape_of(const Settings& settings, const StepSource& source) {
   StepShape shape = source.shape;
   const double measured = shape.forward_s + shape.backward_s;
-  const double compute = seconds(settings, "compute", measured);
+  const std::string stated = value_of(settings, "compute");
+  const double compute = stated.empty() ? measured : parse_time(stated, "--compute");
   const double share = measured > 0 ? shape.backward_s / measured : kBackwardShare;
   shape.backward_s = seconds(settings, "backward", compute * share);
   if (shape.backward_s > compute) {
@@ -175,7 +186,7 @@ double wire_factor(const Settings& settings, const StepSource& source) {
 
 std::vector<Bucket> buckets_of(const Settings& settings, const StepSource& source) {
   const double gradients = bytes(settings, "gradients", source.gradient_bytes);
-  if (!(gradients > 0)) {
+  if (!(gradients > 0) && value_of(settings, "gradients").empty()) {
     throw Error(ErrorKind::kData, "the size of the gradients is not known",
                 "give --gradients 100MB: four bytes per parameter");
   }
@@ -190,11 +201,9 @@ std::vector<Bucket> buckets_of(const Settings& settings, const StepSource& sourc
 }
 
 LinkSpeed link_of(const Settings& settings, const char* name, const MeasuredLink& measured,
-                  const LinkSpeed& fallback, bool counted) {
+                  const LinkSpeed& fallback) {
   const std::string text = value_of(settings, name);
-  if (text.empty() && !measured.known()) return fallback;
-  if (text.empty())
-    return counted && measured.counted.bytes_per_s > 0 ? measured.counted : measured.speed;
+  if (text.empty()) return measured.known() ? measured.speed : fallback;
   const std::string option = fmt::format("--{}", name);
   const LinkText link = text.find(',') == std::string::npos
                             ? parse_link(text, option, fallback.latency_s)
@@ -231,10 +240,9 @@ Cluster cluster_of(const Settings& settings, const StepSource& source) {
   cluster.topology = parse_topology(value_of(settings, "topology"));
   refuse_without_effect(settings, cluster.topology);
   cluster.per_host = static_cast<std::int64_t>(whole(settings, "per-host", 1, 1024));
-  cluster.inside = link_of(settings, "inside", source.inside, cluster.inside, false);
+  cluster.inside = link_of(settings, "inside", source.inside, cluster.inside);
   cluster.background = numeric(settings, "background", 0, 0, 0.95, "30%");
-  const bool counted = cluster.topology.kind == TopologyKind::kStar && cluster.background == 0;
-  cluster.link = link_of(settings, "link", source.between, cluster.link, counted);
+  cluster.link = link_of(settings, "link", source.between, cluster.link);
   cluster.link.bytes_per_s *= whole(settings, "nics", 1, 64);
   cluster.topology.hosts_per_switch = static_cast<int>(
       whole(settings, "hosts-per-switch", cluster.topology.hosts_per_switch, 4096));
@@ -294,6 +302,10 @@ double link_spread(const Settings& settings, const StepSource& source, const Clu
 }  // namespace
 
 double parse_time(const std::string& text, const std::string& option) {
+  if (is_zero(text)) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} '{}' is zero", option, text),
+                "give a time above zero: 120ms");
+  }
   require_unit(text, option, fmt::format("{0}ms, {0}s or {0}h", text));
   const double seconds = parse_duration(text, option);
   if (seconds < kShortestTime || seconds > kLongestTime) {
@@ -304,7 +316,7 @@ double parse_time(const std::string& text, const std::string& option) {
 }
 
 double parse_time_or_zero(const std::string& text, const std::string& option) {
-  return text == "0" || text == "0s" ? 0 : parse_time(text, option);
+  return is_zero(text) ? 0 : parse_time(text, option);
 }
 
 std::span<const SettingInfo> known_settings() {

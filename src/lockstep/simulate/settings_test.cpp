@@ -56,6 +56,27 @@ TEST(Settings, RefuseWhatMakesNoSense) {
   }
 }
 
+// The limit of a step that exchanges nothing.
+TEST(Settings, GradientsMayBeStatedAsZero) {
+  for (const char* zero : {"0", "0MB", "0B"}) {
+    const Scenario scenario = make_scenario(with(kStated, "gradients", zero), {});
+    EXPECT_TRUE(scenario.shape.buckets.empty()) << zero;
+  }
+}
+
+TEST(Settings, ATimeOfZeroIsRefusedAsSuch) {
+  for (const char* zero : {"0", "0s", "0ms", "0.0ms"}) {
+    try {
+      make_scenario(with(kStated, "compute", zero), {});
+      FAIL() << zero;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("is zero"), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(parse_time_or_zero(zero, "--restart"), 0) << zero;
+  }
+  EXPECT_THROW(parse_time_or_zero("0MB", "--restart"), Error);
+}
+
 // A step of b = 32 would pass for one of b = 128, four times as fast.
 TEST(Settings, AnotherBatchNeedsItsComputeTime) {
   StepSource source;

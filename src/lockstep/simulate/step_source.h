@@ -16,7 +16,6 @@ struct MeasuredLink {
   LinkSpeed speed;
   double spread = 0;
   std::string origin{};
-  LinkSpeed counted{};  ///< as counted rounds have it; unknown = as `speed`
 
   bool known() const { return speed.bytes_per_s > 0; }
 };

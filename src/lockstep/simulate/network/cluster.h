@@ -11,8 +11,7 @@ namespace lockstep::simulate {
 struct LinkSpeed {
   double latency_s = 0;
   double bytes_per_s = 0;
-  /// Messages travel in pieces: the latency of one passes while another is transferred. Only where
-  /// rounds are counted, not in simulated flows.
+  /// Messages travel in pieces: the latency of one passes while another is transferred.
   bool hides_latency = false;
 
   double transfer_s(double bytes) const { return bytes / bytes_per_s; }

@@ -6,11 +6,14 @@ namespace lockstep::simulate {
 namespace {
 
 nlohmann::json link_json(const LinkSpeed& link) {
-  return nlohmann::json{{"latency_s", link.latency_s}, {"bytes_per_s", link.bytes_per_s}};
+  return nlohmann::json{{"latency_s", link.latency_s},
+                        {"bytes_per_s", link.bytes_per_s},
+                        {"hides_latency", link.hides_latency}};
 }
 
 LinkSpeed link_from(const nlohmann::json& json) {
-  return {json.at("latency_s").get<double>(), json.at("bytes_per_s").get<double>()};
+  return {json.at("latency_s").get<double>(), json.at("bytes_per_s").get<double>(),
+          json.at("hides_latency").get<bool>()};
 }
 
 nlohmann::json topology_json(const Topology& topology) {
