@@ -18,4 +18,4 @@ for workers in 64 256 1024 4096 16384; do measured "star, counted" $workers; don
 for workers in 64 256 1024 4096 16384; do
   measured "fat tree 4:1, ring" $workers --topology fat-tree:2 --uplinks 4 --algorithm ring
 done
-for workers in 64 256 1024 4096; do measured "fat tree 4:1, auto" $workers --topology fat-tree:2 --uplinks 4; done
+for workers in 64 256 1024 4096 16384; do measured "fat tree 4:1, auto" $workers --topology fat-tree:2 --uplinks 4; done

@@ -28,6 +28,15 @@ bool belongs(const record::Measurement& row, const predict::TableSeries& series,
   });
 }
 
+std::string workers_text(const simulate::Scenario& scenario) {
+  const std::int64_t per_host = scenario.cluster.per_host;
+  if (!scenario.sharing || (per_host == 1 && scenario.machines == 0)) {
+    return "each worker with a device of its own";
+  }
+  if (scenario.machines > 0) return "all workers of a machine sharing its cores";
+  return fmt::format("{} workers on each host sharing its cores", per_host);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> largest_run(std::span<const record::Measurement> rows,
@@ -80,9 +89,9 @@ void SimulatedCounts::add(store::Store& store, std::span<const record::Measureme
   one.simulated_rate = simulated_rate(
       simulate::simulate_workers(one.scenario, static_cast<std::int64_t>(one.workers), engine_));
   notes_.push_back(
-      fmt::format("beyond {:g} workers {} is simulated from {}, each worker with a device of its "
-                  "own; lockstep simulate --run {} shows the steps",
-                  one.workers, series.name, source.text, *run));
+      fmt::format("beyond {:g} workers {} is simulated from {}, {}; lockstep simulate --run {} "
+                  "shows the steps",
+                  one.workers, series.name, source.text, workers_text(one.scenario), *run));
   series_.emplace(series.key, std::move(one));
 }
 

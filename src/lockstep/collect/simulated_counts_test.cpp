@@ -66,6 +66,21 @@ TEST_F(SimulatedCountsTest, ContinueTheMeasuredRate) {
   EXPECT_EQ(counts.rate(series[0], 4)->value, rate->value);
   ASSERT_EQ(counts.notes().size(), 1u);
   EXPECT_NE(counts.notes()[0].find("run 2"), std::string::npos) << counts.notes()[0];
+  EXPECT_NE(counts.notes()[0].find("a device of its own"), std::string::npos) << counts.notes()[0];
+}
+
+TEST_F(SimulatedCountsTest, NameWorkersThatShareTheCoresOfTheirHost) {
+  write_run(2, true);
+  const StoredRuns found = runs();
+  const auto series = predict::job_series(found.rows, predict::RowsFrom::kStore);
+  store::Store store(path());
+  const auto note = [&](const simulate::Settings& settings) {
+    return SimulatedCounts(store, found.rows, series, settings, {}).notes().at(0);
+  };
+  const std::string shared = note({{"per-host", "2"}});
+  EXPECT_NE(shared.find("2 workers on each host sharing its cores"), std::string::npos) << shared;
+  const std::string machine = note({{"machines", "1"}});
+  EXPECT_NE(machine.find("of a machine sharing its cores"), std::string::npos) << machine;
 }
 
 TEST_F(SimulatedCountsTest, NeedARunWithRecordedSteps) {
