@@ -197,9 +197,11 @@ simulate::StepSource measured_step(store::Store& store, std::int64_t run) {
     }
   }
   const store::Calibrations known = store::calibrations(store.path());
-  source.text = source_text(
-      run, spec, steps.size() / std::max<std::size_t>(ranks.size(), 1),
-      with_communication_s / static_cast<double>(std::max<std::size_t>(steps.size(), 1)));
+  const double step_s =
+      with_communication_s / static_cast<double>(std::max<std::size_t>(steps.size(), 1));
+  source.text =
+      source_text(run, spec, steps.size() / std::max<std::size_t>(ranks.size(), 1), step_s);
+  if (workers > 1 && !imported) source.measured = {workers, std::max(spec.nodes, 1), step_s};
   source.gradient_bytes = analyze::gradient_bytes(spec.parameters);
   if (spec.bucket_in_use() > 0) source.bucket_bytes = static_cast<double>(spec.bucket_in_use());
   source.half_wire = spec.wire != record::Wire::kFloat;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "lockstep/base/units.h"
 
@@ -109,6 +111,17 @@ std::string origin_of(const simulate::Settings& settings, const char* name,
   return measured.known() ? measured.origin : "assumed";
 }
 
+/// Whether the settings leave step, workers and the links that the run used as they were.
+bool as_measured(const simulate::Settings& settings, const simulate::MeasuredCount& run) {
+  const std::set<std::string_view> placing{"per-host", "seed", "shape", "link-spread"};
+  const std::set<std::string_view> between{
+      "link", "nics", "topology", "uplinks", "hosts-per-switch", "background"};
+  return std::all_of(settings.begin(), settings.end(), [&](const auto& setting) {
+    return setting.second.empty() || placing.contains(setting.first) ||
+           (run.hosts == 1 && between.contains(setting.first));
+  });
+}
+
 }  // namespace
 
 bool any_flows(const SimulatedScaling& scaling) {
@@ -119,7 +132,24 @@ bool any_flows(const SimulatedScaling& scaling) {
 SimulationSource simulation_source(const simulate::Settings& settings,
                                    const simulate::StepSource& step) {
   return {step.text, origin_of(settings, "inside", step.inside),
-          origin_of(settings, "link", step.between)};
+          origin_of(settings, "link", step.between),
+          as_measured(settings, step.measured) ? step.measured : simulate::MeasuredCount{}};
+}
+
+std::string measured_note(const SimulatedScaling& scaling, const SimulationSource& source) {
+  const simulate::MeasuredCount& run = source.measured;
+  const auto point =
+      std::find_if(scaling.points.begin(), scaling.points.end(), [&](const SimulatedPoint& one) {
+        return run.step_s > 0 && one.workers == run.workers && one.hosts == run.hosts;
+      });
+  if (point == scaling.points.end()) return "";
+  const bool slower = run.step_s > point->step_s.high;
+  if (!slower && run.step_s >= point->step_s.low) return "";
+  return fmt::format(
+      "{} workers: the run itself took {} per step, {} the interval simulated for them; its links "
+      "may be {} than simulated (lockstep bench collectives calibrates them).",
+      format_count(run.workers), time_text(run.step_s), slower ? "above" : "below",
+      slower ? "slower" : "faster");
 }
 
 std::string busiest_note(const SimulatedPoint& point) {
@@ -161,8 +191,9 @@ void add_simulation_notes(Table& table, const SimulatedScaling& scaling,
       "({:.0f} %){}.",
       100 * scenario.link_spread, overlaps ? "," : " and", 100 * scenario.compute_spread,
       overlaps ? ", and of how much overlap hides (all to nothing)" : ""));
-  if (const std::string busiest = busiest_note(scaling.points.back()); !busiest.empty()) {
-    table.notes.push_back(busiest);
+  for (const std::string& note :
+       {measured_note(scaling, source), busiest_note(scaling.points.back())}) {
+    if (!note.empty()) table.notes.push_back(note);
   }
 }
 

@@ -16,6 +16,10 @@ std::string pays_note(const simulate::SimulatedScaling& scaling);
 /// The link that saturates, or the one that would first; "" where nothing is exchanged.
 std::string busiest_note(const simulate::SimulatedPoint& point);
 
+/// That the run itself took another time than simulated for its count; "" where that is not known.
+std::string measured_note(const simulate::SimulatedScaling& scaling,
+                          const SimulationSource& source);
+
 /// What was assumed: step, network, jitter, intervals, and the busiest link.
 void add_simulation_notes(Table& table, const simulate::SimulatedScaling& scaling,
                           const SimulationSource& source);

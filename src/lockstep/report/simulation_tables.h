@@ -14,6 +14,8 @@ struct SimulationSource {
   std::string text{};  ///< "run 12: ..." or "as stated"
   std::string inside_origin{};
   std::string link_origin{};
+  /// The run's own step, where the settings describe its workers, links and exchange.
+  simulate::MeasuredCount measured{};
 };
 
 /// Of links the user's settings, what the run's store has, or what is assumed.

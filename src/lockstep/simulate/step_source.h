@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -42,6 +43,13 @@ using CoreSharing = std::function<SharedCores(const Sharers&)>;
 /// and 8 % for what phases leave out, as `lockstep predict` has it.
 inline constexpr double kStepSpread = 0.09;
 
+/// A step with its communication, as a run of several workers took it.
+struct MeasuredCount {
+  std::int64_t workers = 0;
+  std::int64_t hosts = 0;
+  double step_s = 0;  ///< 0 = not known
+};
+
 /// What a run of a store contributes to a simulation. Settings of the user replace its parts.
 struct StepSource {
   std::string text{};  ///< "run 12: fashion, b = 128, 1,165 steps of 2 workers"
@@ -55,6 +63,7 @@ struct StepSource {
   double train_examples = 0;  ///< of one epoch; 0 = not known
   MeasuredLink inside{};
   MeasuredLink between{};
+  MeasuredCount measured{};
   CoreSharing sharing{};  ///< empty where each worker has a device of its own
 };
 
