@@ -84,6 +84,10 @@ void for_each_number(std::string_view text, Take&& take) {
       const auto more = take_number(next);
       if (more) take(*value * (rest == "h" ? 3600 : 60) + *more * (rest == "h" ? 60 : 1), false);
     }
+    const std::string_view below = trim(text.substr(stop));
+    if (below.starts_with("hour") || below.starts_with("minute")) {
+      if (const auto seconds = spelt_seconds(text.substr(i))) take(*seconds, false);
+    }
     rest = text.substr(stop - rest.size());
     const std::size_t used = text.size() - i - rest.size();
     i += std::max<std::size_t>(used, 1);

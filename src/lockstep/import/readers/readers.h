@@ -31,7 +31,7 @@
   READER(sacct)               /* job tables of Slurm */                                    \
   READER(lightning_csv)       /* CSV with an epoch or step column: Lightning, CSVLogger */ \
   READER(result_json)         /* the result of one run as one JSON object */               \
-  FORMATS(step_log)           /* torchtitan, NeMo, detectron2, mmengine */                 \
+  FORMATS(step_log)           /* torchtitan, NeMo, detectron2, mmengine, MaxText */        \
   FORMAT(mlperf)              /* :::MLLOG and :::MLL lines */                              \
   FORMAT(nccl_tests)          /* tables of all_reduce_perf and its sisters */              \
   FORMAT(time_history)        /* the TimeHistory callback of the TensorFlow models */      \
@@ -39,6 +39,7 @@
   FORMAT(horovod_synthetic)   /* "Img/sec per GPU", "Total img/sec on 4 GPU(s)" */         \
   FORMAT(megatron)            /* Megatron-LM and DeepSpeed */                              \
   FORMAT(trainer_stdout)      /* what Hugging Face's Trainer prints */                     \
+  FORMAT(espnet)              /* ESPnet's results of each epoch */                         \
   FORMAT(fairseq)             /* fairseq-train, simple and JSON lines */                   \
   FORMAT(timm)                /* timm's train.py */                                        \
   FORMAT(pytorch_imagenet)    /* PyTorch's ImageNet example, apex, torchvision */          \

@@ -237,5 +237,29 @@ TEST(TodaysFormats, GluonsErrorRatesAreAccuraciesOfValidation) {
   EXPECT_EQ(run.notes.at("val_accuracy"), "1 - error rate");
 }
 
+TEST(MaxText, TimesOfTheFirstTwoStepsAreNone) {
+  const ImportedFile file = import_fixture("maxtext.log");
+  EXPECT_EQ(file.format, "maxtext");
+  const ImportedRun& run = file.runs.at(0);
+  EXPECT_EQ(run.step_time.count(), 3u);
+  EXPECT_DOUBLE_EQ(run.step_time.median(), 5.5);
+  EXPECT_EQ(run.train_loss.count(), 5u);
+  EXPECT_DOUBLE_EQ(run.train_loss.last(), 10.125);
+}
+
+TEST(Espnet, ResultsOfEpochs) {
+  const ImportedFile file = import_fixture("espnet.log");
+  EXPECT_EQ(file.format, "espnet");
+  const ImportedRun& run = file.runs.at(0);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_loss, 160.5);
+  EXPECT_DOUBLE_EQ(run.epochs[0].train_s, 62.5);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_s, 4794.5);
+  EXPECT_DOUBLE_EQ(run.epochs[1].train_accuracy, 0.375);
+  EXPECT_DOUBLE_EQ(run.epochs[1].val_loss, 80.5);
+  EXPECT_DOUBLE_EQ(run.epochs[1].val_accuracy, 0.5);
+  EXPECT_DOUBLE_EQ(run.step_time.last(), 1.24);
+}
+
 }  // namespace
 }  // namespace lockstep::import

@@ -135,6 +135,27 @@ std::optional<double> number_after(std::string_view text, std::string_view mark)
   return take_number(text);
 }
 
+std::optional<double> spelt_seconds(std::string_view text) {
+  double total = 0;
+  bool any = false;
+  while (const auto value = take_number(text)) {
+    text = trim(text);
+    const double scale = text.starts_with("hour")     ? 3600
+                         : text.starts_with("minute") ? 60
+                         : text.starts_with("second") ? 1
+                                                      : 0;
+    if (scale == 0 || !(*value >= 0)) return std::nullopt;
+    total += *value * scale;
+    any = true;
+    std::size_t letters = 0;
+    while (letters < text.size() && is_letter(text[letters])) ++letters;
+    text = trim(text.substr(letters));
+    if (text.starts_with(", ")) text.remove_prefix(2);
+    if (text.starts_with("and ")) text.remove_prefix(4);
+  }
+  return any && total > 0 ? std::optional<double>(total) : std::nullopt;
+}
+
 std::optional<std::int64_t> integer_after(std::string_view text, std::string_view mark) {
   const auto value = number_after(text, mark);
   if (!value || std::abs(*value) > 9e15 || std::floor(*value) != *value) return std::nullopt;

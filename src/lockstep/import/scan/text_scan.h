@@ -64,6 +64,9 @@ std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<double> number_after(std::string_view text, std::string_view mark);
 std::optional<std::int64_t> integer_after(std::string_view text, std::string_view mark);
 
+/// The seconds of "1 hour, 19 minutes and 54.41 seconds" at the front of `text`.
+std::optional<double> spelt_seconds(std::string_view text);
+
 /// Nanoseconds since 1970 of "2021-05-25 22:30:04,196", "2021-05-25T22:30:04.196Z" and the like,
 /// taken as UTC where the text has no offset. The text may go on after the time.
 std::optional<std::int64_t> parse_wall_time(std::string_view text);

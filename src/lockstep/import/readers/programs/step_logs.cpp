@@ -19,10 +19,11 @@ struct StepShape {
   std::string_view loss;
   std::string_view time;  ///< of one step; empty = not printed
   double time_scale = 1;
-  std::string_view tokens;  ///< tokens per second of one device; empty = not printed
+  std::string_view tokens;       ///< tokens per second of one device; empty = not printed
+  std::int64_t first_timed = 0;  ///< the times of earlier steps are not those of a step
 };
 
-constexpr std::array<StepShape, 4> kShapes{{
+constexpr std::array<StepShape, 5> kShapes{{
     {"torchtitan",
      "torchtitan (step: 5  loss: 11.1  memory: 8.4GiB  tps: 6,634  mfu: 20.65%)",
      {"tps: ", "mfu: "},
@@ -60,6 +61,18 @@ constexpr std::array<StepShape, 4> kShapes{{
      " time:",
      1,
      ""},
+    // Step 0 contains the compilation; that of step 1 is the time to queue it.
+    {"maxtext",
+     "MaxText (completed step: 9, seconds: 5.67, TFLOP/s/device: 135, Tokens/s/device: 8671, loss: "
+     "9.4)",
+     {"completed step: ", "TFLOP/s"},
+     "completed step: ",
+     "completed step:",
+     " loss:",
+     " seconds:",
+     1,
+     "Tokens/s/device:",
+     2},
 }};
 
 class StepLogParser final : public LogParser {
@@ -102,7 +115,8 @@ class StepLogParser final : public LogParser {
     run_.train_loss.add(position, *loss);
     if (!shape_.time.empty()) {
       const auto time = number_after(text, shape_.time);
-      if (time && *time > 0) run_.step_time.add(position, *time * shape_.time_scale);
+      if (time && *time > 0 && *step >= shape_.first_timed)
+        run_.step_time.add(position, *time * shape_.time_scale);
     }
     if (!shape_.tokens.empty()) {
       const auto tokens = number_after(text, shape_.tokens);
@@ -112,10 +126,30 @@ class StepLogParser final : public LogParser {
     if (batch && *batch > 0) run_.global_batch.offer(*batch);
   }
 
+  /// "GPU 0,1,2,3       TITAN Xp" of detectron2's table, "CUDA capacity: NVIDIA A100
+  /// with 79.15GiB".
+  void device(std::string_view text) {
+    std::string_view name;
+    const std::size_t capacity = text.find(" capacity: ");
+    if (capacity != std::string_view::npos && contains(text, "GiB")) {
+      name = text.substr(capacity + 11);
+      name = name.substr(0, name.find(" with "));
+    } else if (text.starts_with("GPU 0") || text.starts_with("GPU 0,")) {
+      name = text.substr(4);
+      name.remove_prefix(std::min(name.find_first_not_of("0123456789,"), name.size()));
+      if (!name.starts_with("  ")) return;
+    }
+    name = trim(name);
+    if (name.size() > 2 && name.size() < 60 && is_letter(name[0]))
+      run_.device.offer(printable(name));
+  }
+
   void summary(std::string_view text) {
     if (!contains_any<"training", "IMS_PER_BATCH", "train_batch_size", "GPU number", "Distributed",
-                      "TITAN", "global_batch_size">(text))
+                      "capacity: ", "GPU 0", "global_batch_size", "per_device_batch_size",
+                      "Num_devices: ">(text))
       return;
+    device(text);
     const auto overall = number_after(text, "iterations in ");
     if (overall && contains(text, "Overall training speed")) {
       const std::size_t open = text.find('(');
@@ -133,6 +167,11 @@ class StepLogParser final : public LogParser {
     if (images && *images > 0 && !run_.global_batch) run_.global_batch.offer(*images);
     const auto batch = integer_after(text, "train_batch_size =");
     if (batch && *batch > 0 && !run_.batch_said) run_.batch_said = *batch;
+    // MaxText: its devices, and the batch of each.
+    const auto each = integer_after(text, "Config param per_device_batch_size:");
+    if (each && *each > 0) run_.batch_per_worker.offer(*each);
+    const auto devices = integer_after(text, "Num_devices:");
+    if (devices && *devices > 0) run_.workers.offer(*devices);
     const auto gpus = integer_after(text, "GPU number:");
     if (gpus && *gpus > 0) run_.workers.offer(*gpus);
   }
@@ -161,7 +200,7 @@ LogFormat step_format() {
 }  // namespace
 
 std::vector<LogFormat> step_log_formats() {
-  return {step_format<0>(), step_format<1>(), step_format<2>(), step_format<3>()};
+  return {step_format<0>(), step_format<1>(), step_format<2>(), step_format<3>(), step_format<4>()};
 }
 
 }  // namespace lockstep::import
