@@ -17,6 +17,8 @@ constexpr const char* kLoggedMean = "mean of what was logged in the epoch";
 
 void EpochMeans::close_epoch() {
   if (epoch_ >= 0) {
+    closed_ = true;
+    settle_first(epoch_);
     loss_is_mean_ = loss_is_mean_ || loss_.count() > 1;
     accuracy_is_mean_ = accuracy_is_mean_ || accuracy_.count() > 1;
     if (!loss_.empty()) table_.set(epoch_, MetricName{Metric::kTrainLoss, 3}, loss_.mean());
@@ -69,6 +71,12 @@ void EpochMeans::add(Column& column, double value, std::optional<double> epoch, 
     }
     return;
   }
+  if (!fractions_ && *epoch != std::floor(*epoch) && epoch_ <= 0 && !closed_) {
+    // Such tools print the fraction that is done: 3.0 at the end of the third epoch.
+    fractions_ = true;
+    if (epoch_ == 0) epoch_ = 1;
+    settle_first(1);
+  }
   const double counted = fractions_ ? std::max(1.0, std::ceil(*epoch)) : std::floor(*epoch);
   const auto at = static_cast<std::int64_t>(counted);
   if (at != epoch_) {
@@ -80,9 +88,16 @@ void EpochMeans::add(Column& column, double value, std::optional<double> epoch, 
     run.train_loss.add(step, value);
   } else if (metric.metric == Metric::kTrainAccuracy && !column.of_epoch) {
     accuracy_.add(step, value);
+  } else if (at == 0 && !closed_ && first_.size() < kMostMetrics) {
+    first_.emplace_back(metric, value);  // 0 may be the first epoch, or 0.0 the begin of epoch 1
   } else {
     table_.set(at, metric, value);
   }
+}
+
+void EpochMeans::settle_first(std::int64_t epoch) {
+  for (const auto& [metric, value] : first_) table_.set(epoch, metric, value);
+  first_.clear();
 }
 
 void EpochMeans::test_figure(const MetricName& metric, double value, double epoch) {

@@ -45,6 +45,7 @@ class EpochMeans {
 
  private:
   void close_epoch();
+  void settle_first(std::int64_t epoch);
   void test_figure(const MetricName& metric, double value, double epoch);
 
   std::map<std::string, Column, std::less<>> columns_;
@@ -57,6 +58,8 @@ class EpochMeans {
   std::int64_t first_test_epoch_ = -1;
   bool tests_validate_ = false;
   bool fractions_ = false;
+  bool closed_ = false;                               ///< an epoch ended
+  std::vector<std::pair<MetricName, double>> first_;  ///< of epoch 0, before the next one
   bool loss_is_mean_ = false;
   bool accuracy_is_mean_ = false;
 };

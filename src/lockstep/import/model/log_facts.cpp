@@ -75,6 +75,8 @@ void LogFacts::line(std::string_view text, int rank) {
     failure(text);
     return;
   }
+  // "***** Running Evaluation *****": the counts below are not those of training.
+  if (contains(text, "***** Running ")) evaluates_ = !contains_any<"train", "Train">(text);
   worker_count(text);
   command_line(text);
   batch_size(text);
@@ -184,14 +186,17 @@ void LogFacts::batch_size(std::string_view text) {
         before.ends_with("global ") || before.ends_with("total ") || before.ends_with("effective ");
     if (plausible_count(size)) set_batch(*size, whole ? global_batch_ : batch_);
   }
-  const auto each = integer_after(text, "Instantaneous batch size per device =");
-  if (plausible_count(each)) set_batch(*each, batch_per_worker_);
+  for (std::string_view mark :
+       {"Instantaneous batch size per device =", "batch_size_per_gpu:", "batch_size_per_gpu="}) {
+    const auto each = integer_after(text, mark);
+    if (plausible_count(each)) set_batch(*each, batch_per_worker_);
+  }
   const auto whole =
       integer_after(text, "Total train batch size (w. parallel, distributed & accumulation) =");
   if (plausible_count(whole)) set_batch(*whole, global_batch_);
   for (std::string_view mark : {"# training examples:", "Num examples =", "num_train_examples:"}) {
     const auto count = integer_after(text, mark);
-    if (plausible_count(count)) examples_ = *count;
+    if (plausible_count(count) && !evaluates_) examples_ = *count;
   }
   const auto planned = integer_after(text, "'n_epochs'");
   if (plausible_count(planned)) epochs_ = *planned;

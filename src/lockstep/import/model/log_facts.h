@@ -50,6 +50,7 @@ class LogFacts {
   std::optional<std::int64_t> global_batch_;
   std::optional<std::int64_t> epochs_;
   std::optional<std::int64_t> examples_;
+  bool evaluates_ = false;  ///< below the heading of an evaluation
   std::optional<std::int64_t> parameters_;
   std::string device_;
   std::string model_;

@@ -48,6 +48,15 @@ class Words {
   }
   bool empty() const { return words_.empty(); }
   std::size_t size() const { return words_.size(); }
+  /// How many of the words stand further in front as well.
+  std::size_t repeated() const {
+    std::size_t count = 0;
+    for (std::size_t i = 1; i < words_.size(); ++i) {
+      const auto here = words_.begin() + static_cast<std::ptrdiff_t>(i);
+      count += std::find(words_.begin(), here, words_[i]) != here ? 1 : 0;
+    }
+    return count;
+  }
   const std::string& front() const { return words_.front(); }
   const std::string& back() const { return words_.back(); }
 
@@ -196,7 +205,8 @@ MetricName metric_of(std::string_view name) {
                                          "minibatch", "batch", "final")
                                    ? 1
                                    : 0);
-    if (words.size() > plain) return {};
+    // "train/final_train_loss" has one word twice.
+    if (words.size() - words.repeated() > plain) return {};
     const int vague = words.any("step", "total") ? 1 : 0;
     if (validation) return {Metric::kValLoss, split_rank * 2 + vague};
     return {Metric::kTrainLoss, (train ? 0 : 2) + vague};

@@ -9,6 +9,8 @@ namespace {
 /// The whole number at the front of `text`, after blanks and any of ":='\".(is of to": none where
 /// decimals, a ratio or a unit of something else follows.
 std::optional<std::int64_t> count_at(std::string_view text) {
+  // "125 iterations per epoch. 12500 max iterations": a sentence ended. Dots may lead to a number.
+  if (text.starts_with(". ")) return std::nullopt;
   for (bool again = true; again;) {
     again = false;
     for (const std::string_view word : {" ", "\t", ":", "=", "'", "\"", ".", "is ", "of ", "to "}) {

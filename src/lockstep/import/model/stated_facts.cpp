@@ -26,7 +26,11 @@ std::string_view named_value(std::string_view text, std::string_view name) {
     const std::size_t begin = rest.find_first_not_of(" '\"");
     if (begin == std::string_view::npos) continue;
     rest.remove_prefix(begin);
-    rest = rest.substr(0, rest.find_first_of(" '\",;|)\t"));
+    const std::string_view from = rest;
+    rest = rest.substr(0, rest.find_first_of(" '\",;|)\t:="));
+    // "in val model: mean_dice : 0.25": a name whose value follows is none itself.
+    const std::string_view next = trim(from.substr(rest.size()));
+    if (next.starts_with(':') || next.starts_with('=')) continue;
     const bool word = !rest.empty() && is_letter(rest[0]) && rest.size() <= kLongestName &&
                       rest.find_first_of("(<{[/\\") == std::string_view::npos;
     if (word && rest != "None" && rest != "none") return rest;
@@ -46,21 +50,26 @@ std::string device_name(std::string_view text) {
 
 bool names_a_device(std::string_view lowered) {
   return contains_any<"nvidia", "tesla", "quadro", "geforce", "titan", "rtx", "a100", "h100",
-                      "v100", "instinct", "data center gpu">(lowered);
+                      "v100", "instinct", "data center gpu", "radeon">(lowered);
 }
 
 void device_facts(std::string_view line, std::string_view text, std::vector<StatedFact>& facts) {
-  if (!contains_any<"training on ", "device", "product name", "gpu name", "|  ", "cpu">(text))
-    return;
+  if (!contains_any<"training on ", "device", "product name", "gpu", "|  ", "cpu">(text)) return;
   for (const std::string_view mark :
-       {"training on ", "using device", "product name", "device name", "gpu name", "device:"}) {
+       {"training on ", "using device", "product name", "device name", "gpu name",
+        "device:", "using gpu", "gpu available", "gpu:", "gpu 0:", "gpu  "}) {
     const std::size_t at = text.find(mark);
     if (at == std::string_view::npos || !word_begins(text, at)) continue;
     std::string_view rest = line.substr(at + mark.size());
     const std::size_t first = rest.find_first_not_of(" :=\t");
     if (first == std::string_view::npos) continue;
-    const std::string name = device_name(rest.substr(first));
-    const std::string lowered = lower(name);
+    std::string name = device_name(rest.substr(first));
+    std::string lowered = lower(name);
+    const std::size_t inside = rest.find('(');
+    if (lowered.starts_with("cuda") && inside != std::string_view::npos) {  // "cuda (NVIDIA A100)"
+      name = device_name(rest.substr(inside + 1));
+      lowered = lower(name);
+    }
     if (lowered == "cpu" || names_a_device(lowered)) {
       facts.push_back({FactKey::kDevice, 0, name});
       return;
@@ -76,6 +85,9 @@ void device_facts(std::string_view line, std::string_view text, std::vector<Stat
       return;
     }
   }
+  // "indices should be either on cpu or on the same device" is an error, no statement.
+  if (contains_any<"rror", "either", "expected", "same device", "cpu or ", " or on cpu">(text))
+    return;
   if (text.ends_with(" on cpu") || contains(text, " on a cpu") || contains(text, " on cpu "))
     facts.push_back({FactKey::kDevice, 0, "cpu"});
 }
@@ -140,6 +152,11 @@ std::string_view between_rules(std::string_view line) {
   return trim(line.substr(begin, end - begin + 1));
 }
 
+bool is_about_a_part(std::string_view lowered) {
+  return contains_any<"epoch", "step", "iter", "test", "valid", "eval", "memory", "result",
+                      "summary", "available", "nvidia-smi">(lowered);
+}
+
 /// Headings between rules that name a way to train; others are about parts of a run.
 void ruled_heading(std::string_view line, std::vector<StatedFact>& facts) {
   const std::string_view words = between_rules(line);
@@ -147,9 +164,7 @@ void ruled_heading(std::string_view line, std::vector<StatedFact>& facts) {
   const std::string text = " " + lower(words);
   const bool way = contains_any<"gpu", "worker", "ddp", "fsdp", "deepspeed", "zero", " amp", "fp16",
                                 "bf16", "fp32", "batch", "node">(text);
-  if (!way || contains_any<"epoch", "step", "iter", "test", "valid", "eval", "memory", "result",
-                           "summary", "available", "nvidia-smi">(text))
-    return;
+  if (!way || is_about_a_part(text)) return;
   facts.push_back({FactKey::kHeading, 0, printable(words, kLongestHeading)});
   const std::size_t unit = text.find(" gpu");
   std::size_t begin = unit;
@@ -171,7 +186,9 @@ void heading_facts(std::string_view line, std::string_view text, std::vector<Sta
   const bool marked = start.starts_with("### ") || start.starts_with("#### ");
   if (start.starts_with("started training") || start.starts_with("starting training"))
     facts.push_back({FactKey::kStart, 0, {}});
-  const bool runs = start.starts_with("running ") || marked;
+  const bool trains = start.starts_with("training ") && contains(text, " for ") &&
+                      contains(text, " epochs") && !contains(text, "%");
+  const bool runs = start.starts_with("running ") || trains || marked;
   if (runs && words.size() <= kLongestHeading) {
     facts.push_back({FactKey::kHeading, 0, printable(words, kLongestHeading)});
   } else {
@@ -197,6 +214,17 @@ void find_facts(std::string_view line, std::vector<StatedFact>& facts) {
   batch_facts(text, facts);
   device_facts(line, text, facts);
   name_facts_of(line, text, facts);
+}
+
+std::string_view words_between_rules(std::string_view line) {
+  const std::string_view words = between_rules(line);
+  if (words.empty() || words.size() > 80) return {};
+  const std::string text = lower(words);
+  const bool ends = contains_any<"complete", "finish", "done", "saved",
+                                 // one of several repeats
+                                 "run ", "trial", "fold", "repeat", "seed", "sampling", "round",
+                                 "attempt", "replica">(text);
+  return ends || is_about_a_part(text) ? std::string_view() : words;
 }
 
 std::string fact_words(const StatedFact& fact) {

@@ -45,6 +45,10 @@ struct StatedFact {
 /// machine merely has, and batches of validation are not facts of a run.
 void find_facts(std::string_view line, std::vector<StatedFact>& facts);
 
+/// "=== SGD ===", "--- bs16_lr5e-05 ---": what may head a run; empty for any other line, and for
+/// words about a part of a run or its end.
+std::string_view words_between_rules(std::string_view line);
+
 /// "world size 4", "batch per worker 32": for messages and explanations.
 std::string fact_words(const StatedFact& fact);
 

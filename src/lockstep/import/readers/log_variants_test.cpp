@@ -78,6 +78,38 @@ TEST(LogVariants, MlperfOfTheFirstVersionTimesEpochsByTheirBeginnings) {
   EXPECT_EQ(run.notes.at("status"), "success");
 }
 
+TEST(Mlperf, NamesOfMachinesAreNoDevices) {
+  const auto device = [](const std::string& platform) {
+    const ImportedFile file = import_text(
+        ":::MLLOG {\"key\": \"submission_platform\", \"value\": \"" + platform +
+        "\", \"time_ms\": 1}\n:::MLLOG {\"key\": \"run_start\", \"time_ms\": 1000}\n"
+        ":::MLLOG {\"key\": \"run_stop\", \"time_ms\": 9000, \"metadata\": {\"status\": "
+        "\"success\"}}\n");
+    return file.runs.at(0).device ? *file.runs[0].device : std::string();
+  };
+  EXPECT_EQ(device("hpf_n16"), "");
+  EXPECT_EQ(device("1xESC-N8-E11"), "");
+  EXPECT_EQ(device("16xXE9712x4GB200"), "GB200");
+  EXPECT_EQ(device("2xMI300X"), "MI300X");
+}
+
+TEST(Mlperf, AnEpochThatStopsWithTheRunAtItsTargetIsNoWholeOne) {
+  const auto at = [](const std::string& key, int ms, const std::string& rest) {
+    return ":::MLLOG {\"key\": \"" + key + "\", \"time_ms\": " + std::to_string(ms) + rest + "}\n";
+  };
+  const std::string epoch = ", \"metadata\": {\"epoch_num\": 1}";
+  const std::string text = at("train_samples", 1, ", \"value\": 4000") + at("run_start", 1000, "") +
+                           at("epoch_start", 1010, epoch) + at("eval_start", 4000, epoch) +
+                           at("eval_start", 8000, epoch) +
+                           at("tracked_stats", 8500, ", \"value\": {\"throughput\": 500.0}") +
+                           at("epoch_stop", 9000, epoch) +
+                           at("run_stop", 9010, ", \"metadata\": {\"status\": \"success\"}");
+  const ImportedRun run = import_text(text).runs.at(0);
+  for (const record::EpochResult& result : run.epochs) EXPECT_FALSE(result.train_s > 0);
+  EXPECT_FALSE(run.examples) << "those that were seen, not the size of the training set";
+  EXPECT_DOUBLE_EQ(*run.total_s, 8.01);
+}
+
 TEST(LogVariants, LightningBarsCountOnceTheyAreFull) {
   const ImportedFile file = import_fixture("lightning_bars.log");
   EXPECT_EQ(file.format, "transcript");

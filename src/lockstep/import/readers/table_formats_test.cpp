@@ -181,5 +181,53 @@ TEST(HistoryTables, WallSecondsOfEpochsAreTheirTimes) {
   EXPECT_DOUBLE_EQ(file.runs[1].epochs[1].train_s, 131.5);
 }
 
+TEST(TrainerLogs, FractionsOfEpochsEndWithTheLastOne) {
+  const ImportedFile file = import_text(
+      "{\"current_steps\": 5, \"loss\": 2.0, \"epoch\": 0.0}\n"
+      "{\"current_steps\": 10, \"loss\": 1.5, \"epoch\": 0.52}\n"
+      "{\"current_steps\": 15, \"loss\": 1.0, \"epoch\": 1.04}\n"
+      "{\"current_steps\": 20, \"loss\": 0.5, \"epoch\": 2.0}\n",
+      "trainer_log.jsonl");
+  ASSERT_EQ(file.runs.size(), 1u);
+  ASSERT_EQ(file.runs[0].epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[0].train_loss, 1.75);
+  EXPECT_DOUBLE_EQ(file.runs[0].epochs[1].train_loss, 0.75);
+}
+
+TEST(TrainerState, BatchIsTheOnlyWholeOneThatItsRatesAllow) {
+  const auto batch = [](const std::string& rates) {
+    const ImportedFile file = import_text(
+        "{\"global_step\": 8712, \"max_steps\": 8712, \"num_train_epochs\": 3, \"log_history\": ["
+        "{\"loss\": 1.5, \"epoch\": 1.0, \"step\": 2904}, {\"epoch\": 3.0, \"step\": 8712, "
+        "\"train_runtime\": 371992.1593, " +
+            rates + "}]}",
+        "trainer_state.json");
+    return file.runs.at(0).global_batch ? *file.runs[0].global_batch : 0;
+  };
+  // 0.749 / 0.023 is 32.6: the time and the steps leave 32 alone.
+  EXPECT_EQ(batch("\"train_samples_per_second\": 0.749, \"train_steps_per_second\": 0.023"), 32);
+  EXPECT_EQ(batch("\"train_samples_per_second\": 0.012, \"train_steps_per_second\": 0.023"), 0);
+}
+
+TEST(TrainerState, SummaryAloneIsARun) {
+  const ImportedFile file = import_text(
+      "{\n  \"epoch\": 3.0,\n  \"eval_loss\": 1.5,\n  \"train_loss\": 1.375,\n"
+      "  \"train_runtime\": 1000.5,\n  \"train_samples_per_second\": 6.8,\n"
+      "  \"train_steps_per_second\": 0.425\n}\n",
+      "all_results.json");
+  ASSERT_EQ(file.runs.size(), 1u);
+  EXPECT_DOUBLE_EQ(*file.runs[0].total_s, 1000.5);
+  EXPECT_EQ(*file.runs[0].global_batch, 16);
+  EXPECT_DOUBLE_EQ(file.runs[0].at_end.value().train_loss, 1.375);
+}
+
+TEST(CsvRows, BatchNumbersAreNoSettings) {
+  const ImportedFile file = import_text(
+      "Epoch,Batch,Gen Loss,Disc Loss\n0,0,0.75,1.25\n0,1,0.625,1.375\n0,2,0.5,1.5\n"
+      "1,0,0.75,1.25\n1,1,0.625,1.375\n1,2,0.5,1.5\n",
+      "training_log.csv");
+  EXPECT_EQ(file.runs.size(), 1u);
+}
+
 }  // namespace
 }  // namespace lockstep::import

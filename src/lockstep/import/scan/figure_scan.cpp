@@ -90,6 +90,11 @@ bool is_glued(std::string_view text, std::size_t at) {
 
 /// ", 0.31, 0.27]" behind the first number of a list, whose values are of several epochs or ranks.
 bool goes_on_as_list(std::string_view rest) {
+  if (rest.starts_with(' ')) {  // "[0.325 0.409 0.472": as NumPy prints it
+    rest = trim(rest);
+    return rest.size() > 1 && (is_digit(rest[0]) || rest[0] == '-') &&
+           (is_digit(rest[1]) || rest[1] == '.');
+  }
   if (!rest.starts_with(',')) return false;
   rest = trim(rest.substr(1));
   return !rest.empty() && (is_digit(rest[0]) || rest[0] == '-' || rest[0] == '.');
@@ -152,6 +157,7 @@ bool FigureScan::next(Figure& figure) {
     std::string_view name = text.substr(name_begin, i - name_begin);
     const std::size_t last = name.find_last_not_of(" :=([\t");
     name = last == std::string_view::npos ? std::string_view() : name.substr(0, last + 1);
+    if (name.ends_with(" is")) name.remove_suffix(3);  // "loss is 2.87"
     figure = {last_words(name), *value * scale, false, {}, name, rest};
     std::string_view after = rest;
     while (!after.empty() && after[0] == ' ') after.remove_prefix(1);

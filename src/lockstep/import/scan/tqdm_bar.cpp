@@ -16,6 +16,16 @@ std::optional<std::int64_t> number_before(std::string_view text, std::size_t& en
   return value;
 }
 
+/// Where the bracket at `open` is closed; the end of the text where it is not.
+std::size_t closing_bracket(std::string_view text, std::size_t open) {
+  int depth = 0;
+  for (std::size_t i = open; i < text.size(); ++i) {
+    depth += text[i] == '[' ? 1 : text[i] == ']' ? -1 : 0;
+    if (depth == 0) return i;
+  }
+  return text.size();
+}
+
 }  // namespace
 
 std::optional<TqdmBar> find_tqdm_bar(std::string_view text) {
@@ -32,19 +42,21 @@ std::optional<TqdmBar> find_tqdm_bar(std::string_view text) {
   --at;
   const auto done = number_before(text, at);
   if (!done) return std::nullopt;
-  TqdmBar bar{text.substr(0, at), *done, *of, *elapsed, {}};
+  TqdmBar bar{text.substr(0, at), *done, *of, *elapsed, {}, {}};
   const std::size_t percent = bar.label.rfind('%');
   if (percent == std::string_view::npos) return std::nullopt;
   std::size_t first = percent;
   number_before(text, first);
   bar.label = trim(text.substr(0, first));
+  const std::size_t close = closing_bracket(text, open);
+  if (close < text.size()) bar.rest = text.substr(close + 1);
+  text = text.substr(0, close);
   // After "00:12, 9.50it/s" come the figures.
   const std::size_t remaining = text.find(',', less);
   const std::size_t rate =
       remaining == std::string_view::npos ? remaining : text.find(',', remaining + 1);
   if (rate != std::string_view::npos) {
-    bar.figures = text.substr(rate + 1);
-    bar.figures = trim(bar.figures.substr(0, bar.figures.rfind(']')));
+    bar.figures = trim(text.substr(rate + 1));
   }
   return bar;
 }

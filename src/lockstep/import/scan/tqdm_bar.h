@@ -13,6 +13,7 @@ struct TqdmBar {
   std::int64_t of = 0;
   double elapsed_s = 0;
   std::string_view figures;  ///< what follows the rate: "loss=0.3"
+  std::string_view rest;     ///< what another part of the program printed behind the bar
 
   bool finished() const { return of > 0 && done >= of; }
 };

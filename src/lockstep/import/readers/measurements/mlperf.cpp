@@ -9,6 +9,7 @@
 
 #include "lockstep/import/model/epoch_table.h"
 #include "lockstep/import/readers/measurements/mlperf_entry.h"
+#include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/text_scan.h"
 
 namespace lockstep::import {
@@ -91,6 +92,14 @@ class MlperfParser final : public LogParser {
     return true;
   }
 
+  /// "ESC-N8-E11" and "hpf_n16" are names of machines: what computes in them is not stated.
+  static bool names_an_accelerator(std::string_view text) {
+    return contains_any<"100", "200", "300", "v2", "v3", "v4", "v5", "p40", "k80", "t4", "l40",
+                        "a30", "a40", "h20", "mi2", "mi3", "tpu", "gaudi", "hpu", "ipu", "pod",
+                        "xeon", "cpu", "trn", "ascend", "rtx", "tesla", "quadro", "nvidia", "amd",
+                        "intel", "gpu">(lower(text));
+  }
+
   /// "16xXE9712x4GB200": nodes, machine, devices per node, device. "2xMI300X": nodes and device.
   /// "1xDGX-1 with V100": the device last. The whole text stays in the notes.
   void nodes_and_devices(std::string_view text) {
@@ -115,7 +124,7 @@ class MlperfParser final : public LogParser {
         rest = device.substr(count);
       }
     }
-    if (!rest.empty()) run_.device.offer(printable(rest));
+    if (names_an_accelerator(rest)) run_.device.offer(printable(rest));
     if (nodes > 0) run_.nodes.offer(nodes, Provenance::kDerived);
     if (each > 0) {
       run_.workers.offer(each * std::max<std::int64_t>(nodes, 1), Provenance::kDerived);
@@ -127,7 +136,7 @@ class MlperfParser final : public LogParser {
   /// node by node.
   void platform(std::string_view text) {
     run_.notes["platform"] = printable(text);
-    run_.device.offer(printable(text));
+    if (names_an_accelerator(text)) run_.device.offer(printable(text));
     const std::string name = lower(text);
     if (!name.starts_with("tpu-")) {
       nodes_and_devices(text);
@@ -168,6 +177,7 @@ class MlperfParser final : public LogParser {
       if (number == 1 && done != spans_.end() && done->second.stop > 0 && !spans_.contains(number))
         evaluations_count_done_ = true;
       close_open_epoch(entry.time_s);
+      ++evaluations_;
     } else if (key == "eval_accuracy" || key == "eval_loss" || key == "train_loss") {
       figure(entry, key);
     } else if (key == "tracked_stats" || key == "throughput") {
@@ -237,6 +247,16 @@ class MlperfParser final : public LogParser {
       spans_.erase(std::prev(spans_.end()));
   }
 
+  /// The only epoch, evaluated again and again, stopped with the run: at the target, not at its
+  /// end. Its examples are then those that were seen.
+  void drop_epoch_of_whole_run() {
+    if (spans_.size() != 1 || evaluations_ < 2 || !stopped_) return;
+    const Span& only = spans_.begin()->second;
+    if (*stopped_ - only.stop > 0.01 * (only.stop - only.start)) return;
+    spans_.clear();
+    run_.examples = {};
+  }
+
   /// Where the rate is printed too, it shows whether an epoch was a whole one, and whether the size
   /// of the training set is in samples.
   bool is_whole_epoch(double seconds) {
@@ -257,6 +277,7 @@ class MlperfParser final : public LogParser {
       return entry.second.stop > entry.second.start;
     });
     if (epochs) drop_broken_epoch();
+    if (epochs) drop_epoch_of_whole_run();
     for (const auto& [first, span] : epochs ? spans_ : blocks_) {
       if (!(span.stop > span.start) || !(span.count >= 1) || counts_samples(span.count)) continue;
       if (span.count == 1 && !is_whole_epoch(span.stop - span.start)) continue;
@@ -300,6 +321,7 @@ class MlperfParser final : public LogParser {
     blocks_.clear();
     evaluated_.clear();
     open_epoch_.reset();
+    evaluations_ = 0;
     started_.reset();
     stopped_.reset();
     any_ = false;
@@ -322,6 +344,7 @@ class MlperfParser final : public LogParser {
   std::optional<double> started_;
   std::optional<double> stopped_;
   std::int64_t per_node_ = 0;
+  int evaluations_ = 0;
   bool evaluations_count_done_ = false;
   bool any_ = false;
 };

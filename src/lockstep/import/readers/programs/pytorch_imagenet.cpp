@@ -46,6 +46,20 @@ bool is_validation_result(std::string_view text) {
   return text.starts_with("Acc@1") || text.starts_with("Prec@1");
 }
 
+/// The accuracy behind "Prec@1". Of two numbers ("Prec@1 001 88.057") either may be a tag.
+std::optional<double> only_number_after(std::string_view text, std::string_view mark) {
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view rest = text.substr(at + mark.size());
+  const std::size_t first = rest.find_first_not_of(" :=");
+  if (first == std::string_view::npos) return std::nullopt;
+  rest.remove_prefix(first);
+  const auto number = take_number(rest);
+  if (!number) return std::nullopt;
+  rest = trim(rest);
+  return !rest.empty() && is_digit(rest[0]) ? std::nullopt : number;
+}
+
 class ImagenetParser final : public LogParser {
  public:
   bool line(const Line& line) override {
@@ -143,7 +157,7 @@ class ImagenetParser final : public LogParser {
 
   bool validation_result(std::string_view text) {
     for (std::string_view mark : {"Acc@1", "Prec@1"}) {
-      const auto accuracy = number_after(text, mark);
+      const auto accuracy = only_number_after(text, mark);
       if (accuracy && any_) {
         table_.set_percent(place_.epoch + 1, MetricName{Metric::kValAccuracy}, *accuracy);
       }

@@ -60,6 +60,7 @@ class TimeHistoryParser final : public LogParser {
         fresh_ = true;
       }
       find_settings(text);
+      if (text.starts_with("{'") && contains(text, "'loss': ")) results(text);
       return true;
     }
     const std::string_view rest = text.substr(at);
@@ -93,7 +94,30 @@ class TimeHistoryParser final : public LogParser {
   }
 
  private:
+  /// "{'loss': 12.37, 'training_accuracy_top_1': 0.0016, 'accuracy_top_1': 0.002, 'eval_loss':
+  /// ...}" at the end: of the last run.
+  void results(std::string_view text) {
+    if (!run_.has_figures()) return;
+    record::EpochResult end;
+    const auto take = [&](std::string_view name, double& target) {
+      const auto value = number_after(text, name);
+      if (value && std::isfinite(*value)) target = *value;
+    };
+    take("'loss': ", end.train_loss);
+    take("'training_accuracy_top_1': ", end.train_accuracy);
+    take("'eval_loss': ", end.val_loss);
+    take("'accuracy_top_1': ", end.val_accuracy);
+    run_.at_end = end;
+  }
+
   void find_settings(std::string_view text) {
+    const std::size_t gpu = text.find("physical GPU (device: 0, name: ");
+    if (gpu != std::string_view::npos) {
+      std::string_view name = text.substr(gpu + 31);
+      name = trim(name.substr(0, name.find(',')));
+      devices_differ_ = devices_differ_ || (!device_.empty() && device_ != name);
+      if (!name.empty() && name.size() < 60) device_ = printable(name);
+    }
     if (contains(text, "irroredStrategy with ")) {
       found_.clear();
       find_facts(text, found_);
@@ -131,6 +155,7 @@ class TimeHistoryParser final : public LogParser {
     if (run_.has_figures()) {
       settle_batch();
       if (replicas_ > 0) run_.workers.offer(replicas_);
+      if (!device_.empty() && !devices_differ_) run_.device.offer(device_);
       run_.label = runs_.empty() ? "" : "#" + std::to_string(runs_.size() + 1);
       runs_.push_back(std::move(run_));
     }
@@ -145,6 +170,8 @@ class TimeHistoryParser final : public LogParser {
   BatchWindow window_;
   std::vector<StatedFact> found_;
   std::vector<std::int64_t> stated_;  ///< batch sizes that the file states
+  std::string device_;
+  bool devices_differ_ = false;
   std::int64_t replicas_ = 0;
   std::int64_t next_batch_ = 0;
   std::int64_t first_ = -1;

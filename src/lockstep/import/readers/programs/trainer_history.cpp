@@ -4,6 +4,32 @@
 #include <cmath>
 
 namespace lockstep::import {
+namespace {
+
+constexpr double kFewestStepsPerSecond = 0.1;
+
+/// The only whole batch that the printed rates allow. They are rounded to three decimals, and the
+/// last batch of each epoch may be smaller than the others, or left out of the steps.
+std::optional<std::int64_t> whole_batch(double examples_per_s, double steps_per_s, double total_s,
+                                        double steps, double epochs) {
+  constexpr double kRounding = 0.0005;
+  if (steps_per_s <= kRounding || examples_per_s <= kRounding) return std::nullopt;
+  double low = (examples_per_s - kRounding) / (steps_per_s + kRounding);
+  double high = (examples_per_s + kRounding) / (steps_per_s - kRounding);
+  if (total_s > 0 && steps > 0) {
+    low = std::max(low, (examples_per_s - kRounding) * total_s / steps);
+    high = std::min(high, (examples_per_s + kRounding) * total_s / steps);
+  }
+  if (steps > epochs) {
+    high /= 1 - epochs / steps;
+    low /= 1 + epochs / steps;
+  }
+  const double first = std::max(std::ceil(low), 1.0);
+  if (!(first <= high) || first + 1 <= high || first >= 1e9) return std::nullopt;
+  return static_cast<std::int64_t>(first);
+}
+
+}  // namespace
 
 void TrainerHistory::entry(const JsonObject& fields) {
   std::optional<double> epoch;
@@ -52,17 +78,20 @@ ImportedRun TrainerHistory::finish() {
   if (max_steps_ > 0 && epochs_ > 0) {
     run_.steps_per_epoch.offer(std::llround(max_steps_ / epochs_), Provenance::kDerived);
   }
-  double steps = steps_ > 0 ? steps_ : static_cast<double>(step_);
-  if (steps <= 0 && run_.total_s) steps = std::round(steps_per_s_ * *run_.total_s);
+  const double counted = steps_ > 0 ? steps_ : static_cast<double>(step_);
+  double steps = counted;
+  // 0.023 steps per second may be 0.0225: too rough for a time of one step.
+  if (steps <= 0 && run_.total_s && steps_per_s_ >= kFewestStepsPerSecond)
+    steps = std::round(steps_per_s_ * *run_.total_s);
   if (run_.total_s && steps > 0 && steps < 9e15) {
     run_.step_time.add(static_cast<std::int64_t>(steps), *run_.total_s / steps);
     run_.notes["step_time"] = "train_runtime / global_step, evaluation included";
   }
   if (run_.reported_throughput && steps_per_s_ > 0) {
-    // Both are rounded to three decimals; their ratio is the whole batch.
-    const double batch = *run_.reported_throughput / steps_per_s_;
-    if (batch >= 1 && batch < 1e9)
-      run_.global_batch.offer(std::llround(batch), Provenance::kDerived);
+    const double epochs = std::max(epochs_, 1.0);
+    if (const auto batch = whole_batch(*run_.reported_throughput, steps_per_s_,
+                                       run_.total_s.value_or(0), counted, epochs))
+      run_.global_batch.offer(*batch, Provenance::kDerived);
     const double examples =
         *run_.reported_throughput * run_.total_s.value_or(0) / std::max(epochs_, 1e-9);
     if (epochs_ > 0 && examples >= 1 && examples < 9e15) {

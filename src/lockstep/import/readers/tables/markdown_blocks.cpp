@@ -67,6 +67,7 @@ class MarkdownScan {
       found_.prose += '\n';
       return;
     }
+    if (indented_line(text)) return;
     if (fence.sign != 0) {
       begin(fence);
       found_.prose += '\n';
@@ -82,11 +83,37 @@ class MarkdownScan {
   }
 
   MarkdownText result() {
-    if (open_.sign != 0) close();  // the document was cut
+    if (open_.sign != 0 || indented_) close();  // the document was cut
     return std::move(found_);
   }
 
  private:
+  /// Lines indented by four blanks below an empty line are a block of code, too: a notebook that
+  /// was turned into Markdown has its output in them. Below an item of a list they go on with the
+  /// item.
+  bool indented_line(std::string_view text) {
+    const bool empty = trim(text).empty();
+    const bool inside = text.starts_with("    ") || text.starts_with('\t');
+    if (indented_ && !inside && !empty) close();
+    const bool begins = !indented_ && inside && !empty && after_empty_ && !in_list_;
+    if (begins) begin({});
+    indented_ = indented_ || begins;
+    after_empty_ = empty;
+    if (!empty && !inside) in_list_ = is_item(text);
+    if (!indented_) return false;
+    block_.text += std::string(trim(text)) + '\n';
+    found_.prose += std::string(text) + '\n';  // it may as well be a table
+    return true;
+  }
+
+  static bool is_item(std::string_view text) {
+    text = trim(text);
+    const std::size_t digits = text.find_first_not_of("0123456789");
+    const bool numbered = digits != std::string_view::npos && digits > 0 && digits < 4 &&
+                          (text[digits] == '.' || text[digits] == ')');
+    return numbered || text.starts_with("- ") || text.starts_with("* ") || text.starts_with("+ ");
+  }
+
   void begin(const Fence& fence) {
     open_ = fence;
     source_ = is_source(fence.word);
@@ -101,6 +128,7 @@ class MarkdownScan {
   void close() {
     if (!source_ && !trim(block_.text).empty()) found_.blocks.push_back(std::move(block_));
     open_ = {};
+    indented_ = false;
     last_.clear();
   }
 
@@ -108,6 +136,9 @@ class MarkdownScan {
   CodeBlock block_;
   Fence open_;
   bool source_ = false;
+  bool indented_ = false;              ///< in a block without a fence
+  bool after_empty_ = true;            ///< below an empty line
+  bool in_list_ = false;               ///< below an item of a list
   std::vector<std::string> headings_;  ///< by level
   std::string last_;
   std::uint64_t number_ = 0;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lockstep/import/model/config_facts.h"
+#include "lockstep/import/model/epoch_table.h"
 #include "lockstep/import/model/metric_names.h"
 #include "lockstep/import/readers/readers.h"
 #include "lockstep/import/readers/tables/table_counts.h"
@@ -147,6 +148,59 @@ std::vector<ImportedRun> runs_within(const nlohmann::json& result) {
   return runs;
 }
 
+/// The list of {"config": {...}, "history": [{"epoch": 1, "train_loss": 0.5}, ...]} whose objects
+/// count epochs; null without, and where there are several.
+const nlohmann::json* epochs_within(const nlohmann::json& result) {
+  const nlohmann::json* found = nullptr;
+  for (const auto& [key, value] : result.items()) {
+    if (!value.is_array() || value.empty()) continue;
+    std::int64_t last = -1;
+    const bool counts = std::all_of(value.begin(), value.end(), [&](const nlohmann::json& each) {
+      if (!each.is_object() || !each.contains("epoch") || !each["epoch"].is_number_integer())
+        return false;
+      const auto epoch = each["epoch"].get<std::int64_t>();
+      const bool next = epoch >= 0 && epoch <= EpochTable::kMostEpochs &&
+                        (last < 0 ? epoch <= 1 : epoch == last + 1);
+      last = epoch;
+      return next;
+    });
+    if (!counts) continue;
+    if (found != nullptr) return nullptr;
+    found = &value;
+  }
+  return found;
+}
+
+ImportedRun run_of_epochs(const nlohmann::json& result, const nlohmann::json& epochs) {
+  ImportedRun run;
+  EpochTable table;
+  for (const nlohmann::json& each : epochs) {
+    const auto epoch = each["epoch"].get<std::int64_t>();
+    for (const auto& [key, value] : each.items()) {
+      const MetricName name = metric_of(key);
+      if (!value.is_number() || !std::isfinite(value.get<double>())) continue;
+      const double figure = value.get<double>();
+      if (name.metric == Metric::kEpochTime) {
+        if (figure > 0) table.set(epoch, name.metric, figure * name.scale);
+      } else {
+        table.set(epoch, name, figure);
+      }
+    }
+  }
+  run.epochs = table.results();
+  const auto settings = [&](const nlohmann::json& object) {
+    for (const auto& [key, value] : object.items()) {
+      if (value.is_number()) offer_config(key, value.dump(), run);
+      if (value.is_string()) offer_config(key, value.get_ref<const std::string&>(), run);
+    }
+  };
+  settings(result);
+  for (const char* name : {"config", "args", "settings", "hyperparameters", "params"}) {
+    if (result.contains(name) && result[name].is_object()) settings(result[name]);
+  }
+  return run;
+}
+
 void add_all(std::vector<ImportedRun> runs, ImportSink& sink) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (i > 0) runs[i].label = "#" + std::to_string(i + 1);
@@ -172,6 +226,12 @@ class ResultJsonReader final : public Reader {
       if (runs_of_objects(text).size() > (array ? 0u : 1u)) return Match::kLikely;
     }
     if (!text.starts_with('{') || !text.ends_with('}')) return Match::kNo;
+    if (contains(text, "\"epoch\"")) {
+      const nlohmann::json result = nlohmann::json::parse(text, nullptr, false);
+      const nlohmann::json* epochs = result.is_object() ? epochs_within(result) : nullptr;
+      if (epochs != nullptr && !run_of_epochs(result, *epochs).epochs.empty())
+        return Match::kLikely;
+    }
     const bool runs =
         contains_any<"\"world_size\"", "\"batch_size", "\"num_gpus\"", "\"global_batch_size\"">(
             text);
@@ -190,6 +250,13 @@ class ResultJsonReader final : public Reader {
       if (any) return;
       sink.warn(input.name() + " is not one whole JSON object");
       return;
+    }
+    if (const nlohmann::json* epochs = epochs_within(result)) {
+      ImportedRun run = run_of_epochs(result, *epochs);
+      if (!run.epochs.empty()) {
+        sink.add(std::move(run));
+        return;
+      }
     }
     ImportedRun run;
     for (const auto& [key, value] : result.items()) {

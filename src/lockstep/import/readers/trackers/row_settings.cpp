@@ -42,6 +42,18 @@ std::vector<std::vector<std::string>> first_rows(std::string_view sample, char d
   return rows;
 }
 
+/// "Batch" 0, 1, 2, ...: it numbers the batches of an epoch and is no size.
+bool counts_on(const std::vector<std::vector<std::string>>& rows, std::size_t column) {
+  std::size_t steps = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (column >= rows[i].size() || column >= rows[i - 1].size()) continue;
+    const auto before = parse_integer(rows[i - 1][column]);
+    const auto here = parse_integer(rows[i][column]);
+    steps += before && here && *here == *before + 1 ? 1 : 0;
+  }
+  return rows.size() > 2 && 2 * steps > rows.size();
+}
+
 }  // namespace
 
 RowSplit split_of_row(std::string_view field) {
@@ -104,7 +116,7 @@ RowSettings find_row_settings(std::string_view sample, char delimiter,
     }
     if (splits > 0 && splits == rows.size()) {
       settings.split = i;
-    } else if (counts_workers_or_batch(header[i]) ||
+    } else if ((counts_workers_or_batch(header[i]) && !(name == "batch" && counts_on(rows, i))) ||
                (texts > 0 && texts == rows.size() && 2 * values.size() <= rows.size())) {
       settings.keys.push_back(i);
     }

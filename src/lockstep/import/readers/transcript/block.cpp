@@ -68,6 +68,8 @@ void Block::drop_summary() {
 
 void Block::begin_epoch(std::int64_t epoch) {
   drop_summary();
+  if (epoch != last_epoch_) total_.reset();  // the run went on: it was of something else
+  run_.at_end.reset();                       // what steps before the epochs validated
   if (first_epoch_ < 0) first_epoch_ = epoch;
   first_epoch_ = std::min(first_epoch_, epoch);
   last_epoch_ = epoch;
@@ -96,7 +98,15 @@ void Block::add(std::int64_t epoch, const LineFigure& figure, bool marked) {
       run_.other["tokens_per_s"].add(std::max<std::int64_t>(epoch, 0), figure.value);
       return;
     case Kind::kTotalTime:
-      if (!total_ || figure.rank <= total_->rank) total_ = figure;
+      // "Epoch 2, total time 18.9" on the line of each epoch: of it, or since the start.
+      if (marked && ++marked_totals_ > 1) {
+        if (total_is_marked_) total_.reset();
+        return;
+      }
+      if (!total_ || figure.rank <= total_->rank) {
+        total_ = figure;
+        total_is_marked_ = marked;
+      }
       return;
     case Kind::kMeanEpochTime:
       mean_conflict_ = mean_conflict_ || (mean_ && mean_->value != figure.value);

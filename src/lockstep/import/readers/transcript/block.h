@@ -56,6 +56,7 @@ class Block {
   /// prints "training time" as a part of the epoch.
   ImportedRun finish(bool training_is_part) const;
 
+  std::string words_above;        ///< between rules, above its first epoch
   std::vector<StatedFact> facts;  ///< in force, outermost first
   int group = 0;                  ///< blocks of one group are under the same headings
   bool out_of_memory = false;
@@ -113,6 +114,8 @@ class Block {
   void sum_up(ImportedRun& run) const;
   std::map<LineFigure::Kind, Summary> summary_;
   std::optional<LineFigure> total_;
+  bool total_is_marked_ = false;  ///< it stands on the line of an epoch
+  int marked_totals_ = 0;
   std::optional<LineFigure> mean_;
   bool mean_conflict_ = false;
   bool bars_ = false;

@@ -49,9 +49,23 @@ void find_place(std::string_view text, EpochMark& mark) {
     }
   }
   const std::string_view below = text.substr(mark.end);
+  // "epoch=0 i=3/530 loss=1.5".
+  std::string_view counter = trim(below);
+  if (counter.starts_with("i=")) {
+    counter.remove_prefix(2);
+    const auto place = take_ratio(counter);
+    if (place && place->of >= 1 && place->done <= place->of) {
+      mark.position = place->done;
+      mark.length = place->of;
+      mark.within = true;
+      mark.end = static_cast<std::size_t>(counter.data() - text.data());
+      return;
+    }
+  }
   if (!contains_any<"iter", "step", "batch", "Step", "Batch", "Iter">(below)) return;
-  constexpr std::array<std::string_view, 10> kPlaces{
-      "iteration", "step", "iters", "iter", "batch", "Step", "Batch", "Iters", "Iter", "Iteration"};
+  constexpr std::array<std::string_view, 12> kPlaces{"iteration", "step",     "iters", "iter",
+                                                     "batch_idx", "batch_id", "batch", "Step",
+                                                     "Batch",     "Iters",    "Iter",  "Iteration"};
   for (const std::string_view word : kPlaces) {
     const std::size_t found = position_of(word, below);
     const std::size_t at = found == std::string_view::npos ? found : mark.end + found;
@@ -61,14 +75,16 @@ void find_place(std::string_view text, EpochMark& mark) {
       continue;
     std::string_view rest = text.substr(at + word.size());
     // "batch=64" may be a size; a place all the same where it stands apart.
-    const bool counts = rest.starts_with(' ') || rest.starts_with(':') ||
-                        (rest.starts_with('=') && lower(word) != "batch");
+    const bool equals = rest.starts_with('=');
+    const bool size = equals && lower(word) == "batch";
+    const bool counts = rest.starts_with(' ') || rest.starts_with(':') || equals;
     const std::size_t first = rest.find_first_not_of(" :=[(");
     if (!counts || first == std::string_view::npos || !is_digit(rest[first])) continue;
     rest.remove_prefix(first);
     std::string_view whole = rest;
     const auto place = take_ratio(rest);
     const auto step = take_number(whole);
+    if (size && !place) continue;
     if (!place && (!step || *step < 0 || *step > 1e12 || *step != std::floor(*step))) continue;
     mark.position = place ? place->done : static_cast<std::int64_t>(*step);
     mark.length = place ? place->of : 0;
@@ -99,7 +115,12 @@ bool names_the_best(std::string_view before) {
   if (!contains_any<"best", "Best", "BEST">(before)) return false;
   const std::string words = lower(trim(before));
   return words.ends_with("best") || words.ends_with(" at") || words.ends_with(" from") ||
-         words.ends_with(" in") || words.ends_with("(");
+         words.ends_with(" in") || words.ends_with(" on") || words.ends_with("(");
+}
+
+/// "Early stopping triggered at epoch 57": the results below are those of another epoch, or a test.
+bool ends_early(std::string_view before) {
+  return contains_any<"arly stop", "arly Stop", "arly-stop", "arlyStop", "ARLY STOP">(before);
 }
 
 /// "1 epoch = 330 batches", "first epoch (20 steps)": how long epochs are.
@@ -148,16 +169,24 @@ std::size_t words_before(std::string_view before) {
 /// "training it 512/2048 of epoch 0": the place stands before the epoch.
 void find_place_before(std::string_view before, EpochMark& mark) {
   before = trim(before);
-  if (!before.ends_with(" of")) return;
-  before = trim(before.substr(0, before.size() - 3));
+  const bool listed = before.ends_with(',');  // "iteration 50, epoch 0 : loss"
+  if (!before.ends_with(" of") && !listed) return;
+  before = trim(before.substr(0, before.size() - (listed ? 1 : 3)));
   std::size_t begin = before.size();
   while (begin > 0 && (is_digit(before[begin - 1]) || before[begin - 1] == '/')) --begin;
   const std::string_view words = trim(before.substr(0, begin));
   constexpr std::array<std::string_view, 6> kPlaces{"it",   "iter",  "iteration",
                                                     "step", "batch", "minibatch"};
-  const std::string word = lower(words.substr(words.find_last_of(' ') + 1));
+  const std::string word = lower(words.substr(words.find_last_of(" [(") + 1));
   if (std::find(kPlaces.begin(), kPlaces.end(), word) == kPlaces.end()) return;
   std::string_view rest = before.substr(begin);
+  const auto step = parse_integer(rest);
+  if (listed && step && *step >= 0) {
+    mark.position = *step;
+    mark.within = true;
+    mark.named_by = 0;
+    return;
+  }
   const auto place = take_ratio(rest);
   if (!place || !rest.empty() || place->of < 1 || place->done > place->of) return;
   mark.position = place->done;
@@ -187,11 +216,64 @@ std::optional<EpochMark> bracketed_split(std::string_view text) {
   return mark;
 }
 
+/// "Ep 3 | loss 0.4", "[FT] ep=0: loss=0.2": an abbreviation counts only in front of the line and
+/// of a loss or an accuracy.
+std::optional<EpochMark> abbreviated_mark(std::string_view text) {
+  std::string_view rest = trim(text);
+  if (rest.starts_with('[')) {  // a tag
+    const std::size_t close = rest.find(']');
+    if (close == std::string_view::npos || close > 12) return std::nullopt;
+    rest = trim(rest.substr(close + 1));
+  }
+  if (!rest.starts_with("Ep") && !rest.starts_with("ep") && !rest.starts_with("EP"))
+    return std::nullopt;
+  rest.remove_prefix(2);
+  const std::size_t digit = rest.find_first_not_of(" :=#");
+  if (digit == std::string_view::npos || digit == 0 || !is_digit(rest[digit])) return std::nullopt;
+  rest.remove_prefix(digit);
+  std::string_view whole = rest;
+  const auto ratio = take_ratio(rest);
+  const auto number = take_number(whole);
+  if (!ratio && (!number || *number != std::floor(*number) || *number > 1e6)) return std::nullopt;
+  if (ratio && (ratio->of < ratio->done || ratio->of > 1'000'000)) return std::nullopt;
+  if (!ratio) rest = whole;
+  const std::string_view after = trim(rest);
+  if (after.empty() || !contains("|:,-", after.substr(0, 1)) || !contains_any<"oss", "cc">(after))
+    return std::nullopt;
+  EpochMark mark;
+  mark.epoch = ratio ? ratio->done : static_cast<std::int64_t>(*number);
+  mark.planned = ratio ? ratio->of : 0;
+  mark.end = static_cast<std::size_t>(rest.data() - text.data());
+  find_place(text, mark);
+  return mark;
+}
+
+/// "loss: 2.303494  [   64/60000]": how far the epoch is stands behind the figure.
+std::optional<EpochMark> place_at_end(std::string_view text, std::string_view line,
+                                      std::int64_t epoch) {
+  const std::size_t open = line.rfind('[');
+  if (!line.starts_with("loss: ") && !line.starts_with("Loss: ")) return std::nullopt;
+  if (open == std::string_view::npos) return std::nullopt;
+  std::string_view inside = line.substr(open + 1);
+  const auto place = take_ratio(inside);
+  if (!place || place->of < 2 || place->done > place->of || trim(inside) != "]")
+    return std::nullopt;
+  EpochMark mark;
+  mark.epoch = epoch;
+  mark.position = place->done;
+  mark.length = place->of;
+  mark.within = true;
+  mark.end = static_cast<std::size_t>(line.data() - text.data());
+  return mark;
+}
+
 }  // namespace
 
 std::optional<EpochMark> find_bare_place(std::string_view text, std::int64_t epoch) {
   std::string_view rest = trim(text);
-  if (rest.empty() || !is_digit(rest[0]) || !contains_any<"oss", "cc">(rest)) return std::nullopt;
+  if (rest.empty() || !contains_any<"oss", "cc">(rest)) return std::nullopt;
+  if (rest.ends_with(']')) return place_at_end(text, rest, epoch);
+  if (!is_digit(rest[0])) return std::nullopt;
   const auto place = take_ratio(rest);
   if (!place || place->of < 1 || place->done > place->of) return std::nullopt;
   // "12/50000 images wrong, loss 0.4" counts something else.
@@ -207,15 +289,18 @@ std::optional<EpochMark> find_bare_place(std::string_view text, std::int64_t epo
 }
 
 std::optional<EpochMark> find_epoch_mark(std::string_view text) {
-  for (std::size_t at = position_of("poch", text); at != std::string_view::npos;
-       at = text.find("poch", at + 1)) {
+  const bool small = contains(text, "poch");
+  const std::string_view word = small ? "poch" : "POCH";
+  for (std::size_t at = position_of(word, text); at != std::string_view::npos;
+       at = text.find(word, at + 1)) {
     const char first = at > 0 ? text[at - 1] : ' ';
     const bool starts = (first == 'E' || first == 'e') && (at < 2 || !is_letter(text[at - 2]));
     std::size_t i = at + 4;
     if (!starts) continue;
     const std::size_t begin = i - 5;
     // "--epoch 5" is an option of a command.
-    if (text.substr(0, begin).ends_with("--") || names_the_best(text.substr(0, begin))) continue;
+    const std::string_view before = text.substr(0, begin);
+    if (before.ends_with("--") || names_the_best(before) || ends_early(before)) continue;
     const bool named = names_a_figure(text.substr(0, begin));
     const std::size_t word_end = i;
     while (i < text.size() &&
@@ -250,8 +335,10 @@ std::optional<EpochMark> find_epoch_mark(std::string_view text) {
     if (!mark.within) find_place_before(text.substr(0, begin), mark);
     return mark;
   }
-  if (text.find(" | ") != std::string_view::npos) return bracketed_split(text);
-  return std::nullopt;
+  if (text.find(" | ") != std::string_view::npos) {
+    if (const auto mark = bracketed_split(text)) return mark;
+  }
+  return abbreviated_mark(text);
 }
 
 }  // namespace lockstep::import

@@ -219,6 +219,32 @@ void take_figure(const Figure& figure, Split split, bool test, const LinePlace& 
   figures.push_back(cell);
 }
 
+/// What the word "best" of a line names: a loss, or an accuracy and the like; nothing without.
+Metric best_of(std::string_view whole) {
+  const std::string text = lower(whole);
+  const std::size_t best = text.find("best");
+  if (best == std::string::npos) return Metric::kOther;
+  const std::string_view after = std::string_view(text).substr(best + 4, 16);
+  return contains(after, "loss") ? Metric::kTrainLoss : Metric::kTrainAccuracy;
+}
+
+/// "Accuracy 58.0% / Best accuracy: 58.0%", "Loss: 0.98, MeanIU: 0.49, Best_mIoU: 0.52": a program
+/// keeps the best of what it validates, so a figure without "train" beside it may be of validation.
+bool is_beside_its_best(const LineFigure& figure, Metric best, bool marked) {
+  if (best == Metric::kOther || figure.kind != Kind::kCell || figure.rank < 2) return false;
+  if (figure.metric == Metric::kTrainAccuracy) return best == Metric::kTrainAccuracy;
+  return figure.metric == Metric::kTrainLoss && (best == Metric::kTrainLoss || !marked);
+}
+
+/// "Train Loss: 0.21 Acc: 0.90 | Val Loss: 0.09 Acc: 0.97": what the part between bars is about.
+Split split_of_part(std::string_view whole, const char* name) {
+  const auto at = static_cast<std::size_t>(name - whole.data());
+  const std::size_t bar = whole.rfind('|', at);
+  if (bar == std::string_view::npos) return Split::kBoth;
+  const Split part = split_of(whole.substr(bar, at - bar));
+  return part == Split::kValidation ? part : Split::kBoth;
+}
+
 /// "train=0.41 val=0.53 loss=1.59": with a loss of its own on the line, the two are accuracies.
 bool take_split_accuracy(const Figure& figure, std::vector<LineFigure>& figures) {
   const bool train = figure.name == "train";
@@ -259,9 +285,21 @@ void line_figures(std::string_view text, std::string_view whole, const LinePlace
     // after it may be of either.
     Split own = split;
     if (validation != nullptr && validation >= text.data() && first_number < validation)
-      own = figure.after.data() < validation ? Split::kTrain : Split::kBoth;
+      own = figure.after.data() < validation ? Split::kTrain
+                                             : split_of_part(whole, figure.after.data());
     take_figure(figure, own, test, own_place, metrics, figures);
   });
+  // "accuracy: 78.5%; precision: 79.1%; recall: ..." below the epochs is what an evaluation prints.
+  if (split == Split::kNone && !place.marked && contains_any<"recall", "Recall", "FB1">(whole))
+    std::erase_if(figures, [](const LineFigure& figure) {
+      return figure.kind == Kind::kCell && figure.metric == Metric::kTrainAccuracy;
+    });
+  if (own_place.has_rare && split != Split::kValidation) {
+    const Metric best = best_of(whole);
+    std::erase_if(figures, [&](const LineFigure& figure) {
+      return is_beside_its_best(figure, best, place.marked);
+    });
+  }
   if (!place.within) named_ratio(text, split, test, figures);
 }
 

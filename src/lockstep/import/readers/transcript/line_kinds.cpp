@@ -8,9 +8,9 @@
 namespace lockstep::import {
 
 bool may_have_figures(std::string_view text) {
-  return contains_any<"poch", "acc", "Acc", "oss", "/s", "/it", "ime", "hroughput", "lr", "top1",
-                      "rain |", "alid |", "seconds", "recision", "verage", "learning", "inished in",
-                      "ompleted in", "omplete in", "lapsed">(text);
+  return contains_any<"poch", "POCH", "acc", "Acc", "oss", "/s", "/it", "ime", "hroughput", "lr",
+                      "top1", "rain |", "alid |", "seconds", "recision", "verage", "learning",
+                      "inished in", "ompleted in", "omplete in", "lapsed">(text);
 }
 
 bool is_separator(std::string_view text) {
@@ -26,7 +26,9 @@ std::optional<std::pair<std::int64_t, std::size_t>> find_step(std::string_view t
   if (!contains_any<"tep", "ter">(front)) return std::nullopt;
   for (const std::string_view word :
        {"Step", "step", "iteration", "Iteration", "iter", "Iter", "STEP", "ITER"}) {
-    const std::size_t at = front.find(word);
+    std::size_t at = front.find(word);
+    if (front.substr(0, at + word.size() + 1).ends_with('_'))  // "iter_dt 18.48ms; iter 100"
+      at = front.find(word, at + 1);
     if (at == std::string_view::npos || (at > 0 && is_letter(text[at - 1]))) continue;
     std::string_view rest = text.substr(at + word.size());
     const std::size_t first = rest.find_first_not_of(" :=#[(");

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "lockstep/import/readers/transcript/epoch_mark.h"
 #include "lockstep/import/readers/transcript/line_kinds.h"
@@ -38,6 +39,29 @@ void Segments::end_block() {
   went_back_ = false;
   headings_below_ = 0;
   held_bar_.reset();
+}
+
+void Segments::take_words_above() {
+  if (block_.has_epochs()) return;
+  block_.words_above = std::move(words_above_);
+  words_above_.clear();
+}
+
+/// "=== SGD ===" above one run and "=== Adam ===" above the next are headings, where nothing else
+/// is: the runs are of different experiments.
+void Segments::settle_words_above() {
+  std::set<std::string_view> words;
+  for (const Block& block : done_) {
+    if (!block.words_above.empty()) words.insert(block.words_above);
+    for (const StatedFact& fact : block.facts) {
+      if (fact.key == FactKey::kHeading) return;
+    }
+  }
+  if (words.size() < 2) return;
+  for (Block& block : done_) {
+    if (!block.words_above.empty())
+      block.facts.push_back({FactKey::kHeading, 0, block.words_above});
+  }
 }
 
 void Segments::put(const StatedFact& fact) {

@@ -13,8 +13,6 @@
 namespace lockstep::import {
 namespace {
 
-constexpr std::size_t kLongestTold = 4096;
-
 /// "Client B start training" after the heading "Client A start training": the same words but one.
 bool is_like_heading(std::string_view text, std::string_view heading) {
   if (heading.empty() || text.size() > 120 || !text.starts_with(heading.substr(0, 4))) return false;
@@ -93,13 +91,21 @@ void Segments::marked_line(const Line& line, const EpochMark& mark) {
         (back && (conflict || (headed && (mark.epoch < cursor_ || figures_.empty() || begins)))));
   }
   if (block_.has_epochs() && mark.epoch < cursor_) went_back_ = back || went_back_;
-  const bool again = back && went_back_ && (conflict || (mark.within && mark.epoch < cursor_));
+  // "Epoch 1/10" after epochs of 5: another run, whatever it prints.
+  const bool planned = back && mark.planned > 0 &&
+                       std::any_of(scene_.begin(), scene_.end(), [&](const Entry& entry) {
+                         return entry.fact.key == FactKey::kEpochs && entry.here &&
+                                entry.fact.number != mark.planned;
+                       });
+  const bool again =
+      (back && went_back_ && (conflict || (mark.within && mark.epoch < cursor_))) || planned;
   if (again && !block_.empty()) {
     end_block();
     for (Entry& entry : scene_) entry.here = false;
   }
   cursor_ = mark.epoch;
   headings_below_ = 0;
+  take_words_above();
   block_.begin_epoch(mark.epoch);
   above_ = Split::kNone;
   header_only_ = figures_.empty();
@@ -233,6 +239,7 @@ void Segments::plain_line(const Line& line) {
       const std::int64_t here = cursor_;
       end_block();
       cursor_ = here;
+      take_words_above();
       block_.begin_epoch(here);
     }
   }
@@ -255,51 +262,11 @@ void Segments::plain_line(const Line& line) {
   tell_figures(line);
 }
 
-bool Segments::progress_bar(const Line& line, const TqdmBar& bar) {
-  const auto labelled = find_epoch_mark(bar.label);
-  if (labelled) {
-    settle_pending(restarts(labelled->epoch));
-    if (restarts(labelled->epoch) && labelled->epoch < cursor_ && !block_.empty()) end_block();
-    cursor_ = labelled->epoch;
-    block_.begin_epoch(cursor_);
-    if (labelled->planned > 0) put({FactKey::kEpochs, labelled->planned, {}});
-  }
-  if (!bar.finished()) return true;
-  const std::string label = lower(bar.label);
-  const bool validates = contains_any<"val", "test", "sanity", "download">(label);
-  if (!validates && bar.elapsed_s > 0) {
-    if (cursor_ >= 0 && (labelled || header_only_)) {
-      block_.add_bar(cursor_, bar.elapsed_s, bar.of);
-      header_only_ = false;
-    } else if (!held_bar_) {
-      held_bar_ = bar;
-      held_bar_->label = {};
-      held_bar_->figures = {};
-    }
-  }
-  if (cursor_ < 0) return true;
-  figures_.clear();
-  const std::string shown = (validates ? "val " : "") + std::string(bar.figures);
-  line_figures(bar.figures, validates ? std::string_view(shown) : bar.figures,
-               {true, false, above_}, metrics_, figures_);
-  for (const LineFigure& figure : figures_) {
-    if (figure.kind == LineFigure::Kind::kCell) block_.replace(cursor_, figure);
-  }
-  tell_figures(line);
-  return true;
-}
-
-void Segments::line(const Line& line) {
+void Segments::message(const Line& line) {
   const std::string_view text = line.text;
-  if (text.size() > kLongestTold || text.starts_with("wandb:")) return;
-  if (text.find('<') != std::string_view::npos) {
-    if (const auto bar = find_tqdm_bar(text)) {
-      progress_bar(line, *bar);
-      return;
-    }
-  }
-  auto mark = find_epoch_mark(text);
-  if (!mark && cursor_ >= 0) mark = find_bare_place(text, cursor_);
+  const bool settings = contains(text, "Namespace(");  // "epoch=10" is one of them
+  auto mark = settings ? std::nullopt : find_epoch_mark(text);
+  if (!mark && cursor_ >= 0 && above_ != Split::kValidation) mark = find_bare_place(text, cursor_);
   if (mark && mark->within) {
     marked_line(line, *mark);
     whole_file_.time_of(text);
@@ -325,6 +292,8 @@ void Segments::line(const Line& line) {
   }
   after_separator_ = is_separator(text);
   look_for_heading(text);
+  if (const std::string_view words = words_between_rules(text); !words.empty() && !mark)
+    words_above_ = printable(words);
   bool has_figures = mark.has_value();
   if (!found_.empty() && !has_figures && may_have_figures(text)) {
     figures_.clear();
@@ -332,7 +301,12 @@ void Segments::line(const Line& line) {
     std::size_t numbers = 0;
     for_each_figure(text, [&](const Figure&) { ++numbers; });
     // "Batch size: 32, Communication time for epoch: 7.3 s" is about the epoch above, no heading.
-    has_figures = cursor_ >= 0 && (!figures_.empty() || numbers > found_.size());
+    // "Training ResNet18 for 20 epochs with learning rate 0.01" is a heading all the same.
+    const bool rate_alone = !figures_.empty() && found_.front().key == FactKey::kHeading &&
+                            std::all_of(figures_.begin(), figures_.end(), [](const auto& figure) {
+                              return figure.metric == Metric::kLearningRate;
+                            });
+    has_figures = cursor_ >= 0 && !rate_alone && (!figures_.empty() || numbers > found_.size());
   }
   if (!found_.empty()) {
     state(found_, has_figures);
@@ -368,6 +342,7 @@ std::vector<Block> Segments::finish() {
   });
   if (done_.empty() && sized) block_.keep_without_figures();
   end_block();
+  settle_words_above();
   return std::move(done_);
 }
 

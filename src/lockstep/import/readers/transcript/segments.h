@@ -40,9 +40,12 @@ class Segments {
   LogFacts& whole_file() { return whole_file_; }
 
  private:
+  /// A line without what a logger wrote in front of it.
+  void message(const Line& line);
   void marked_line(const Line& line, const EpochMark& mark);
   void plain_line(const Line& line);
   bool summary_line();
+  bool spans_epochs(const TqdmBar& bar);
   bool progress_bar(const Line& line, const TqdmBar& bar);
   bool step_below_epoch(const Line& line);
   void step_line(const Line& line, std::int64_t step, std::size_t end);
@@ -57,6 +60,8 @@ class Segments {
   bool memory_ran_out(const Line& line);
   void note_parts();
   void look_for_heading(std::string_view text);
+  void take_words_above();
+  void settle_words_above();
   void tell(const Line& line, const std::string& words);
   void tell_figures(const Line& line);
 
@@ -86,12 +91,19 @@ class Segments {
   std::string heading_;  ///< the last one that a rule above it showed to be one
   enum class Ruled { kNone, kRule, kText };
   Ruled ruled_ = Ruled::kNone;  ///< whether the last line was a rule, or the text below one
+  std::string words_above_;     ///< between rules, since the last first epoch
   int headings_below_ = 0;      ///< between rules, since the last figure
   bool training_is_part_ = false;
   bool repeats_ = false;
   std::string last_header_;  ///< the last line that named an epoch and had no figures
   std::string joined_;       ///< a line without the epoch between a figure and its name
   std::optional<TqdmBar> held_bar_;
+  struct SeenBar {
+    std::int64_t done = 0;
+    std::int64_t epoch = -1;  ///< in which it was seen first
+    bool spans = false;       ///< it was seen in another one as well
+  };
+  std::map<std::int64_t, SeenBar> bars_;  ///< by their length
   ValueLists lists_;
 };
 

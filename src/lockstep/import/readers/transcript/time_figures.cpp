@@ -58,6 +58,12 @@ std::optional<double> compound_seconds(double value, std::string_view after) {
   return total > 0 ? std::optional<double>(total) : std::nullopt;
 }
 
+/// "-08-28 00:11:31" behind "Time: 2022".
+bool is_date(std::string_view after) {
+  return after.size() > 5 && after[0] == '-' && is_digit(after[1]) && is_digit(after[2]) &&
+         after[3] == '-' && is_digit(after[4]);
+}
+
 /// "[Epoch 0] Training cost: 215.321, CrossEntropy=5.1": the seconds of the epoch as GluonCV's
 /// detectors print them. Alone, a cost is a loss as often.
 bool is_training_cost(const Figure& figure, std::string_view phrase) {
@@ -85,6 +91,7 @@ std::optional<double> seconds_per_step(double value, std::string_view unit) {
 
 std::optional<LineFigure> time_figure(const Figure& figure, std::string_view unit, Split split,
                                       const LinePlace& place) {
+  if (is_date(figure.after)) return std::nullopt;
   const auto compound = compound_seconds(figure.value, figure.after);
   const double seconds = compound ? *compound : figure.value * seconds_in(unit);
   if (!(seconds > 0)) return std::nullopt;

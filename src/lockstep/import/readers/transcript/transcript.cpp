@@ -190,7 +190,7 @@ Match TranscriptReader::recognise(const Sample& sample) const {
         });
     }
     summary.line(line, metrics);
-    if (!contains_any<"poch", "rain | ">(line)) continue;
+    if (!contains_any<"poch", "POCH", "rain | ", "Ep", "ep=", "ep ">(line)) continue;
     if (line.ends_with(']') && find_value_list(line, metrics)) ++lists;
     if (line.find('<') != std::string_view::npos && find_tqdm_bar(line)) ++figures;
     const auto mark = find_epoch_mark(line);
