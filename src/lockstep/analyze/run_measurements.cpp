@@ -83,16 +83,9 @@ void add_phases(Rows& rows, const StepBreakdown& steps) {
   add("other_time", seconds(Phase::kOther));
 }
 
-/// Energy and tokens of an epoch, where they are known.
-void add_extra(Rows& rows, const record::EpochResult& epoch, bool whole, Rows::WarmUp warm_up) {
-  const auto metric = [&](const char* name) {
-    const auto found = epoch.metrics.find(name);
-    return found == epoch.metrics.end() ? record::kUnknown : found->second;
-  };
-  if (whole) rows.add("epoch_energy", metric("energy_j"), "J", epoch.epoch, warm_up);
-  if (epoch.train_s > 0) {
-    rows.add("token_rate", metric("tokens") / epoch.train_s, "tokens/s", epoch.epoch, warm_up);
-  }
+double metric(const record::EpochResult& epoch, const char* name) {
+  const auto found = epoch.metrics.find(name);
+  return found == epoch.metrics.end() ? record::kUnknown : found->second;
 }
 
 /// Examples per second of all workers in the steps after the warm-up.
@@ -128,11 +121,13 @@ std::vector<record::Measurement> measurements_of(const record::RunStarted& start
       rows.add("epoch_time", epoch.train_s, "s", epoch.epoch, warm_up);
     const bool first_steps_apart = !whole && only_one && steps.warmup_steps > 0;
     const double rate = first_steps_apart ? steady_rate(started.spec, steps) : epoch.examples_per_s;
-    if (rate > 0) {
-      rows.add("throughput", rate, "examples/s", epoch.epoch,
-               first_steps_apart ? Rows::WarmUp::kNone : warm_up);
+    const Rows::WarmUp of_rate = first_steps_apart ? Rows::WarmUp::kNone : warm_up;
+    if (whole) rows.add("epoch_energy", metric(epoch, "energy_j"), "J", epoch.epoch, warm_up);
+    if (rate > 0) rows.add("throughput", rate, "examples/s", epoch.epoch, of_rate);
+    if (epoch.examples > 0) {
+      const double per_example = metric(epoch, "tokens") / static_cast<double>(epoch.examples);
+      rows.add("token_rate", rate * per_example, "tokens/s", epoch.epoch, of_rate);
     }
-    add_extra(rows, epoch, whole, warm_up);
     // After a part of an epoch, runs of different batches have seen different amounts of data:
     // their losses do not compare.
     if (!whole && epoch.examples < started.spec.data.train_examples) continue;

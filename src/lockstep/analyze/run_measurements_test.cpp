@@ -72,6 +72,21 @@ TEST(RunMeasurements, TheRateOfARunOfFewStepsLeavesOutItsFirstSteps) {
       256 / 0.02);
 }
 
+TEST(RunMeasurements, TokensOfARunOfFewStepsLeaveOutItsFirstStepsToo) {
+  record::RunStarted limited = started();
+  limited.spec.max_steps = 100;
+  std::vector epochs{epoch(1, 6)};
+  epochs[0].metrics["tokens"] = 64.0 * static_cast<double>(epochs[0].examples);
+  StepBreakdown steps;
+  steps.ranks.resize(2);
+  steps.mean.step = Seconds(0.02);
+  steps.warmup_steps = 10;
+  const auto rows = of_metric(measurements_of(limited, epochs, {}, {}, steps), "token_rate");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_DOUBLE_EQ(rows[0].value, 64 * 256 / 0.02);
+  EXPECT_FALSE(rows[0].contains_warm_up);
+}
+
 TEST(RunMeasurements, ASingleEpochIsNotWarmUp) {
   const std::vector epochs{epoch(1, 6)};
   const auto rows = measurements_of(started(), epochs, std::nullopt, {});

@@ -13,13 +13,16 @@ constexpr double kQuantile = 1.96;
 
 }  // namespace
 
-void NoiseScale::add(double small_squares, double small, double big_squares, double big) {
+void NoiseScale::add(double small_squares, double small, double big_squares, double big,
+                     double steps) {
   if (!(big > small) || !std::isfinite(small_squares) || !std::isfinite(big_squares)) return;
   const double noise = (small_squares - big_squares) / (1 / small - 1 / big);
   const double slope = (big * big_squares - small * small_squares) / (big - small);
-  const auto put = [this](double& sum, double value) { sum = keep_ * sum + value; };
+  const double kept = std::pow(keep_, steps);
+  const double weight = (1 - kept) / (1 - keep_);  // of `steps` steps with these norms
+  const auto put = [&](double& sum, double value) { sum = kept * sum + weight * value; };
   put(weight_, 1);
-  squared_weight_ = keep_ * keep_ * squared_weight_ + 1;
+  squared_weight_ = kept * kept * squared_weight_ + weight * weight;
   put(noise_, noise);
   put(slope_, slope);
   put(noise_noise_, noise * noise);

@@ -20,8 +20,9 @@ class NoiseScale {
   explicit NoiseScale(double memory = 100) : keep_(1 - 1 / memory) {}
 
   /// `small_squares`: mean over ranks of |G_r|^2, each the gradient mean of `small` examples.
-  /// `big_squares`: |G|^2 of the mean over `big` > `small` examples. Ignores what is not finite.
-  void add(double small_squares, double small, double big_squares, double big);
+  /// `big_squares`: |G|^2 of the mean over `big` > `small` examples. `steps`: that this one stands
+  /// for, where only some are sampled. Ignores what is not finite.
+  void add(double small_squares, double small, double big_squares, double big, double steps = 1);
 
   struct Estimate {
     double value = 0;
@@ -40,7 +41,7 @@ class NoiseScale {
  private:
   double keep_;
   std::int64_t steps_ = 0;
-  // Sums with weights keep_^age.
+  // Sums with weights keep_^age, in steps.
   double weight_ = 0;
   double squared_weight_ = 0;
   double noise_ = 0;  ///< of estimates of tr(Sigma)

@@ -97,6 +97,18 @@ TEST(NoiseScale, ReportsNothingForAFewStepsOrForOneWorker) {
   EXPECT_FALSE(noise.estimate().has_value());
 }
 
+TEST(NoiseScale, AStepThatStandsForSeveralCountsAsOften) {
+  NoiseScale repeated, sampled;
+  for (int step = 0; step < 30; ++step) {
+    const double own = 5 + 0.1 * (step % 4);
+    for (int i = 0; i < 8; ++i) repeated.add(own, 32, 3, 64);
+    sampled.add(own, 32, 3, 64, 8);
+  }
+  EXPECT_NEAR(sampled.estimate()->value, repeated.estimate()->value, 1e-9);
+  // The interval is wider: 30 different steps and not 240.
+  EXPECT_LT(sampled.estimate()->low, repeated.estimate()->low);
+}
+
 TEST(NoiseScale, ContinuesFromItsFigures) {
   Problem problem(100, 1);
   NoiseScale first;

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "lockstep/base/units.h"
-#include "lockstep/measure/noise_scale.h"
+#include "lockstep/watch/noise_of_run.h"
 #include "lockstep/watch/number_epochs.h"
 #include "lockstep/watch/number_processes.h"
 
@@ -143,81 +143,6 @@ void join_steps(const std::vector<RankRecord>& ranks, WatchedRun& run) {
   }
 }
 
-/// The gradient noise scale at the end of each epoch, from the norms of sampled steps.
-class NoiseOfRun {
- public:
-  explicit NoiseOfRun(const std::vector<RankRecord>& ranks) : ranks_(ranks.size()) {
-    for (const RankRecord& rank : ranks) {
-      for (const GradientNorms& norms : rank.norms) samples_[norms.step].push_back(&norms);
-    }
-  }
-
-  /// As of ranks that train on the same examples: no sampled gradient changes when it is averaged.
-  bool all_alike() const {
-    constexpr std::size_t kLeast = 10;
-    constexpr double kRounding = 1e-5;
-    std::size_t seen = 0;
-    for (const auto& [step, sample] : samples_) {
-      if (sample.size() != ranks_) continue;
-      for (const GradientNorms* norms : sample) {
-        const double change = std::fabs(norms->own_squares - norms->averaged_squares);
-        if (change > kRounding * norms->averaged_squares) return false;
-      }
-      ++seen;
-    }
-    return ranks_ > 1 && seen >= kLeast;
-  }
-
-  void estimate_at(std::int64_t last_step, record::EpochResult& epoch) const {
-    if (ranks_ < 2 || all_alike()) return;
-    measure::NoiseScale noise;
-    const auto end = samples_.upper_bound(last_step);
-    for (auto sample = first_that_counts(last_step, end); sample != end; ++sample) {
-      add(sample->second, noise);
-    }
-    const auto estimate = noise.estimate();
-    if (!estimate) return;
-    epoch.noise_scale = estimate->value;
-    epoch.noise_scale_low = estimate->low;
-    if (estimate->high) epoch.noise_scale_high = *estimate->high;
-  }
-
- private:
-  using Samples = std::map<std::int64_t, std::vector<const GradientNorms*>>;
-
-  /// The first steps are sampled one by one, later ones at intervals: the noise of an untrained
-  /// network, which is small, would outweigh that of the trained one. So they are left out as soon
-  /// as the second half of the steps has enough samples, or else as many as can be spared.
-  Samples::const_iterator first_that_counts(std::int64_t last_step,
-                                            Samples::const_iterator end) const {
-    constexpr std::ptrdiff_t kEnough = 12;
-    const auto begin = samples_.begin();
-    if (begin == end) return begin;
-    const std::ptrdiff_t count = std::distance(begin, end);
-    if (count > last_step - begin->first) return begin;  // every step
-    const auto half = samples_.upper_bound(begin->first + (last_step - begin->first) / 2);
-    if (std::distance(half, end) >= kEnough) return half;
-    return count > kEnough ? std::prev(end, kEnough) : begin;
-  }
-
-  void add(const std::vector<const GradientNorms*>& sample, measure::NoiseScale& noise) const {
-    if (sample.size() != ranks_) return;
-    double own = 0, averaged = 0;
-    for (const GradientNorms* norms : sample) {
-      // An average over unequal batches is not the gradient of their union.
-      if (norms->examples != sample.front()->examples) return;
-      own += norms->own_squares;
-      averaged += norms->averaged_squares;
-    }
-    const auto n = static_cast<double>(ranks_);
-    const auto small = static_cast<double>(sample.front()->examples);
-    noise.add(own / n, small, averaged / n, n * small);
-  }
-
-  std::size_t ranks_;
-  Samples samples_;
-};
-
 void join_epochs(const std::vector<RankRecord>& ranks, WatchedRun& run) {
   std::map<int, record::EpochResult> epochs;
   std::map<int, std::int64_t> last_step;
@@ -287,6 +212,7 @@ void join_facts(const std::vector<RankRecord>& ranks, WatchedRun& run) {
   run.device = first.device;
   run.threads_per_worker = first.threads;
   run.framework = first.framework;
+  run.backend = first.backend;
   run.parameters = first.parameters;
   run.flops_per_example = first.flops_per_example;
   run.unit = first.unit;

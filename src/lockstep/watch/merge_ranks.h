@@ -26,6 +26,7 @@ struct WatchedRun {
   // What the script trains, as rank 0 saw it; 0 or empty = unknown.
   std::string torch;
   std::string framework;  ///< see RankRecord
+  std::string backend;    ///< see RankRecord
   std::string device;
   int threads_per_worker = 0;
   std::int64_t parameters = 0;

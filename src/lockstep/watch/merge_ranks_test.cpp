@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "lockstep/measure/noise_scale.h"
-
 namespace lockstep::watch {
 namespace {
 
@@ -186,33 +184,6 @@ TEST(MergeRanks, HasNoRateWhereExamplesAreUnknown) {
   EXPECT_EQ(run.epochs[1].examples, 640);
 }
 
-TEST(MergeRanks, EstimatesTheNoiseScaleAsTrainDoes) {
-  std::vector<RankRecord> ranks{rank_with(0, 40), rank_with(1, 80)};
-  measure::NoiseScale direct;
-  for (std::int64_t s = 0; s < 20; ++s) {
-    const double own = 5.0 + 0.1 * static_cast<double>(s % 3), averaged = 3.0;
-    ranks[0].norms.push_back({s, own - 0.5, averaged, 32});
-    ranks[1].norms.push_back({s, own + 0.5, averaged, 32});
-    direct.add(own, 32, averaged, 64);
-  }
-  const WatchedRun run = merge_ranks(records_of(std::move(ranks)));
-  EXPECT_NEAR(run.epochs[1].noise_scale, direct.estimate()->value, 1e-9);
-  EXPECT_NEAR(run.epochs[1].noise_scale_low, direct.estimate()->low, 1e-9);
-}
-
-TEST(MergeRanks, TheNoiseOfTheFirstStepsDoesNotOutweighThatOfTheLast) {
-  std::vector<RankRecord> ranks{rank_with(0, 40), rank_with(1, 80)};
-  measure::NoiseScale later;
-  for (std::int64_t s = 0; s < 20; ++s) {
-    if (s == 12) continue;  // not every step is sampled
-    const double own = s < 7 ? 3.001 : 5.0 + 0.1 * static_cast<double>(s % 3);
-    for (RankRecord& rank : ranks) rank.norms.push_back({s, own, 3.0, 32});
-    if (s > 6) later.add(own, 32, 3.0, 64);
-  }
-  const WatchedRun run = merge_ranks(records_of(std::move(ranks)));
-  EXPECT_NEAR(run.epochs[1].noise_scale, later.estimate()->value, 1e-9);
-}
-
 TEST(MergeRanks, NotesRanksThatTrainOnTheSameExamples) {
   std::vector<RankRecord> ranks{rank_with(0, 40), rank_with(1, 80)};
   for (std::int64_t s = 0; s < 20; ++s) {
@@ -223,16 +194,6 @@ TEST(MergeRanks, NotesRanksThatTrainOnTheSameExamples) {
   EXPECT_TRUE(std::isnan(run.epochs[1].noise_scale));
   ASSERT_EQ(run.notes.size(), 1U);
   EXPECT_NE(run.notes[0].find("seem to train on the same examples"), std::string::npos);
-}
-
-TEST(MergeRanks, LeavesStepsWithUnequalBatchesOutOfTheNoiseScale) {
-  std::vector<RankRecord> ranks{rank_with(0, 40), rank_with(1, 80)};
-  for (std::int64_t s = 0; s < 20; ++s) {
-    ranks[0].norms.push_back({s, 5, 3, 32});
-    ranks[1].norms.push_back({s, 5, 3, 16});
-  }
-  const WatchedRun run = merge_ranks(records_of(std::move(ranks)));
-  EXPECT_TRUE(std::isnan(run.epochs[1].noise_scale));
 }
 
 TEST(MergeRanks, OfARestartedRankTakesTheProcessThatCameFurthest) {

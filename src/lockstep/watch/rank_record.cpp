@@ -42,6 +42,7 @@ void read_start(const json& line, RankRecord& rank) {
   rank.device = line.value("device", "");
   rank.threads = line.value("threads", 0);
   rank.framework = line.value("framework", "");
+  rank.backend = line.value("backend", "");
   rank.parameters = line.value("parameters", std::int64_t{0});
   rank.unit = line.value("unit", "");
   if (const auto loader = line.find("loader"); loader != line.end() && loader->is_object()) {

@@ -80,6 +80,7 @@ struct RankRecord {
   std::int64_t pid = 0;
   std::string torch;
   std::string framework;  ///< on top of torch or without it: "keras 3.12 (tensorflow)"
+  std::string backend;    ///< that carries its gradients; empty = unknown, or of a name of its own
   std::string device;     ///< "cpu" or the name of a GPU
   int threads = 0;
   std::int64_t parameters = 0;

@@ -10,7 +10,8 @@ import time
 
 import torch
 import torch.nn.functional as F
-from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+from torch.utils.data import (
+    BatchSampler, DataLoader, DistributedSampler, SequentialSampler, TensorDataset)
 
 STEPS, BATCH = 12, 16
 
@@ -63,7 +64,9 @@ def sequences():
 
     words = torch.randint(0, 10, (STEPS * BATCH, 5))
     model = Model()
-    loader = DataLoader(TensorDataset(words, words[:, 0] % 4), batch_size=BATCH)
+    examples = TensorDataset(words, words[:, 0] % 4)
+    batches = BatchSampler(SequentialSampler(examples), BATCH, drop_last=False)
+    loader = DataLoader(examples, batch_sampler=batches)
     train(model, loader, torch.optim.SGD(model.parameters(), lr=0.1))
 
 

@@ -119,6 +119,8 @@ class Scripts(unittest.TestCase):
         (rank,) = self.records()
         self.assertEqual(rank.start["unit"], "sequences")
         self.assertEqual({step["tokens"] for step in rank.steps}, {16 * 5})
+        # Its sampler makes the batches, as Accelerate's does: the loader itself has no batch size.
+        self.assertEqual(rank.start["loader"], {"workers": 0, "batch": 16, "batches": 12})
 
     def test_a_script_that_crashes_prints_its_own_traceback(self):
         code, _, errors = self.same_as_without("crash_in_forward")

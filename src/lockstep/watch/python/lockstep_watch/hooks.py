@@ -95,12 +95,23 @@ def _wrap_loader(torch: Any, watcher: Watcher) -> None:
 
 
 def _loader_facts(loader: Any) -> Dict[str, Any]:
-    facts = {"workers": loader.num_workers, "batch": loader.batch_size, "batches": None}
+    facts = {"workers": loader.num_workers, "batch": _batch_size(loader), "batches": None}
     try:
         facts["batches"] = len(loader)
     except (TypeError, NotImplementedError):  # of unknown length
         pass
     return facts
+
+
+def _batch_size(loader: Any) -> Optional[int]:
+    """With a sampler of batches the loader itself has none. Accelerate's sampler may state the batch
+    that ranks divide."""
+    if loader.batch_size is not None:
+        return int(loader.batch_size)
+    sampler = loader.batch_sampler
+    size = getattr(sampler, "batch_size", None)
+    known = isinstance(size, int) and not getattr(sampler, "split_batches", False)
+    return size if known else None
 
 
 def _wrap_modules(torch: Any, watcher: Watcher) -> None:

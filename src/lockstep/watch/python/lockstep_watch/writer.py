@@ -37,6 +37,14 @@ def rank_and_world(torch: Any) -> Tuple[int, int]:
     return _tensorflow_rank_and_world(os.environ.get("TF_CONFIG", ""))
 
 
+def _backend(torch: Any) -> Optional[str]:
+    """What carries the gradients of this process, where PyTorch's process group does."""
+    distributed = getattr(torch, "distributed", None)
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return None
+    return str(distributed.get_backend())
+
+
 def _tensorflow_rank_and_world(text: str) -> Tuple[int, int]:
     try:
         config = json.loads(text)
@@ -126,6 +134,9 @@ class Writer:
         wall = time.time_ns() - time.monotonic_ns()
         if self.sharing > 1:
             self.facts["sharing"] = self.sharing
+        backend = _backend(self.torch)
+        if backend is not None:
+            self.facts["backend"] = backend
         facts = dict(self.facts, type="started", v=VERSION, rank=rank, world=world, host=host)
         facts.update(pid=os.getpid(), wall_minus_monotonic_ns=wall)
         self._line(facts)
