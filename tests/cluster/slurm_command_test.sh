@@ -45,6 +45,20 @@ timeout 100 "$lockstep" --store bad.db "${study[@]}" --workers 1 --name bad -- s
 expect "a failed run ends the study with code 5" test $? = 5
 expect "and has its last line" grep -q "exit code 3; its last line: no such module" bad.txt
 
+# So are a setup that ends the job and a job that somebody cancels.
+echo 'echo "no module cuda"; exit 3' > ends.sh
+timeout 100 "$lockstep" --store ends.db study --batch 64 --device cpu --launcher slurm --partition cpu --setup ends.sh \
+  --workers 1 --name ends -- srun true > ends.txt 2> ends.err
+expect "a setup that ends the job is named" \
+  grep -q -- "--setup ends.sh ended the job before its command began; its last line: no module cuda" ends.txt
+timeout 100 "$lockstep" --store stopped.db "${study[@]}" --workers 1 --name stopped -- srun sleep 60 \
+  > stopped.txt 2> stopped.err &
+pid=$!
+wait_for 30 bash -c '[ "$(squeue -h -o %T)" = RUNNING ]'
+scancel --user=root
+wait $pid
+expect "a cancelled job is named as such" grep -q "failed: the job was cancelled (scancel)$" stopped.txt
+
 # Interrupted: the jobs go with the study, and the same command does what is missing.
 cut=("$lockstep" --store cut.db "${study[@]}" --workers 1,2 --name cut -- srun "$PWD/train.sh" "$PWD/cut-{workers}" "{workers}")
 EPOCH_SLEEP=60 "${cut[@]}" > cut.txt 2> cut.err &

@@ -88,7 +88,8 @@ std::string common_part(const ClusterOptions& options, const JobShape& shape, co
   text += fmt::format("run={}  # prefix of the names of its files\n", shell_quoted(files.stem));
   text += "date +%s%N > \"$run.started\"\n\n" + exports.before;
   if (!options.setup.empty()) {
-    text += fmt::format(". {}\n", shell_quoted(fs::absolute(options.setup).string()));
+    text += fmt::format(". {}\necho $? > \"$run.setup\"\n",
+                        shell_quoted(fs::absolute(options.setup).string()));
   }
   return text + exports.after + "began=$(date +%s%N)\n";
 }
@@ -201,6 +202,42 @@ bool JobState::waits_forever() const {
   return phase == Phase::kWaiting && kLimits.contains(reason);
 }
 
+JobEnd end_of_job(const JobState& state, const std::string& log, const std::string& setup) {
+  const auto printed = [&](const char* text) { return log.find(text) != std::string::npos; };
+  // Slurm may leave the script the time to note the end of a command that Slurm ended.
+  if (state.word == "TIMEOUT" || printed("DUE TO TIME LIMIT ***")) {
+    return {"Slurm ended the job at its time limit (--time)", false};
+  }
+  if (state.word == "NODE_FAIL" || printed("DUE TO NODE FAILURE")) {
+    return {"a node of the job failed", false};
+  }
+  if (state.word == "PREEMPTED" || printed("DUE TO PREEMPTION")) {
+    return {"Slurm ended the job for one of higher priority", false};
+  }
+  if (state.word == "CANCELLED" || (printed("*** JOB ") && printed(" CANCELLED AT "))) {
+    return {"the job was cancelled (scancel)", false};
+  }
+  const bool began = state.phase == JobState::Phase::kEnded;
+  if (!began && state.word == "FAILED" && !setup.empty() && !state.setup_code) {
+    return {fmt::format("--setup {} ended the job before its command began", setup)};
+  }
+  if (!began) return {fmt::format("the job ended as {}", state.word)};
+  JobEnd end{fmt::format("the command ended with exit code {}", state.exit_code)};
+  if (state.setup_code.value_or(0) != 0) {
+    end.text +=
+        fmt::format(", after --setup {} had ended with exit code {}", setup, *state.setup_code);
+  }
+  return end;
+}
+
+std::string end_of_log(const JobFiles& files) {
+  constexpr std::streamoff kEnd = 16'384;
+  std::ifstream file(files.log(), std::ios::ate);
+  if (!file) return "";
+  file.seekg(std::max<std::streamoff>(0, static_cast<std::streamoff>(file.tellg()) - kEnd));
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
 std::optional<JobTicket> read_ticket(const JobFiles& files) {
   std::ifstream file(files.ticket());
   JobTicket ticket;
@@ -210,7 +247,8 @@ std::optional<JobTicket> read_ticket(const JobFiles& files) {
 
 JobTicket SlurmQueue::submit(const std::string& script, const JobFiles& files) {
   fs::create_directories(fs::path(files.stem).parent_path());
-  for (const std::string& old : {files.ticket(), files.started(), files.ended(), files.record()}) {
+  for (const std::string& old :
+       {files.ticket(), files.started(), files.setup(), files.ended(), files.record()}) {
     fs::remove(old);
   }
   write_text(files.script(), script);
@@ -241,6 +279,8 @@ JobState SlurmQueue::state(const JobTicket& ticket, const JobFiles& files) const
     state.phase = JobState::Phase::kRunning;
     state.queue_wait_s = std::max(0.0, static_cast<double>(at - ticket.submitted_wall_ns) * 1e-9);
   }
+  std::istringstream setup(read_text(files.setup()));
+  if (int code = 0; setup >> code) state.setup_code = code;
   const auto noted_end = [&] {
     std::istringstream ended(read_text(files.ended()));
     if (!(ended >> state.exit_code)) return false;

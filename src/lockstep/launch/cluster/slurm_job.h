@@ -19,6 +19,7 @@ struct JobFiles {
   std::string record() const { return stem + ".record"; }    ///< of rank 0
   std::string ticket() const { return stem + ".job"; }       ///< job id and time of submission
   std::string started() const { return stem + ".started"; }  ///< time of its start
+  std::string setup() const { return stem + ".setup"; }      ///< exit code of the user's setup
   std::string ended() const {
     return stem + ".ended";
   }  ///< exit code, start and end of its command
@@ -64,12 +65,27 @@ struct JobState {
   std::string reason;  ///< of waiting, Slurm's: Priority, Resources, PartitionTimeLimit, ...
   int exit_code = 0;
   std::optional<double> queue_wait_s;  ///< once it has started
+  std::optional<int> setup_code;       ///< exit code of the user's setup, once it has ended
   std::int64_t started_wall_ns = 0;    ///< of its command, set-up left out; 0 = unknown
   std::int64_t ended_wall_ns = 0;      ///< likewise
 
   /// Whether it waits for what does not come by waiting: a limit that it exceeds.
   bool waits_forever() const;
 };
+
+/// What ended a job.
+struct JobEnd {
+  std::string text;  ///< a part of a sentence
+  bool output_explains =
+      true;  ///< not where Slurm ended it: ranks then print that they were killed
+};
+
+/// Of a job that ended other than well: its time limit, scancel, the user's `setup`, or its
+/// command. `log`: the last lines of the job.
+JobEnd end_of_job(const JobState& state, const std::string& log, const std::string& setup);
+
+/// The last lines that a job printed.
+std::string end_of_log(const JobFiles& files);
 
 /// Talks to Slurm through its commands, each given half a minute.
 class SlurmQueue {

@@ -74,6 +74,7 @@ TEST(CommandScript, SetsUpAndRunsTheCommandOfTheUserOncePerHost) {
             "'s/.*NodeAddr=\\([^ ]*\\).*/\\1/p')\n"
             "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))\n"
             ". /home/me/setup.sh\n"
+            "echo $? > \"$run.setup\"\n"
             "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\n"
             "export PYTHONUNBUFFERED=1\n"
             "began=$(date +%s%N)\n"
@@ -84,6 +85,45 @@ TEST(CommandScript, SetsUpAndRunsTheCommandOfTheUserOncePerHost) {
             "echo \"$code $began $(date +%s%N)\" > \"$run.ended.tmp\" && "
             "mv \"$run.ended.tmp\" \"$run.ended\"\n"
             "exit $code\n");
+}
+
+TEST(EndOfJob, SlurmsOwnEndIsNamedEvenIfTheScriptNotedOne) {
+  JobState state;
+  state.phase = JobState::Phase::kEnded;
+  state.exit_code = 143;
+  const JobEnd timeout = end_of_job(
+      state,
+      "slurmstepd-node1: error: *** JOB 8 ON node1 CANCELLED AT 2026-11-19T23:46:29 DUE TO TIME "
+      "LIMIT ***\nsrun: error: node1: task 0: Terminated\n",
+      "");
+  EXPECT_EQ(timeout.text, "Slurm ended the job at its time limit (--time)");
+  EXPECT_FALSE(timeout.output_explains);
+  state.phase = JobState::Phase::kLost;
+  state.word = "CANCELLED";
+  EXPECT_EQ(end_of_job(state, "", "").text, "the job was cancelled (scancel)");
+}
+
+TEST(EndOfJob, ASetupThatEndsTheJobIsNamed) {
+  JobState state;
+  state.phase = JobState::Phase::kLost;
+  state.word = "FAILED";
+  const JobEnd ended = end_of_job(state, "", "env.sh");
+  EXPECT_EQ(ended.text, "--setup env.sh ended the job before its command began");
+  EXPECT_TRUE(ended.output_explains);
+  state.setup_code = 0;
+  EXPECT_EQ(end_of_job(state, "", "env.sh").text, "the job ended as FAILED");
+}
+
+TEST(EndOfJob, AFailedCommandAfterAFailedSetupHasBothCodes) {
+  JobState state;
+  state.phase = JobState::Phase::kEnded;
+  state.exit_code = 1;
+  state.setup_code = 127;
+  EXPECT_EQ(
+      end_of_job(state, "", "env.sh").text,
+      "the command ended with exit code 1, after --setup env.sh had ended with exit code 127");
+  state.setup_code = 0;
+  EXPECT_EQ(end_of_job(state, "", "env.sh").text, "the command ended with exit code 1");
 }
 
 TEST(JobShape, SpreadsWorkersEquallyOverHosts) {

@@ -24,11 +24,13 @@ std::string watch_folder(const launch::JobFiles& files) {
 class CommandJob final : public WatchedJob {
  public:
   CommandJob(ForeignCommand command, const PlannedRun& planned, store::RunLabel label,
-             const launch::JobFiles& files, const ExecutorContext& context, std::string progress)
+             const launch::JobFiles& files, std::string setup, const ExecutorContext& context,
+             std::string progress)
       : command_(std::move(command)),
         planned_(planned),
         label_(std::move(label)),
         files_(files),
+        setup_(std::move(setup)),
         context_(context),
         progress_(std::move(progress)),
         importer_(command_.import_options(planned)),
@@ -48,12 +50,7 @@ class CommandJob final : public WatchedJob {
     const std::int64_t began = state.started_wall_ns != 0 ? state.started_wall_ns : now;
     const std::int64_t ended = state.ended_wall_ns != 0 ? state.ended_wall_ns : now;
     end.seconds = static_cast<double>(std::max<std::int64_t>(0, ended - began)) * 1e-9;
-    end.problem = state.phase == JobPhase::kLost
-                      ? fmt::format("the job ended as {}", state.word)
-                      : fmt::format("the command ended with exit code {}", state.exit_code);
-    if (const std::string reason = output_.failure(); !reason.empty()) {
-      end.problem += "; " + reason;
-    }
+    end.problem = problem_of(state);
     if (command_.watch) end.records = watch::WatchFolder::records_of(watch_folder(files_)).string();
     CommandRecord record(command_, planned_, label_, output_, context_);
     record.begin(began, record::Launcher::kSlurm, state.queue_wait_s.value_or(-1));
@@ -67,10 +64,17 @@ class CommandJob final : public WatchedJob {
   }
 
  private:
+  std::string problem_of(const launch::JobState& state) const {
+    const launch::JobEnd end = launch::end_of_job(state, launch::end_of_log(files_), setup_);
+    const std::string reason = output_.failure();
+    return end.output_explains && !reason.empty() ? end.text + "; " + reason : end.text;
+  }
+
   ForeignCommand command_;
   PlannedRun planned_;
   store::RunLabel label_;
   launch::JobFiles files_;
+  std::string setup_;  ///< of the user; empty = none
   const ExecutorContext& context_;
   std::string progress_;
   import::Importer importer_;
@@ -147,8 +151,8 @@ std::unique_ptr<WatchedJob> SlurmCommand::watch(const PlannedRun& planned,
                                                 const std::string& progress) const {
   ForeignCommand command = command_;
   command.values.nodes = cluster_.shape(planned.cell.workers).nodes;
-  return std::make_unique<CommandJob>(std::move(command), planned, label, files, context_,
-                                      progress);
+  return std::make_unique<CommandJob>(std::move(command), planned, label, files, cluster_.setup,
+                                      context_, progress);
 }
 
 }  // namespace lockstep::study

@@ -68,10 +68,11 @@ std::string last_line(const std::string& path) {
 class TrainingJob final : public WatchedJob {
  public:
   TrainingJob(record::TrainRequest request, store::RunLabel label, launch::JobFiles files,
-              const ExecutorContext& context, const std::string& progress)
+              std::string setup, const ExecutorContext& context, const std::string& progress)
       : request_(std::move(request)),
         label_(std::move(label)),
         files_(std::move(files)),
+        setup_(std::move(setup)),
         context_(context),
         tail_(files_.record(), context.status_line(progress)) {}
 
@@ -82,6 +83,7 @@ class TrainingJob final : public WatchedJob {
   record::TrainRequest request_;
   store::RunLabel label_;
   launch::JobFiles files_;
+  std::string setup_;  ///< of the user; empty = none
   const ExecutorContext& context_;
   RecordTail tail_;
 };
@@ -119,9 +121,10 @@ ExecutedRun TrainingJob::collect(const launch::JobState& state) {
   const bool done = ended && ended->status == record::RunStatus::kDone && state.exit_code == 0 &&
                     state.phase == JobPhase::kEnded && problem.empty();
   if (!done && problem.empty()) {
-    problem = state.phase == JobPhase::kLost ? fmt::format("the job ended as {}", state.word)
-                                             : last_line(files_.log());
-    if (problem.empty()) problem = fmt::format("the job ended with exit code {}", state.exit_code);
+    const launch::JobEnd end = launch::end_of_job(state, launch::end_of_log(files_), setup_);
+    const bool own_end = state.phase == JobPhase::kEnded && end.output_explains;
+    if (own_end) problem = last_line(files_.log());
+    if (problem.empty()) problem = end.text;
     store.write(record::WorkerError{0, "worker", problem, "its log is " + files_.log()});
   }
   if (!began) {
@@ -177,8 +180,8 @@ std::unique_ptr<WatchedJob> SlurmTraining::watch(const PlannedRun& planned,
                                                  const store::RunLabel& label,
                                                  const launch::JobFiles& files,
                                                  const std::string& progress) const {
-  return std::make_unique<TrainingJob>(request_of(request_, planned), label, files, context_,
-                                       progress);
+  return std::make_unique<TrainingJob>(request_of(request_, planned), label, files, cluster_.setup,
+                                       context_, progress);
 }
 
 }  // namespace lockstep::study
