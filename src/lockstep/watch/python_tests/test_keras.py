@@ -21,6 +21,19 @@ history = model.fit(inputs, inputs.argmax(1) % 3, batch_size=16, epochs=2, valid
 print(["%.6f" % loss for loss in history.history["loss"]])
 """
 
+# From data sets that do not state their batch; the last one of an epoch is smaller.
+PIPELINE = """
+import numpy, keras, tensorflow as tf
+keras.utils.set_random_seed(1)
+model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(3)])
+model.compile(optimizer="adam", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+inputs = numpy.random.default_rng(0).random((152, 8), dtype="float32")
+data = tf.data.Dataset.from_tensor_slices((inputs, inputs.argmax(1) % 3)).shuffle(152)
+model.fit(data.batch(16).map(lambda x, y: (x * 2, y)).prefetch(2), epochs=1, verbose=0)
+model.fit(data.repeat().batch(8), steps_per_epoch=5, verbose=0)
+model.fit(data.batch(16).unbatch().batch(4).filter(lambda x, y: True), epochs=1, verbose=0)
+"""
+
 # Through tf.keras, on two devices of one process.
 MIRRORED = """
 import numpy, tensorflow as tf
@@ -94,6 +107,20 @@ class Keras(unittest.TestCase):
                         self.assertTrue(all(phases[p] > 0 for p in (FORWARD, BACKWARD, OPTIMIZER)))
                     else:  # a step is one call
                         self.assertEqual(phases[OTHER], step["end_ns"] - step["start_ns"])
+
+    def test_the_batch_of_a_pipeline_is_found(self):
+        for python, backend in backends():
+            if backend != "tensorflow":
+                continue
+            test_scripts.PYTHON = python
+            test_scripts.SCRIPTS = os.path.join(self.folder, "pipeline.py")
+            with open(test_scripts.SCRIPTS, "w") as file:
+                file.write(PIPELINE)
+            code, _, errors = self.run_script(TF_CPP_MIN_LOG_LEVEL="3", KERAS_BACKEND="tensorflow")
+            self.assertEqual(code, 0, errors)
+            (rank,) = self.records()
+            examples = [step["examples"] for step in rank.steps]
+            self.assertEqual(examples, [16] * 9 + [8] + [8] * 5 + [None] * 38)
 
     def test_a_strategy_of_tensorflow_states_its_devices(self):
         for python, backend in backends():

@@ -17,6 +17,13 @@ from .watcher import Watcher
 from .writer import rank_and_world
 
 _DEFAULT_BATCH = 32  # of fit() for arrays
+# Stages of a tf.data.Dataset after which batches have the size they had before, and also come in
+# the same order, each once.
+_KEEP_ORDER = {
+    "CacheDataset", "MapDataset", "OptionsDataset", "ParallelMapDataset", "PrefetchDataset"
+}
+_KEEP_BATCHES = _KEEP_ORDER | {"RepeatDataset", "ShuffleDataset", "SkipDataset", "TakeDataset"}
+_INFINITE = -1  # of cardinality()
 
 
 def install(keras: Any, folder: str) -> None:
@@ -65,8 +72,31 @@ def _examples_and_batch(fit: Any) -> Tuple[Optional[int], Optional[int]]:
     if isinstance(spec, tuple) and spec:
         dimensions = getattr(spec[0], "shape", None)
         first = dimensions[0] if dimensions is not None and len(dimensions) > 0 else None
-        return None, int(first) if first is not None else None
+        return (None, int(first)) if first is not None else _of_pipeline(data)
     return None, getattr(data, "batch_size", None) if isinstance(batch, type(None)) else batch
+
+
+def _of_pipeline(data: Any) -> Tuple[Optional[int], Optional[int]]:
+    """A tf.data.Dataset whose last batch may be smaller states no batch; the stage that makes its
+    batches does. Stages that are not listed may change them."""
+    stages = []
+    while _stage(data) in _KEEP_BATCHES:
+        stages.append(_stage(data))
+        data = getattr(data, "_input_dataset", None)
+    if _stage(data) not in ("BatchDataset", "ParallelBatchDataset"):
+        return None, None
+    try:
+        batch, examples = int(data._batch_size), int(data._input_dataset.cardinality())
+    except (AttributeError, TypeError, ValueError):
+        return None, None
+    if examples == _INFINITE or (examples >= 0 and examples % batch == 0):
+        return None, batch  # all are full
+    in_order = all(stage in _KEEP_ORDER for stage in stages)
+    return (examples, batch) if examples >= 0 and in_order else (None, None)
+
+
+def _stage(data: Any) -> str:
+    return type(data).__name__.strip("_")
 
 
 def _callback_class(keras: Any) -> type:
@@ -78,6 +108,7 @@ def _callback_class(keras: Any) -> type:
             self._watcher = watcher
             self._hooked = hooked
             self._examples, self._batch = _examples_and_batch(fit)
+            self._processes = 1  # that share a batch
             self._begun = 0  # first batch of the step that is open
             self._test: Any = None
 
@@ -88,7 +119,8 @@ def _callback_class(keras: Any) -> type:
                 weights = self.model.trainable_weights
                 facts["parameters"] = sum(_size(weight.shape) for weight in weights)
                 facts["optimizer"] = type(self.model.optimizer).__name__
-                facts["devices"] = _devices(self.model)
+                facts["devices"], processes = _devices_and_processes(self.model)
+                self._processes = processes
                 if self.params.get("steps"):
                     self._watcher.steps_per_epoch = int(self.params["steps"])
 
@@ -113,7 +145,7 @@ def _callback_class(keras: Any) -> type:
             count = (max(last, self._begun) + 1 - self._begun) * self._batch
             if self._examples is not None:
                 count = min(count, self._examples - self._begun * self._batch)
-            return count if count > 0 else None
+            return count // self._processes if count > 0 else None
 
         def on_test_begin(self, logs: Any = None) -> None:
             if switch.on and not self._hooked:
@@ -129,11 +161,13 @@ def _callback_class(keras: Any) -> type:
     return LockstepCallback
 
 
-def _devices(model: Any) -> int:
-    """That a strategy of TensorFlow divides the batches of this process among."""
+def _devices_and_processes(model: Any) -> Tuple[int, int]:
+    """Devices that a strategy of TensorFlow divides the batches of this process among, and how many
+    processes share each batch."""
     strategy = getattr(model, "distribute_strategy", None)
     replicas = int(getattr(strategy, "num_replicas_in_sync", 1))
-    return max(1, replicas // rank_and_world(None)[1])
+    devices = max(1, replicas // rank_and_world(None)[1])
+    return devices, max(1, replicas // devices)
 
 
 def _size(shape: Any) -> int:
