@@ -162,11 +162,17 @@ void predict_from_phases(const GlobalOptions& global, const PredictOptions& opti
     throw Error(ErrorKind::kUsage, "--phases needs --workers", "add --workers 2");
   }
   collect::PhasesQuestion question = options.phases;
-  question.workers.workers = options.workers.front();
   question.workers.nodes = std::max<std::int64_t>(options.nodes, 1);
-  const auto predicted = collect::predict_from_phases(global.store_path, question);
-  if (global.json) return print_line(report::phases_json(predicted));
-  fmt::print("{}", report::phases_text(predicted));
+  for (const std::int64_t workers : options.workers) {
+    question.workers.workers = workers;
+    const auto predicted = collect::predict_from_phases(global.store_path, question);
+    if (global.json) {
+      print_line(report::phases_json(predicted));
+    } else {
+      fmt::print("{}{}", workers == options.workers.front() ? "" : "\n",
+                 report::phases_text(predicted));
+    }
+  }
 }
 
 void run(const GlobalOptions& global, PredictOptions& options) {

@@ -87,7 +87,7 @@ std::vector<simulate::LayerShare> layers_of(const record::RunSpec& spec) {
 
 const record::LinkCalibration* best_link(const store::Calibrations& known,
                                          const record::RunStarted& run, std::int64_t nodes) {
-  return predict::best_link(known.links, run.machine.host, run.spec.workers, nodes);
+  return predict::best_link(known.links, run, run.spec.workers, nodes);
 }
 
 simulate::MeasuredLink calibrated_link(const record::LinkCalibration* best,

@@ -56,8 +56,8 @@ KnownLink stored_link(const std::string& store_path, const record::RunStarted& r
                       const PhasesQuestion& question) {
   const bool across = question.workers.nodes > 1;
   const store::Calibrations known = store::calibrations(store_path);
-  const record::LinkCalibration* best = predict::best_link(
-      known.links, run.machine.host, question.workers.workers, question.workers.nodes);
+  const record::LinkCalibration* best =
+      predict::best_link(known.links, run, question.workers.workers, question.workers.nodes);
   if (best == nullptr) {
     throw Error(
         ErrorKind::kData,

@@ -113,7 +113,7 @@ void Reducer::collect_parameters() {
   device_ = parameters_[0].device();
   state_.collective(
       [&] { require_own_device(device_, state_.device(), options_.name, communicator_); });
-  state_.watch().describe(count, device_);
+  state_.watch().describe(count, device_, communicator_.backend());
   if (!options_.broadcast_buffers) buffers_.clear();
 }
 

@@ -70,9 +70,10 @@ StepWatch::StepWatch(int rank, int size) : rank_(rank), size_(size) {
   cpu_s_ = processor_seconds();
 }
 
-void StepWatch::describe(std::int64_t parameters, torch::Device device) {
+void StepWatch::describe(std::int64_t parameters, torch::Device device, record::Backend backend) {
   parameters_ += parameters;
   device_ = device;
+  backend_ = backend;
 }
 
 void StepWatch::mark(Watched phase) {
@@ -198,12 +199,13 @@ void StepWatch::open() {
   ::gethostname(host, sizeof host - 1);
   const std::string path = fmt::format("{}/rank-{}-{}-{}.jsonl", folder_, rank_, host, ::getpid());
   file_ = FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  write(fmt::format(
-      "{{\"type\":\"started\",\"v\":1,\"rank\":{},\"world\":{},\"host\":{},\"pid\":{},"
-      "\"torch\":{},\"device\":{},\"threads\":{},\"parameters\":{},"
-      "\"wall_minus_monotonic_ns\":{}}}",
-      rank_, size_, json_text(host), ::getpid(), json_text(TORCH_VERSION), json_text(device_.str()),
-      at::get_num_threads(), parameters_, clock_.wall() - clock_.monotonic()));
+  write(
+      fmt::format("{{\"type\":\"started\",\"v\":1,\"rank\":{},\"world\":{},\"host\":{},\"pid\":{},"
+                  "\"torch\":{},\"backend\":{},\"device\":{},\"threads\":{},\"parameters\":{},"
+                  "\"wall_minus_monotonic_ns\":{}}}",
+                  rank_, size_, json_text(host), ::getpid(), json_text(TORCH_VERSION),
+                  json_text(std::string(record::name_of(backend_))), json_text(device_.str()),
+                  at::get_num_threads(), parameters_, clock_.wall() - clock_.monotonic()));
 }
 
 void StepWatch::flush() {

@@ -9,6 +9,7 @@
 
 #include "lockstep/base/clock.h"
 #include "lockstep/base/system/file_descriptor.h"
+#include "lockstep/record/choices.h"
 #include "lockstep/record/step_times.h"
 
 namespace lockstep::library {
@@ -29,7 +30,7 @@ class StepWatch {
   bool on() const { return on_; }
 
   /// Facts of the module that is wrapped; those of all modules add up.
-  void describe(std::int64_t parameters, torch::Device device);
+  void describe(std::int64_t parameters, torch::Device device, record::Backend backend);
 
   void begin_epoch();
   /// What follows belongs to `epoch`; begin_epoch() next begins that one.
@@ -80,6 +81,7 @@ class StepWatch {
   SystemClock clock_;
   std::int64_t parameters_ = 0;
   torch::Device device_{torch::kCPU};
+  record::Backend backend_ = record::Backend::kAuto;
   bool wrapped_loader_ = false;
   bool in_pass_ = false;  ///< of a wrapped loader
   int epochs_ = 0;

@@ -18,11 +18,11 @@ std::string contention_text(const PhasesPrediction& answer) {
   const bool stated = answer.question.workers.contention > 0;
   const bool fewer = host.threads_each < host.threads_alone;
   const bool calibrated = host.alone.flops > 0 && host.together.flops > 0;
-  const std::string than =
-      answer.measured.workers > 1 ? fmt::format(" than in run {}", answer.question.run) : "";
+  const std::string as =
+      answer.measured.workers > 1 ? fmt::format(" as in run {}", answer.question.run) : "";
   std::string text = fmt::format(
       "note: compute is assumed to take {} times as long{} with all workers computing ({})\n",
-      with_interval(answer.predicted.asked.contention, 2), than,
+      with_interval(answer.predicted.asked.contention, 2), as,
       stated       ? "as stated"
       : fewer      ? "each has fewer threads than the one measured"
       : calibrated ? "calibrated: arithmetic and memory of all threads at once"
@@ -55,7 +55,9 @@ std::string phases_text(const PhasesPrediction& answer) {
   text += time_line("of it exposed", step.exposed_s);
   text += time_line("waiting for the slowest", step.straggler_s);
   text += fmt::format("  {:<26} {}\n", "step", time_with_interval(step.step_s));
-  text += fmt::format("  {:<26} {}\n", "epoch", time_with_interval(answer.predicted.epoch_s));
+  if (answer.predicted.epoch_s) {
+    text += fmt::format("  {:<26} {}\n", "epoch", time_with_interval(*answer.predicted.epoch_s));
+  }
   if (step.input_bound) text += "note: the loader, not the device, is the bottleneck\n";
   text += fmt::format(
       "note: in brackets: 90 % intervals; they cover the spread between runs ({:.0f} %{}), "
@@ -74,25 +76,26 @@ std::string phases_text(const PhasesPrediction& answer) {
 
 nlohmann::json phases_json(const PhasesPrediction& answer) {
   const predict::PhasePrediction& step = answer.predicted.step;
-  return {{"run", answer.question.run},
-          {"measured_workers", answer.measured.workers},
-          {"workers", answer.question.workers.workers},
-          {"nodes", answer.question.workers.nodes},
-          {"kind", "predicted"},
-          {"step_time_s", estimate_json(step.step_s)},
-          {"epoch_time_s", estimate_json(answer.predicted.epoch_s)},
-          {"compute_s", step.compute_s},
-          {"communication_s", step.communication_s},
-          {"exposed_s", step.exposed_s},
-          {"straggler_s", step.straggler_s},
-          {"input_bound", step.input_bound},
-          {"contention", estimate_json(answer.predicted.asked.contention)},
-          {"run_spread", answer.predicted.asked.run_spread},
-          {"threads_measured", answer.predicted.host.threads_alone},
-          {"threads_predicted", answer.predicted.host.threads_each},
-          {"link", answer.link.origin},
-          {"link_alpha_s", answer.predicted.link.alpha_s},
-          {"link_bytes_per_s", answer.predicted.link.bytes_per_s}};
+  nlohmann::json json{{"run", answer.question.run},
+                      {"measured_workers", answer.measured.workers},
+                      {"workers", answer.question.workers.workers},
+                      {"nodes", answer.question.workers.nodes},
+                      {"kind", "predicted"},
+                      {"step_time_s", estimate_json(step.step_s)},
+                      {"compute_s", step.compute_s},
+                      {"communication_s", step.communication_s},
+                      {"exposed_s", step.exposed_s},
+                      {"straggler_s", step.straggler_s},
+                      {"input_bound", step.input_bound},
+                      {"contention", estimate_json(answer.predicted.asked.contention)},
+                      {"run_spread", answer.predicted.asked.run_spread},
+                      {"threads_measured", answer.predicted.host.threads_alone},
+                      {"threads_predicted", answer.predicted.host.threads_each},
+                      {"link", answer.link.origin},
+                      {"link_alpha_s", answer.predicted.link.alpha_s},
+                      {"link_bytes_per_s", answer.predicted.link.bytes_per_s}};
+  if (answer.predicted.epoch_s) json["epoch_time_s"] = estimate_json(*answer.predicted.epoch_s);
+  return json;
 }
 
 }  // namespace lockstep::report

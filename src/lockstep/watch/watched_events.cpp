@@ -43,6 +43,7 @@ void describe(const WatchedRun& run, record::RunStarted& started) {
   spec.nodes = std::max(1, static_cast<int>(run.hosts.size()));
   spec.threads_per_worker = run.threads_per_worker;
   spec.parameters = run.parameters;
+  if (!run.backend.empty()) spec.backend = record::choice_named<record::Backend>(run.backend);
   spec.flops_per_example = run.flops_per_example;
   spec.data.unit = run.unit == "examples" ? "" : run.unit;
   spec.data.loader_workers = run.loader_workers;

@@ -225,8 +225,37 @@ TEST(PhaseModel, OfSeveralWorkersTheirOwnCommunicationIsLeftOut) {
   const auto of_one = predict_run_phases(two_core_run(), link, none, question);
   const auto of_two = predict_run_phases(two_worker_run(2), link, none, question);
   EXPECT_NEAR(of_two.step.step_s.value, of_one.step.step_s.value, 1e-12);
-  EXPECT_NEAR(of_two.epoch_s.value, of_one.epoch_s.value, 1e-9);
+  EXPECT_NEAR(of_two.epoch_s->value, of_one.epoch_s->value, 1e-9);
   EXPECT_EQ(of_two.steps, 90u);  // half as many of each rank, 10 of them warm-up
+}
+
+TEST(PhaseModel, TheLengthOfAnEpochMayBeUnknown) {
+  const auto none = [](int) { return CalibratedRate{}; };
+  MeasuredRun run = two_core_run();
+  const RunPhasesQuestion question{.workers = 2};
+  EXPECT_TRUE(predict_run_phases(run, {1e-4, 1e8, 0}, none, question).epoch_s.has_value());
+  run.started.spec.data.train_examples = 0;
+  EXPECT_FALSE(predict_run_phases(run, {1e-4, 1e8, 0}, none, question).epoch_s.has_value());
+}
+
+TEST(PhaseModel, OtherProgramsUseTheLinkOfTheirOwnBackEnd) {
+  std::vector<record::LinkCalibration> links(2);
+  links[0].backend = record::Backend::kSharedMemory;
+  links[1].backend = record::Backend::kGloo;
+  for (record::LinkCalibration& link : links) {
+    link.bytes_per_s = 1e9;
+    link.workers = 2;
+    link.machine.host = "here";
+  }
+  record::RunStarted run;
+  run.machine.host = "here";
+  const auto used = [&] { return best_link(links, run, 2, 1)->backend; };
+  EXPECT_EQ(used(), record::Backend::kSharedMemory) << "a run of lockstep train";
+  run.spec.command = "python train.py";
+  run.spec.backend = std::nullopt;
+  EXPECT_EQ(used(), record::Backend::kGloo) << "one worker";
+  run.spec.backend = record::Backend::kSharedMemory;
+  EXPECT_EQ(used(), record::Backend::kSharedMemory) << "a program with the library";
 }
 
 TEST(PhaseModel, TransfersThatTheRunMeasuredReplaceTheCalibration) {

@@ -102,6 +102,17 @@ Link link_seen_by(const MeasuredRun& run, const Link& link, const StepPhases& ph
   return link.measured_at(asked.gradient_bytes, spec.workers, phases.transfer_s);
 }
 
+/// What carries gradients. Of other programs it is recorded where ranks were several; that of one
+/// worker is taken to become the process group of PyTorch on CPUs.
+record::Backend usual_backend(const record::RunSpec& spec, bool across) {
+  if (!spec.command.empty()) {
+    const auto recorded = spec.backend.value_or(record::Backend::kGloo);
+    const bool inside_only = recorded == record::Backend::kSharedMemory;
+    if (recorded != record::Backend::kNone && !(inside_only && across)) return recorded;
+  }
+  return across || !spec.command.empty() ? record::Backend::kGloo : record::Backend::kSharedMemory;
+}
+
 }  // namespace
 
 Sharing sharing_of(const MeasuredRun& run, const RateOfThreads& rate,
@@ -155,25 +166,27 @@ RunPhasesPrediction predict_run_phases(const MeasuredRun& run, const Link& link,
   asked.run_spread = run.run_spread;
   answer.link = link_seen_by(run, link, one, asked, question);
   answer.step = predict_phases(one, answer.link, asked);
-  const double per_epoch =
-      static_cast<double>(spec.data.train_examples) /
-      (static_cast<double>(spec.global_batch() * question.workers) / static_cast<double>(ranks));
-  answer.epoch_s = mapped(answer.step.step_s, [&](double s) { return s * per_epoch; });
+  if (spec.data.train_examples > 0 && spec.global_batch() > 0) {
+    const double per_epoch =
+        static_cast<double>(spec.data.train_examples) /
+        (static_cast<double>(spec.global_batch() * question.workers) / static_cast<double>(ranks));
+    answer.epoch_s = mapped(answer.step.step_s, [&](double s) { return s * per_epoch; });
+  }
   return answer;
 }
 
 const record::LinkCalibration* best_link(std::span<const record::LinkCalibration> links,
-                                         const std::string& host, std::int64_t workers,
+                                         const record::RunStarted& run, std::int64_t workers,
                                          std::int64_t nodes) {
   const bool across = nodes > 1;
-  const auto usual = across ? record::Backend::kGloo : record::Backend::kSharedMemory;
+  const auto usual = usual_backend(run.spec, across);
   const auto worth = [&](const record::LinkCalibration& link) {
     return 2 * (link.workers == workers) + (link.backend == usual);
   };
   const record::LinkCalibration* best = nullptr;
   for (const record::LinkCalibration& link : links) {
     if (link.bytes_per_s <= 0 || (link.nodes > 1) != across) continue;
-    if (!across && link.machine.host != host) continue;
+    if (!across && link.machine.host != run.machine.host) continue;
     if (best == nullptr || worth(link) > worth(*best)) best = &link;
   }
   return best;

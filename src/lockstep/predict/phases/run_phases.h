@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,7 +44,7 @@ struct RunPhasesPrediction {
   PhaseQuestion asked;
   Link link;  ///< as calibrated, or as the run measured it
   PhasePrediction step;
-  Estimate epoch_s;
+  std::optional<Estimate> epoch_s;  ///< where the length of an epoch is known
 };
 
 /// What workers that share machines and links do to each other, against those of the run.
@@ -65,11 +66,11 @@ RunPhasesPrediction predict_run_phases(const MeasuredRun& run, const Link& link,
                                        const RateOfThreads& rate,
                                        const RunPhasesQuestion& question);
 
-/// Of the calibrations that fit, the best: workers of one host need a link of that host, those of
-/// several hosts one between hosts; of those the one of as many workers and of the back end that
-/// they use by default. Null where none fits.
+/// Of the calibrations that fit, the best for `workers` on `nodes` hosts that run what `run` did:
+/// workers of one host need a link of that host, those of several hosts one between hosts; of those
+/// the one of as many workers and of the back end that they use. Null where none fits.
 const record::LinkCalibration* best_link(std::span<const record::LinkCalibration> links,
-                                         const std::string& host, std::int64_t workers,
+                                         const record::RunStarted& run, std::int64_t workers,
                                          std::int64_t nodes);
 
 }  // namespace lockstep::predict
