@@ -73,9 +73,21 @@ void print_formats(const import::Registry& registry, bool json) {
       "srun --label and torchrun. --pattern reads any other line log.\n");
 }
 
+/// A study is of one network: where the logs do not name it, the study's name stands for it, so
+/// that its runs are compared regardless of their file names.
+void name_after_study(const std::string& study, std::vector<import::ImportedFile>& files) {
+  for (import::ImportedFile& file : files) {
+    for (import::ImportedRun& run : file.runs) {
+      const bool told = run.model && run.model.from < import::Provenance::kName;
+      if (!told && run.is_training()) run.model = {study, import::Provenance::kUser};
+    }
+  }
+}
+
 /// A status line names the file that is read: folders may have thousands.
 std::vector<FileOutcome> read_all(const import::Importer& importer,
-                                  const std::vector<ImportPath>& paths, Console& console) {
+                                  const std::vector<ImportPath>& paths, const std::string& study,
+                                  Console& console) {
   std::vector<import::ImportedFile> files;
   std::vector<FileOutcome> outcomes(paths.size());
   std::vector<std::size_t> places;
@@ -93,6 +105,7 @@ std::vector<FileOutcome> read_all(const import::Importer& importer,
   }
   console.clear_status();
   import::merge_ranks(files);
+  if (!study.empty()) name_after_study(study, files);
   import::tell_apart(files);
   for (std::size_t k = 0; k < files.size(); ++k) outcomes[places[k]].file = std::move(files[k]);
   return outcomes;
@@ -108,17 +121,6 @@ void require_workers(const std::vector<FileOutcome>& outcomes) {
           fmt::format("the number of workers of {}{}{} is neither in the log nor in its name",
                       outcome.file.path, run.label.empty() ? "" : ", ", run.label),
           "import that file with --set workers=N, or include it in the name: exp_4gpus.log");
-    }
-  }
-}
-
-/// A study is of one network: where the logs do not name it, the study's name stands for it, so
-/// that its runs are compared regardless of their file names.
-void name_after_study(const std::string& study, std::vector<FileOutcome>& outcomes) {
-  for (FileOutcome& outcome : outcomes) {
-    for (import::ImportedRun& run : outcome.file.runs) {
-      const bool told = run.model && run.model.from < import::Provenance::kName;
-      if (!told && run.is_training()) run.model = {study, import::Provenance::kUser};
     }
   }
 }
@@ -229,16 +231,13 @@ void import_files(const GlobalOptions& global, const ImportRequest& request) {
   console.clear_status();
   import_own_records(global, request, paths);
   if (paths.empty()) return;
-  std::vector<FileOutcome> outcomes = read_all(importer, paths, console);
+  std::vector<FileOutcome> outcomes = read_all(importer, paths, request.study, console);
   if (request.explain) {
     print_explanation(request, outcomes);
     report_failures(paths, outcomes);
     return;
   }
-  if (!request.study.empty()) {
-    require_workers(outcomes);
-    name_after_study(request.study, outcomes);
-  }
+  if (!request.study.empty()) require_workers(outcomes);
   if (!request.dry_run)
     import::store_outcomes(global.store_path, request.study, request.replace, outcomes);
   print_outcomes(global, request, outcomes);

@@ -141,6 +141,24 @@ TEST_F(ImportCommand, OptimizersOfTwoFilesAreKeptApart) {
             files[1]["runs"][0]["facts"]["model"]["value"]);
 }
 
+TEST_F(ImportCommand, FilesOfAStudyAreKeptApartByWhatTheyStateNotByTheirNames) {
+  const auto log = [](const std::string& optimizer, const std::string& seconds) {
+    return "Started training using " + optimizer + " optimizer.\nWorld size: 2\nbatch size 32\n" +
+           "Epoch 1: loss 1.0 time " + seconds + "s\nEpoch 2: loss 0.5 time " + seconds + "s\n";
+  };
+  const Outcome outcome =
+      run({"import", "--study", "net", "--dry-run", "--json", file("plain.log", log("SGD", "10.0")),
+           file("other.log", log("Adam", "10.0"))});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto files = nlohmann::json::parse(outcome.out)["files"];
+  EXPECT_NE(files[0]["runs"][0]["facts"]["model"]["value"],
+            files[1]["runs"][0]["facts"]["model"]["value"]);
+  const Outcome slow = run({"import", "--study", "net", "--dry-run",
+                            file("a.log", log("SGD", "10.0")), file("b.log", log("SGD", "50.0"))});
+  EXPECT_NE(slow.out.find("it takes 50 s per epoch instead of 10 s"), std::string::npos)
+      << slow.out;
+}
+
 TEST_F(ImportCommand, FilesThatAreNotComparedAreNamedWithWhatComparesThem) {
   const std::string one = file("baseline_1gpu.log", keras(40));
   const std::string two = file("ddp_2gpus.log", keras(22));

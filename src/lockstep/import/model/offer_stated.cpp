@@ -39,10 +39,12 @@ void offer_stated(const std::vector<StatedFact>& facts, ImportedRun& run) {
   if (accumulated > 0) run.accumulate.offer(accumulated);
   run.steps_may_be_small = accumulated > 1;
   const std::int64_t share = each * std::max<std::int64_t>(accumulated, 1);
+  run.may_split_model = run.may_split_model || stated_number(facts, FactKey::kSplit) > 1;
   if (const auto workers = stated_workers(facts); workers > 0) {
     run.workers.offer(workers);
   } else if (share > 0 && whole >= share && whole % share == 0) {
-    run.workers.offer(whole / share, Provenance::kDerived);
+    // Of a model that is split these are the replicas, not the devices.
+    if (!run.may_split_model) run.workers.offer(whole / share, Provenance::kDerived);
   } else if (const auto tasks = stated_number(facts, FactKey::kTasks); tasks > 0) {
     run.workers.offer(tasks, Provenance::kDerived);
   }
@@ -54,7 +56,6 @@ void offer_stated(const std::vector<StatedFact>& facts, ImportedRun& run) {
     run.epochs_planned.offer(epochs);
   if (const auto steps = stated_number(facts, FactKey::kSteps); steps > 0)
     run.steps_per_epoch.offer(steps);
-  run.may_split_model = run.may_split_model || stated_number(facts, FactKey::kSplit) > 1;
   const auto offer = [&](FactKey key, Fact<std::string>& fact) {
     if (const StatedFact* stated = fact_of(facts, key)) fact.offer(stated->text);
   };

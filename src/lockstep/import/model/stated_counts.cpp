@@ -137,6 +137,13 @@ void worker_facts(std::string_view text, std::vector<StatedFact>& facts) {
 
 void split_facts(std::string_view text, std::vector<StatedFact>& facts) {
   if (!contains_any<"parallel">(text)) return;
+  // "number of parameters on (tensor, pipeline) model parallel rank (1, 0): 210753280".
+  if (const std::size_t rank = text.find("model parallel rank ("); rank != std::string_view::npos) {
+    const std::string_view ranks = text.substr(rank + 21, text.find(')', rank) - rank - 21);
+    if (ranks.find_first_of("123456789") != std::string_view::npos)
+      facts.push_back({FactKey::kSplit, 2, {}});
+    return;
+  }
   for (const std::string_view what : {"sequence", "tensor", "tensor model", "pipeline", "model",
                                       "pipeline model", "context", "expert"}) {
     for (const std::string_view size : {" parallel size", "_parallel_size", "-parallel-size",

@@ -308,6 +308,24 @@ TEST(Totals, BetweenEpochsAreNoneOfTheRun) {
   EXPECT_FALSE(only(file).total_s);
 }
 
+TEST(Totals, OfASumAreNoneOfTheRun) {
+  const ImportedFile file = import_text(
+      "=== Epoch 1/2 ===\navg_loss=0.5\n=== Epoch 2/2 ===\navg_loss=0.25\n"
+      "3. Total time: 4 + 2 = 6 hours\n* Calculate the total time:3+2=5\n");
+  EXPECT_FALSE(only(file).total_s);
+}
+
+TEST(BarsThatNeverEnd, AreNotTheSplitOfTheMessageBehind) {
+  const ImportedFile file = import_text(
+      "Training: |          | 0/? [00:00<?, ?it/s]\n"
+      "Validation: |          | 0/? [00:00<?, ?it/s][12/09/24 14:03:31] INFO   Epoch 0: "
+      "v_loss 4.5e+00  loss 5.25e+00\n"
+      "Validation: |          | 0/? [00:00<?, ?it/s][12/09/24 14:07:00] INFO   Epoch 1: "
+      "v_loss 4.0e+00  loss 4.25e+00\n");
+  ASSERT_EQ(only(file).epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(only(file).epochs[0].train_loss, 5.25);
+}
+
 TEST(Places, BelowAHeadingOfValidationAreNoneOfTraining) {
   const ImportedFile file = import_text(
       "Epoch 1\nloss: 2.5  [   64/60000]\nValidating\nloss: 7.5  [   64/10000]\n"
@@ -328,6 +346,16 @@ TEST(Places, InBracketsBeforeTheEpoch) {
       "iter_dt 0.00ms; iter 0: train loss 1.5\niter_dt 18.50ms; iter 100: train loss 0.5\n"
       "iter_dt 18.48ms; iter 200: train loss 0.25\n");
   EXPECT_EQ(only(steps).train_loss.count(), 3u);
+}
+
+TEST(SplitModels, LeaveTheWorkersOpen) {
+  const ImportedFile file = import_text(
+      "> number of parameters on (tensor, pipeline) model parallel rank (1, 0): 210753280\n"
+      "> number of parameters on (tensor, pipeline) model parallel rank (0, 1): 209445120\n"
+      "  Instantaneous batch size per device = 24\n"
+      "  Total train batch size (w. parallel, distributed & accumulation) = 48\n"
+      "epoch 0: perplexity: 1222.1 eval_loss: 7.125\nepoch 1: perplexity: 800.5 eval_loss: 6.5\n");
+  EXPECT_FALSE(only(file).workers) << "2 of data parallelism, on 4 devices";
 }
 
 }  // namespace

@@ -101,7 +101,8 @@ class MarkdownScan {
     after_empty_ = empty;
     if (!empty && !inside) in_list_ = is_item(text);
     if (!indented_) return false;
-    block_.text += std::string(trim(text)) + '\n';
+    const std::size_t indent = empty ? text.size() : text.starts_with('\t') ? 1 : 4;
+    block_.text += std::string(text.substr(std::min(indent, text.size()))) + '\n';
     found_.prose += std::string(text) + '\n';  // it may as well be a table
     return true;
   }

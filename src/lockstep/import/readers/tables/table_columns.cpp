@@ -81,6 +81,10 @@ TableColumn of_role(TableRole role, std::string name = "") {
 TableColumn derived_column(const Header& header) {
   if (header.has({"ideal", "linear", "theoretical", "theory", "expected", "predicted", "perfect"}))
     return of_role(TableRole::kIgnored);
+  // "Throughput speedup (TF32 to mixed precision)" is none of more workers.
+  if (contains_any<" to ", " vs", " over ", "/">(header.text) &&
+      contains_any<"precision", "fp16", "fp32", "tf32", "bf16", "amp">(header.text))
+    return of_role(TableRole::kIgnored);
   const bool speedup = contains(header.text, "speedup") || contains(header.text, "speed-up") ||
                        contains(header.text, "speed up");
   TableColumn column =

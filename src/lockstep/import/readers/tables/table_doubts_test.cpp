@@ -267,5 +267,15 @@ TEST(TableDoubts, BoldTypeIsNoPartOfANameOrAValue) {
   for (const ImportedRun& run : file.runs) EXPECT_EQ((*run.model).find('*'), std::string::npos);
 }
 
+TEST(Speedups, OfAPrecisionAreNoneOfMoreWorkers) {
+  const ImportedFile file = import_text(
+      "| GPUs | Throughput (img/s) | Throughput speedup (TF32 to mixed precision) "
+      "|\n|---|---|---|\n"
+      "| 1 | 2489 | 2.3 x |\n| 8 | 16652 | 2.03 x |\n",
+      "numbers.md");
+  ASSERT_EQ(file.runs.size(), 2u);
+  EXPECT_TRUE(file.runs[1].reported.empty());
+}
+
 }  // namespace
 }  // namespace lockstep::import

@@ -68,8 +68,7 @@ void Block::drop_summary() {
 
 void Block::begin_epoch(std::int64_t epoch) {
   drop_summary();
-  if (epoch != last_epoch_) total_.reset();  // the run went on: it was of something else
-  run_.at_end.reset();                       // what steps before the epochs validated
+  run_.at_end.reset();  // what steps before the epochs validated
   if (first_epoch_ < 0) first_epoch_ = epoch;
   first_epoch_ = std::min(first_epoch_, epoch);
   last_epoch_ = epoch;
@@ -85,8 +84,14 @@ bool Block::conflicts(std::int64_t epoch, const LineFigure& figure) const {
   return cell.value != figure.value;
 }
 
+/// Figures of a later epoch: the total was of something else.
+void Block::outlive_total(std::int64_t epoch) {
+  if (total_ && epoch > total_epoch_) total_.reset();
+}
+
 void Block::add(std::int64_t epoch, const LineFigure& figure, bool marked) {
   ++figures_;
+  if (figure.kind != Kind::kTotalTime) outlive_total(epoch);
   switch (figure.kind) {
     case Kind::kStepTime:
       run_.step_time.add(std::max<std::int64_t>(epoch, 0), figure.value);
@@ -105,6 +110,7 @@ void Block::add(std::int64_t epoch, const LineFigure& figure, bool marked) {
       }
       if (!total_ || figure.rank <= total_->rank) {
         total_ = figure;
+        total_epoch_ = last_epoch_;
         total_is_marked_ = marked;
       }
       return;
@@ -201,6 +207,7 @@ void Block::add_clock(const ClockPoint& point) {
 
 void Block::add_within(std::int64_t epoch, std::int64_t position, std::int64_t length,
                        const LineFigure& figure) {
+  outlive_total(epoch);
   if (figure.kind == Kind::kClock) {
     add_clock({epoch, position, figure.value});
     return;

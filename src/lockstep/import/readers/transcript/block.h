@@ -95,6 +95,7 @@ class Block {
   };
   static std::optional<std::size_t> cell_of(const LineFigure& figure);
   Row* row(std::int64_t epoch);
+  void outlive_total(std::int64_t epoch);
   void table_of(ImportedRun& run, bool training_is_part) const;
   void times_of(ImportedRun& run) const;
   void clock_of(ImportedRun& run) const;
@@ -114,7 +115,8 @@ class Block {
   void sum_up(ImportedRun& run) const;
   std::map<LineFigure::Kind, Summary> summary_;
   std::optional<LineFigure> total_;
-  bool total_is_marked_ = false;  ///< it stands on the line of an epoch
+  std::int64_t total_epoch_ = -1;  ///< the last one when it was printed
+  bool total_is_marked_ = false;   ///< it stands on the line of an epoch
   int marked_totals_ = 0;
   std::optional<LineFigure> mean_;
   bool mean_conflict_ = false;

@@ -289,10 +289,14 @@ std::optional<EpochMark> find_bare_place(std::string_view text, std::int64_t epo
 }
 
 std::optional<EpochMark> find_epoch_mark(std::string_view text) {
-  const bool small = contains(text, "poch");
-  const std::string_view word = small ? "poch" : "POCH";
-  for (std::size_t at = position_of(word, text); at != std::string_view::npos;
-       at = text.find(word, at + 1)) {
+  const bool any = contains_any<"poch", "POCH">(text);
+  std::string_view word = "poch";
+  std::size_t first_place = any ? position_of(word, text) : std::string_view::npos;
+  if (any && first_place == std::string_view::npos) {
+    word = "POCH";
+    first_place = position_of(word, text);
+  }
+  for (std::size_t at = first_place; at != std::string_view::npos; at = text.find(word, at + 1)) {
     const char first = at > 0 ? text[at - 1] : ' ';
     const bool starts = (first == 'E' || first == 'e') && (at < 2 || !is_letter(text[at - 2]));
     std::size_t i = at + 4;

@@ -15,6 +15,9 @@ constexpr std::size_t kMostBars = 64;
 std::size_t message_begin(std::string_view text) {
   constexpr std::size_t kFarthest = 160;
   const std::string_view front = text.substr(0, kFarthest);
+  // A date is at the front, or a bar that was not finished.
+  const bool dated = !text.empty() && (is_digit(text[0]) || text[0] == '[');
+  if (!dated && front.find('|') == std::string_view::npos) return 0;
   if (!contains_any<"INFO", "DEBUG", "WARNING">(front)) return 0;
   for (const std::string_view level : {"INFO", "DEBUG", "WARNING"}) {
     const std::size_t at = front.find(level);
@@ -66,6 +69,7 @@ bool Segments::progress_bar(const Line& line, const TqdmBar& bar) {
       held_bar_ = bar;
       held_bar_->label = {};
       held_bar_->figures = {};
+      held_bar_->rest = {};
     }
   }
   if (cursor_ < 0) return true;

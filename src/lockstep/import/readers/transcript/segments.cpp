@@ -264,8 +264,8 @@ void Segments::plain_line(const Line& line) {
 
 void Segments::message(const Line& line) {
   const std::string_view text = line.text;
-  const bool settings = contains(text, "Namespace(");  // "epoch=10" is one of them
-  auto mark = settings ? std::nullopt : find_epoch_mark(text);
+  auto mark = find_epoch_mark(text);
+  if (mark && !mark->within && contains(text, "Namespace(")) mark.reset();  // one of its settings
   if (!mark && cursor_ >= 0 && above_ != Split::kValidation) mark = find_bare_place(text, cursor_);
   if (mark && mark->within) {
     marked_line(line, *mark);

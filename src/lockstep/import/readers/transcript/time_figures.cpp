@@ -64,6 +64,14 @@ bool is_date(std::string_view after) {
          after[3] == '-' && is_digit(after[4]);
 }
 
+/// " + 2 = 6 hours" behind "total time: 4": arithmetic that a language model wrote.
+bool is_sum(std::string_view after) {
+  after = trim(after);
+  if (after.size() < 2 || (after[0] != '+' && after[0] != '*')) return false;
+  const std::string_view next = trim(after.substr(1));
+  return !next.empty() && is_digit(next[0]);
+}
+
 /// "[Epoch 0] Training cost: 215.321, CrossEntropy=5.1": the seconds of the epoch as GluonCV's
 /// detectors print them. Alone, a cost is a loss as often.
 bool is_training_cost(const Figure& figure, std::string_view phrase) {
@@ -91,7 +99,7 @@ std::optional<double> seconds_per_step(double value, std::string_view unit) {
 
 std::optional<LineFigure> time_figure(const Figure& figure, std::string_view unit, Split split,
                                       const LinePlace& place) {
-  if (is_date(figure.after)) return std::nullopt;
+  if (is_date(figure.after) || is_sum(figure.after)) return std::nullopt;
   const auto compound = compound_seconds(figure.value, figure.after);
   const double seconds = compound ? *compound : figure.value * seconds_in(unit);
   if (!(seconds > 0)) return std::nullopt;
