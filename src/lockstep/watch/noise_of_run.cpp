@@ -13,6 +13,9 @@ namespace {
 constexpr std::ptrdiff_t kEnough = 12;
 /// Steps over which `lockstep train` smooths.
 constexpr double kMemory = 100;
+/// Samples over which rarer ones are smoothed. With fewer, |G|^2 is lost in its own noise so often
+/// that the ratio is anything; with more, the value is that of a much earlier network.
+constexpr double kSamples = 32;
 
 }  // namespace
 
@@ -61,8 +64,8 @@ void NoiseOfRun::estimate_at(std::int64_t last_step, record::EpochResult& epoch)
   if (count < 2) return;
   const auto steps = static_cast<double>(std::prev(end)->first - std::prev(end, count)->first);
   const double period = steps / static_cast<double>(count - 1);
-  const bool rare = static_cast<double>(kEnough) * period > kMemory;
-  measure::NoiseScale noise(rare ? static_cast<double>(kEnough) * period : kMemory);
+  const bool rare = kSamples * period > kMemory;
+  measure::NoiseScale noise(rare ? kSamples * period : kMemory);
   const auto first = rare ? later_ones(last_step, end) : samples_.begin();
   for (auto sample = first; sample != end; ++sample) {
     double own = 0, averaged = 0;
