@@ -3,6 +3,7 @@ LOCKSTEP_KERAS_PYTHON, LOCKSTEP_PYTHON or python3. Without it nothing is run (ex
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import unittest
@@ -49,6 +50,30 @@ print(["%.4f" % loss for loss in history.history["loss"]])
 """
 
 
+# Keras 2 in two processes: each trains half of every batch.
+PROCESSES = """
+import json, os, subprocess, sys
+if "TF_CONFIG" not in os.environ:
+    cluster = {"worker": ["127.0.0.1:%s" % port for port in sys.argv[1:]]}
+    def process(rank):
+        config = json.dumps({"cluster": cluster, "task": {"type": "worker", "index": rank}})
+        return subprocess.Popen([sys.executable, sys.argv[0]], env=dict(os.environ, TF_CONFIG=config))
+    exit(max(one.wait() for one in [process(0), process(1)]))
+import numpy, tensorflow as tf
+with tf.distribute.MultiWorkerMirroredStrategy().scope():
+    model = tf.keras.Sequential([tf.keras.layers.Input((8,)), tf.keras.layers.Dense(3)])
+    model.compile(loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), optimizer="sgd")
+inputs = numpy.random.default_rng(0).random((160, 8), dtype="float32")
+data = tf.data.Dataset.from_tensor_slices((inputs, inputs.argmax(1) % 3))
+model.fit(data.repeat().batch(16), epochs=2, steps_per_epoch=10, verbose=0)
+"""
+
+
+def has(python, package):
+    probe = "import importlib.util as u; exit(not u.find_spec('%s'))" % package
+    return subprocess.run([python, "-c", probe], stderr=subprocess.DEVNULL).returncode == 0
+
+
 def backends():
     """(python, backend) that can be used here."""
     found = []
@@ -56,8 +81,7 @@ def backends():
         if not name or not shutil.which(name):
             continue
         for backend in ("torch", "tensorflow", "jax"):
-            probe = "import importlib.util as u; exit(not (u.find_spec('keras') and u.find_spec('%s')))" % backend
-            if subprocess.run([name, "-c", probe], stderr=subprocess.DEVNULL).returncode == 0:
+            if has(name, "keras") and has(name, backend):
                 found.append((name, backend))
         if found:
             break
@@ -121,6 +145,27 @@ class Keras(unittest.TestCase):
             (rank,) = self.records()
             examples = [step["examples"] for step in rank.steps]
             self.assertEqual(examples, [16] * 9 + [8] + [8] * 5 + [None] * 38)
+
+    def test_processes_of_tensorflow_share_a_batch(self):
+        for python, backend in backends():
+            if backend != "tensorflow" or not has(python, "tf_keras"):
+                continue
+            test_scripts.PYTHON = python
+            test_scripts.SCRIPTS = os.path.join(self.folder, "processes.py")
+            with open(test_scripts.SCRIPTS, "w") as file:
+                file.write(PROCESSES)
+            with socket.socket() as one, socket.socket() as other:
+                one.bind(("127.0.0.1", 0))
+                other.bind(("127.0.0.1", 0))
+                ports = [str(one.getsockname()[1]), str(other.getsockname()[1])]
+            code, _, errors = self.run_script(*ports, TF_CPP_MIN_LOG_LEVEL="3", TF_USE_LEGACY_KERAS="1")
+            self.assertEqual(code, 0, errors)
+            ranks = self.records()
+            self.assertEqual(sorted(rank.start["rank"] for rank in ranks), [0, 1])
+            for rank in ranks:
+                self.assertEqual((rank.start["world"], rank.start["devices"]), (2, 1))
+                self.assertEqual([step["epoch"] for step in rank.steps], [1] * 10 + [2] * 10)
+                self.assertEqual({step["examples"] for step in rank.steps}, {8})
 
     def test_a_strategy_of_tensorflow_states_its_devices(self):
         for python, backend in backends():

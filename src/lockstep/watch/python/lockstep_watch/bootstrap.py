@@ -65,5 +65,6 @@ def _install_keras(module: ModuleType, folder: str) -> None:
 
 
 def watch_imports() -> None:
-    for finder in (_Finder("torch", _install_torch), _Finder("keras", _install_keras)):
-        sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
+    awaited = {"torch": _install_torch, "keras": _install_keras, "tf_keras": _install_keras}
+    for name, install in awaited.items():
+        sys.meta_path.insert(0, _Finder(name, install))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Keras `fit`, by a callback of its own.
+"""Keras `fit`, by a callback of its own; also that of tf_keras, which is Keras 2.
 
 With the torch backend a step goes through the hooks of PyTorch; only its optimizer is Keras's own.
 Other backends run a step as one compiled call, so that its time is known and its phases are not.
@@ -31,7 +31,6 @@ def install(keras: Any, folder: str) -> None:
     open(os.path.join(folder, "keras-%d" % os.getpid()), "w").close()
     backend = keras.backend.backend()
     watcher = the_watcher(None, folder)
-    watcher.writer.facts.update(framework="keras %s (%s)" % (keras.__version__, backend))
     if backend == "torch":
         optimizer_class = keras.optimizers.Optimizer
         optimizer_class.apply = ending_a_step(optimizer_class.apply, watcher, 0)
@@ -116,6 +115,8 @@ def _callback_class(keras: Any) -> type:
             with switch.guarded():
                 self._watcher.tracker.forget_start_up()
                 facts = self._watcher.writer.facts
+                version, backend = keras.__version__, keras.backend.backend()
+                facts["framework"] = "keras %s (%s)" % (version, backend)
                 weights = self.model.trainable_weights
                 facts["parameters"] = sum(_size(weight.shape) for weight in weights)
                 facts["optimizer"] = type(self.model.optimizer).__name__
