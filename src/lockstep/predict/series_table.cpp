@@ -153,6 +153,9 @@ TableSeries make_table_series(const Group& group) {
   table.series.scaling = table.scaling;
   table.series.whole_time = table.metric == Metric::kTotalTime ||
                             (table.metric == Metric::kEpochTime && table.scaling_assumed);
+  table.series.same_work = std::all_of(rows.begin(), rows.end(), [&](const Measurement* row) {
+    return row->epochs && row->epochs == first.epochs;
+  });
   table.series.rounding = rounding_error(rows);
   return table;
 }

@@ -19,13 +19,23 @@ constexpr double kLeavingFactor = 1.5;
 /// Differences between runs do not vanish when the target comes close.
 constexpr double kFewestDoublings = 0.3;
 
+/// Of shared work, from two counts or more.
+const std::vector<Form>& forms_of_shared(const Situation& situation) {
+  static const std::vector global{Form::kShareLast, Form::kShareAll, Form::kErnest};
+  static const std::vector batches{Form::kShareLast, Form::kShareAll};
+  static const std::vector two_runs{Form::kSerial, Form::kPowerLast, Form::kAmdahl};
+  static const std::vector runs{Form::kPowerLast, Form::kAmdahl, Form::kShareAll};
+  if (situation.split == WorkSplit::kGlobalBatch) return global;
+  if (situation.split == WorkSplit::kBatches) return batches;
+  return situation.counts == 2 ? two_runs : runs;
+}
+
 }  // namespace
 
 const std::vector<Form>& forms_of(const Situation& situation) {
   // Chosen by leaving out whole sources; docs/internals/prediction-choice.md has what was tried.
   static const std::vector one{Form::kTypicalLoss};
   static const std::vector two{Form::kRing, Form::kPowerLast, Form::kErnest};
-  static const std::vector shared{Form::kShareLast, Form::kShareAll, Form::kShareGrowth};
   static const std::vector disturbed{Form::kSteady};
   static const std::array<std::vector<Form>, kPlaceCount> more{
       std::vector{Form::kRing, Form::kSerial, Form::kMedianLoss, Form::kErnest},
@@ -38,7 +48,7 @@ const std::vector<Form>& forms_of(const Situation& situation) {
     case Evidence::kTwoCounts:
       return two;
     case Evidence::kSharedWork:
-      return shared;
+      return forms_of_shared(situation);
     case Evidence::kMoreCounts:
       break;
   }

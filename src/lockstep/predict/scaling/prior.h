@@ -49,6 +49,7 @@ using Calibration = std::array<double, kLevels>;
 struct Prior {
   SpreadPrior one_count;
   SpreadPrior more_counts;
+  SpreadPrior shared_work;
   InteriorPrior interior;
   std::string provenance;
   /// Part of the largest counts that the interval of each level covered, each predicted by a prior
@@ -56,6 +57,7 @@ struct Prior {
   Calibration covered{};
 
   const SpreadPrior& of(Evidence evidence) const {
+    if (evidence == Evidence::kSharedWork) return shared_work;
     return evidence == Evidence::kOneCount ? one_count : more_counts;
   }
 };

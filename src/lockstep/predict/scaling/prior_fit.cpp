@@ -13,9 +13,9 @@ namespace lockstep::predict {
 namespace {
 
 constexpr std::size_t kFewestRows = 20;
-/// Left out at either end of the interval. Not 0.05: series of users are rougher than the published
-/// benchmarks that the quantiles come from (docs/internals/prediction-choice.md).
-constexpr double kTail = 0.035;
+/// Left out at either end of the interval. Not 0.05: a further source may be unlike all of these
+/// (docs/internals/prediction-choice.md).
+constexpr double kTail = 0.04;
 /// Of a count beyond the next: its error is not independent of the next one's.
 constexpr double kFarWeight = 0.2;
 
@@ -29,6 +29,12 @@ struct ScaledError {
 struct ScaledErrors {
   std::vector<ScaledError> one_count;
   std::vector<ScaledError> more_counts;
+  std::vector<ScaledError> shared_work;
+
+  std::vector<ScaledError>& of(Evidence evidence) {
+    if (evidence == Evidence::kSharedWork) return shared_work;
+    return evidence == Evidence::kOneCount ? one_count : more_counts;
+  }
 };
 
 /// Every count of every series, predicted from each part of the series below it.
@@ -43,9 +49,8 @@ ScaledErrors errors_of(const std::vector<LearningSeries>& all) {
       for (std::size_t target = seen; target < points.size(); ++target) {
         const Situation situation = describe(part, points[target]);
         const double actual = logs[target] - logs[seen - 1];
-        auto& rows =
-            situation.evidence == Evidence::kOneCount ? errors.one_count : errors.more_counts;
-        rows.push_back({(actual - mix(situation).change) / spread_scale(situation),
+        errors.of(situation.evidence)
+            .push_back({(actual - mix(situation).change) / spread_scale(situation),
                         target == seen ? 1 : kFarWeight, one.source});
       }
     }
@@ -65,11 +70,8 @@ double weighted_quantile(const std::vector<ScaledError>& sorted, double fraction
 }
 
 /// A source of many series counts for more than one of few, but not as much more.
-SpreadPrior fit_spread(std::vector<ScaledError> errors) {
-  if (errors.size() < kFewestRows) {
-    throw Error(ErrorKind::kData, "a prior needs series of at least four worker counts",
-                "use the shipped prior for tables of shorter series");
-  }
+SpreadPrior fit_spread(std::vector<ScaledError> errors, const SpreadPrior& shipped) {
+  if (errors.size() < kFewestRows) return shipped;
   std::map<std::string, double> of_source;
   for (const ScaledError& error : errors) of_source[error.source] += error.weight;
   for (ScaledError& error : errors) error.weight /= std::sqrt(of_source[error.source]);
@@ -115,8 +117,10 @@ Prior fit_prior(const std::vector<LearningSeries>& series, std::string provenanc
   ScaledErrors errors = errors_of(series);
   Prior prior;
   prior.provenance = std::move(provenance);
-  prior.one_count = fit_spread(std::move(errors.one_count));
-  prior.more_counts = fit_spread(std::move(errors.more_counts));
+  const Prior& shipped = shipped_prior();
+  prior.one_count = fit_spread(std::move(errors.one_count), shipped.one_count);
+  prior.more_counts = fit_spread(std::move(errors.more_counts), shipped.more_counts);
+  prior.shared_work = fit_spread(std::move(errors.shared_work), shipped.shared_work);
   prior.interior = fit_interior(series);
   return prior;
 }

@@ -20,7 +20,8 @@ struct LearningSeries {
 inline constexpr std::size_t kEnoughForPrior = 60;
 
 /// The quantiles of the errors that predictions of these series have: of every count from every
-/// part of the series below it. Throws kData when there are too few series (below 20).
+/// part of the series below it; the shipped ones where there are too few (below 20) to take
+/// quantiles of. Throws kData when there are too few series (below 20).
 Prior fit_prior(const std::vector<LearningSeries>& series, std::string provenance);
 
 /// Splits groups into folds, the same way every time; the fold of each element of `groups`.

@@ -20,11 +20,12 @@ std::string prior_source(const Prior& prior) {
       "namespace lockstep::predict {{\n\n"
       "const Prior& shipped_prior() {{\n"
       "  static const Prior prior{{\n"
-      "      {},\n      {},\n"
+      "      {},\n      {},\n      {},\n"
       "      InteriorPrior{{{:.6g}, {:.6g}}},\n      \"{}\",\n      {{{:.6g}}}}};\n"
       "  return prior;\n}}\n\n}}  // namespace lockstep::predict\n",
-      spread_source(prior.one_count), spread_source(prior.more_counts), prior.interior.low_quantile,
-      prior.interior.high_quantile, prior.provenance, fmt::join(prior.covered, ", "));
+      spread_source(prior.one_count), spread_source(prior.more_counts),
+      spread_source(prior.shared_work), prior.interior.low_quantile, prior.interior.high_quantile,
+      prior.provenance, fmt::join(prior.covered, ", "));
 }
 
 }  // namespace lockstep::predict

@@ -5,11 +5,12 @@ namespace lockstep::predict {
 
 const Prior& shipped_prior() {
   static const Prior prior{
-      SpreadPrior{-0.357763, 0.0512399, 1830},
-      SpreadPrior{-2.25214, 0.900164, 2508},
-      InteriorPrior{-0.936529, 0.700604},
-      "537 published data-parallel series",
-      {0.236499, 0.389199, 0.497207, 0.594041, 0.687151, 0.759777, 0.819367, 0.871508, 0.919926}};
+      SpreadPrior{-0.58749, 0.112714, 2610},
+      SpreadPrior{-1.91854, 0.831168, 2887},
+      SpreadPrior{-2.85929, 1.35651, 394},
+      InteriorPrior{-0.829006, 0.642382},
+      "871 published data-parallel series",
+      {0.2124, 0.361653, 0.490241, 0.577497, 0.645235, 0.717566, 0.772675, 0.828932, 0.89093}};
   return prior;
 }
 

@@ -15,8 +15,18 @@ namespace {
 constexpr double kLargestGain = 1.2;
 /// No form may lose more than a factor of 12 in efficiency per doubling.
 constexpr double kLargestLossPerDoubling = 2.5;
-/// What the prior's series lose per doubling (least mean error from their first count on).
-constexpr double kTypicalLossPerDoubling = 0.045;
+/// Loss per doubling (log) of least mean error from the first count of published series on, a
+/// source counting by the square root of its series.
+constexpr double kLossOfFirstWorkers = 0.045;
+/// So many workers exchange gradients already: most of that loss is in their rate.
+constexpr double kManyWorkers = 8;
+constexpr double kLossOfManyWorkers = 0.025;
+constexpr double kLossOfSharedWork = 0.1;
+
+double typical_loss(const ScalingSeries& series) {
+  if (shares_work(series)) return kLossOfSharedWork;
+  return series.points.back().workers < kManyWorkers ? kLossOfFirstWorkers : kLossOfManyWorkers;
+}
 
 /// t = t_last + c (shape(n) - shape(n_last)), through the last two points; steady where t fell.
 double through_last_two(const std::vector<ScalingPoint>& points, double target,
@@ -40,8 +50,8 @@ double change_by(ClassicModel model, const ScalingSeries& series, const ScalingP
 
 std::string_view form_name(Form form) {
   constexpr std::array<std::string_view, kFormCount> kNames{
-      "steady", "ring",    "serial",     "power_last", "median_loss", "amdahl",
-      "ernest", "typical", "share_last", "share_all",  "share_growth"};
+      "steady", "ring",   "serial",  "power_last", "median_loss",
+      "amdahl", "ernest", "typical", "share_last", "share_all"};
   return kNames[static_cast<std::size_t>(form)];
 }
 
@@ -51,7 +61,7 @@ std::array<double, kFormCount> evaluate_forms(const ScalingSeries& series,
   std::array<double, kFormCount> change{};
   const auto set = [&](Form form, double value) { change[static_cast<std::size_t>(form)] = value; };
   const double doublings = std::log2(target.workers / points.back().workers);
-  set(Form::kTypicalLoss, -kTypicalLossPerDoubling * doublings);
+  set(Form::kTypicalLoss, -typical_loss(series) * doublings);
   if (points.size() > 1) {
     const double n = target.workers;
     set(Form::kRing, through_last_two(points, n, [](double x) { return -1 / x; }));
@@ -65,8 +75,7 @@ std::array<double, kFormCount> evaluate_forms(const ScalingSeries& series,
   if (points.size() > 1 && shares_work(series)) {
     const SharedWork shared(series, target);
     set(Form::kShareLast, shared.through_last_two());
-    set(Form::kShareAll, shared.fitted(2));
-    set(Form::kShareGrowth, shared.fitted(4));
+    set(Form::kShareAll, shared.through_all());
   }
   const double floor = -kLargestLossPerDoubling * std::max(doublings, 0.5);
   for (double& value : change) {

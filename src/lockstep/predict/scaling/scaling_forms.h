@@ -9,8 +9,7 @@
 namespace lockstep::predict {
 
 /// The ways a series may go on. Each is simple and wrong in its own way; a prediction is an average
-/// of some of them (see prior.h). t is the time one worker needs for its share of the work. The
-/// first nine are for a share that stays the same, the last three for one that gets smaller.
+/// of some of them (see prior.h). t is the time one worker needs for its share of the work.
 enum class Form {
   kSteady,       ///< efficiency stays: perfect scaling from the last count
   kRing,         ///< t grows as 1 - 1/n: bandwidth-bound ring all-reduce; last two counts
@@ -19,13 +18,12 @@ enum class Form {
   kMedianLoss,   ///< the median of the losses per doubling from count to count goes on
   kAmdahl,       ///< Amdahl's law through all counts
   kErnest,       ///< Ernest's features through all counts
-  kTypicalLoss,  ///< 4.5 % of the logarithm lost per doubling, for any measurement
+  kTypicalLoss,  ///< what others lose per doubling, by the kind of scaling and the count
   kShareLast,    ///< t = a + c w, w the share of one worker; last two counts of unlike share
   kShareAll,     ///< the same through all counts
-  kShareGrowth,  ///< t = a + c w + d log n + e n through all counts
 };
 
-inline constexpr int kFormCount = 11;
+inline constexpr int kFormCount = 10;
 
 std::string_view form_name(Form form);
 

@@ -58,7 +58,7 @@ TEST(ScalingForms, AFixedGlobalBatchFollowsAmdahlsLaw) {
   const ScalingSeries s =
       shared(Scaling::kStrong, {{1, rate(1), 1}, {2, rate(2), 1}, {4, rate(4), 1}});
   const double change = std::log(rate(16) / 16) - std::log(rate(4) / 4);
-  for (const Form form : {Form::kShareLast, Form::kShareAll, Form::kShareGrowth}) {
+  for (const Form form : {Form::kShareLast, Form::kShareAll}) {
     EXPECT_NEAR(change_of(form, s, {16, 0, 1}), change, 1e-6) << form_name(form);
   }
 }
@@ -71,7 +71,7 @@ TEST(ScalingForms, WhereBothBatchesChangeTheBatchOfEachCountIsUsed) {
   const ScalingSeries s = shared(Scaling::kMixed, {point(1, 32), point(2, 32), point(4, 16)});
   const ScalingPoint target = point(8, 8);
   const double change = std::log(target.rate / 8) - std::log(s.points.back().rate / 4);
-  for (const Form form : {Form::kShareLast, Form::kShareAll, Form::kShareGrowth}) {
+  for (const Form form : {Form::kShareLast, Form::kShareAll}) {
     EXPECT_NEAR(change_of(form, s, {8, 0, 1, 8}), change, 1e-6) << form_name(form);
     // Without a batch the last one is kept, and with it the efficiency.
     EXPECT_NEAR(change_of(form, s, {8, 0, 1}), 0, 1e-6) << form_name(form);

@@ -53,6 +53,8 @@ struct ScalingSeries {
   /// The values are times of an amount of work that all workers share, with what happens once in
   /// them: whole runs, or epochs of which nobody knows how they were scaled.
   bool whole_time = false;
+  /// Those runs are all of as many epochs. Otherwise they may have ended at a target.
+  bool same_work = false;
   int devices_per_host = 0;  ///< 0 = not known; locates the host boundary without `nodes`
   /// Standard deviation of the logarithm between repeats of the same count; 0 without repeats.
   double repeat_spread = 0;

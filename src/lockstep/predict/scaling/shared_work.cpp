@@ -15,10 +15,6 @@ bool batches_known(const ScalingSeries& series) {
                      [](const ScalingPoint& point) { return point.batch > 0; });
 }
 
-Eigen::RowVector4d features_of(double workers, double share) {
-  return {1, share, std::log(workers), workers};
-}
-
 }  // namespace
 
 SharedWork::SharedWork(const ScalingSeries& series, const ScalingPoint& target)
@@ -55,16 +51,15 @@ double SharedWork::through_last_two() const {
   return change_to(1 + slope * (target_share_ - share) / time);
 }
 
-double SharedWork::fitted(int columns) const {
+double SharedWork::through_all() const {
   const auto rows = static_cast<Eigen::Index>(time_.size());
-  Eigen::MatrixXd a(rows, columns);
+  Eigen::MatrixXd a(rows, 2);
   for (Eigen::Index r = 0; r < rows; ++r) {
     const auto at = static_cast<std::size_t>(r);
-    a.row(r) = features_of(workers_[at], share_[at]).head(columns) / time_[at];
+    a.row(r) = Eigen::RowVector2d{1, share_[at]} / time_[at];
   }
   const Eigen::VectorXd fit = non_negative_fit(a, Eigen::VectorXd::Ones(rows));
-  const double last = features_of(workers_.back(), share_.back()).head(columns).dot(fit);
-  return change_to(features_of(target_workers_, target_share_).head(columns).dot(fit) / last);
+  return change_to((fit(0) + fit(1) * target_share_) / (fit(0) + fit(1) * share_.back()));
 }
 
 }  // namespace lockstep::predict

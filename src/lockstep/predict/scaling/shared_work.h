@@ -18,9 +18,9 @@ class SharedWork {
   /// before it whose share differs; neither part below 0. Steady where all shares are the same.
   double through_last_two() const;
 
-  /// The same by non-negative least squares of relative errors through all points over the first
-  /// `columns` of 1, w, log n and n; the curve is moved to pass through the last point.
-  double fitted(int columns) const;
+  /// The same by non-negative least squares of relative errors through all points; the line is
+  /// moved to pass through the last point.
+  double through_all() const;
 
  private:
   double change_to(double time_ratio) const;

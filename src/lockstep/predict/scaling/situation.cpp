@@ -32,6 +32,14 @@ Evidence evidence_of(const ScalingSeries& series) {
   return series.points.size() == 2 ? Evidence::kTwoCounts : Evidence::kMoreCounts;
 }
 
+WorkSplit split_of(const ScalingSeries& series) {
+  if (!shares_work(series)) return WorkSplit::kNone;
+  if (series.scaling == Scaling::kStrong) return WorkSplit::kGlobalBatch;
+  const bool batches =
+      series.scaling == Scaling::kMixed && (!series.whole_time || series.same_work);
+  return batches ? WorkSplit::kBatches : WorkSplit::kWholeRuns;
+}
+
 Place place_of(const Boundary& boundary) {
   if (boundary.crosses_next > 0) return Place::kLeaving;
   if (boundary.just_crossed > 0) return Place::kJustLeft;
@@ -71,6 +79,8 @@ Situation describe(const ScalingSeries& series, const ScalingPoint& target) {
   const Boundary boundary = locate_boundary(series, target);
   Situation situation;
   situation.evidence = evidence_of(series);
+  situation.split = split_of(series);
+  situation.counts = points.size();
   situation.place = place_of(boundary);
   situation.host_size_known = boundary.crosses_next == 0 || boundary.crosses_next == 1;
   if (!slope.empty()) {

@@ -14,7 +14,13 @@ enum class Evidence {
   kSharedWork,  ///< two counts or more of a series whose workers share the work out
 };
 
-inline constexpr int kEvidenceCount = 4;
+/// What is known of the work that is shared out.
+enum class WorkSplit {
+  kNone,
+  kGlobalBatch,  ///< fixed: strong scaling
+  kBatches,      ///< the batch of each worker is known and changes; the work does not
+  kWholeRuns,    ///< times of runs: more workers with more examples per step may need more epochs
+};
 
 /// Where the target lies relative to the step from one host to several.
 enum class Place { kInside, kLeaving, kJustLeft, kBeyond };
@@ -25,6 +31,8 @@ inline constexpr int kPlaceCount = 4;
 /// workers, negative when efficiency falls.
 struct Situation {
   Evidence evidence = Evidence::kOneCount;
+  WorkSplit split = WorkSplit::kNone;
+  std::size_t counts = 0;  ///< of workers that were measured
   Place place = Place::kInside;
   bool host_size_known = true;  ///< otherwise the place is that of a usual host
   double last_slope = 0;        ///< between the last two counts
