@@ -17,12 +17,19 @@ constexpr double kUsualSpread = 0.1;
 /// Standard deviation in epochs: counting in whole ones leaves 0.29 open, and a metric that jumps
 /// by as much as it gains in an epoch crosses the target early or late (Fashion-MNIST at 0.89).
 constexpr double kCrossingNoise = 0.6;
+/// Standard deviation (log) of the epochs per doubling below the smallest measured batch: small
+/// batches may need more epochs than larger ones, which the law excludes (Fashion-MNIST at 64).
+constexpr double kDoubtBelow = 0.1;
 /// Beyond this (log) nothing is known.
 constexpr double kMostDoubt = 2;
 
 /// Relative, as a standard deviation.
 double epochs_error(const EpochsToTarget& one) {
   return std::hypot(kUsualSpread, kCrossingNoise / one.epochs);
+}
+
+double square(double x) {
+  return x * x;
 }
 
 double bounded_deviation(double variance) {
@@ -35,7 +42,10 @@ Estimate StepsModel::steps(double global_batch) const {
   const double value = least_steps * (1 + noise_batch / global_batch);
   const double variance = least_variance + 2 * covariance / global_batch +
                           noise_variance / (global_batch * global_batch);
-  const double deviation = bounded_deviation(spread * spread + variance / (value * value));
+  const double whole = examples > 0 ? kCrossingNoise * examples / (value * global_batch) : 0;
+  const double below = std::max(0.0, std::log2(smallest_batch / global_batch));
+  const double deviation = bounded_deviation(square(spread) + variance / square(value) +
+                                             square(whole) + square(kDoubtBelow * below));
   const double factor = std::exp(kNormal90 * deviation);
   return {value, value / factor, value * factor};
 }
@@ -76,6 +86,8 @@ StepsModel fit_steps(const std::vector<EpochsToTarget>& measured, double example
     fit(keep) = a.col(keep).dot(measured_steps) / a.col(keep).squaredNorm();
   }
   StepsModel model;
+  model.examples = examples;
+  model.smallest_batch = *batches.begin();
   // A pure c/B law has no least number of steps within reach: one step of the largest noise scale.
   model.least_steps = std::max(fit(0), 1e-6 * fit(1));
   model.noise_batch = fit(1) / model.least_steps;

@@ -19,6 +19,10 @@ struct StepsModel {
   double least_variance = 0;
   double noise_variance = 0;
   double covariance = 0;
+  /// Of an epoch; 0 where nothing was fitted. The predicted run, too, counts in whole epochs.
+  double examples = 0;
+  /// Of the measured global batches. Below it the schedule matters as much as the noise scale.
+  double smallest_batch = 0;
 
   Estimate steps(double global_batch) const;
   /// The noise batch is known to this factor, 9 times out of 10; 1 where nothing was fitted.

@@ -72,6 +72,21 @@ TEST(TimeToAccuracy, TheIntervalGrowsWithTheDistanceFromTheMeasuredBatches) {
   EXPECT_LT(wide.noise_factor(), near.noise_factor());
 }
 
+TEST(TimeToAccuracy, BelowTheMeasuredBatchesTheIntervalAllowsForMoreEpochs) {
+  // Fashion-MNIST to 0.89: 4 epochs at 64, of which the law knows nothing.
+  const std::vector<EpochsToTarget> at_256{{256, 3}, {256, 3}};
+  std::vector<EpochsToTarget> near = at_256;
+  near.insert(near.end(), {{1024, 9}, {1024, 6}, {1024, 6}});
+  std::vector<EpochsToTarget> far = at_256;
+  far.push_back({4096, 21});
+  for (const auto& measured : {near, far}) {
+    const StepsModel model = fit_steps(measured, 60'000);
+    const double epochs = 64 / 60'000.0;
+    EXPECT_GE(model.steps(64).high * epochs, 4);
+    EXPECT_LE(model.steps(64).low * epochs, 4);
+  }
+}
+
 TEST(TimeToAccuracy, MoreWorkersPayUntilTheNoiseScale) {
   TableSeries table;
   table.series = make_series("net", {{1, 1000, 0}, {2, 1980, 0}, {4, 3900, 0}}, 64);

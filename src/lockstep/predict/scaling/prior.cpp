@@ -21,7 +21,7 @@ constexpr double kFewestDoublings = 0.3;
 
 /// Of shared work, from two counts or more.
 const std::vector<Form>& forms_of_shared(const Situation& situation) {
-  static const std::vector global{Form::kShareLast, Form::kShareAll, Form::kErnest};
+  static const std::vector global{Form::kSerial, Form::kShareLast, Form::kErnest};
   static const std::vector batches{Form::kShareLast, Form::kShareAll};
   static const std::vector two_runs{Form::kSerial, Form::kPowerLast, Form::kAmdahl};
   static const std::vector runs{Form::kPowerLast, Form::kAmdahl, Form::kShareAll};
