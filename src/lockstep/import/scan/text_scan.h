@@ -37,7 +37,8 @@ inline const char* past_number(const char* at, const char* end, double& value) {
   while (at != end && (*at == ' ' || *at == '\t')) ++at;
   if (at == end) return nullptr;
   const char* stop = plain_number(at, end, value);
-  if (stop != nullptr && (stop == end || *stop != ',')) return stop;
+  const bool grouped = stop != nullptr && end - stop > 1 && *stop == ',' && is_digit(stop[1]);
+  if (stop != nullptr && !grouped) return stop;
   std::string_view rest(at, static_cast<std::size_t>(end - at));
   const auto rare = take_rare_number(rest);
   if (!rare) return nullptr;

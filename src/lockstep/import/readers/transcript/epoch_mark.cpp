@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "lockstep/import/scan/contains_any.h"
 #include "lockstep/import/scan/ratio.h"
@@ -63,10 +64,24 @@ void find_place(std::string_view text, EpochMark& mark) {
     }
   }
   if (!contains_any<"iter", "step", "batch", "Step", "Batch", "Iter">(below)) return;
-  constexpr std::array<std::string_view, 12> kPlaces{"iteration", "step",     "iters", "iter",
-                                                     "batch_idx", "batch_id", "batch", "Step",
-                                                     "Batch",     "Iters",    "Iter",  "Iteration"};
-  for (const std::string_view word : kPlaces) {
+  const bool iter = contains_any<"iter">(below);
+  const bool batch = contains_any<"batch">(below);
+  const bool titled = contains_any<"Iter">(below);
+  const std::array<std::pair<std::string_view, bool>, 12> places{
+      {{"iteration", iter},
+       {"step", contains_any<"step">(below)},
+       {"iters", iter},
+       {"iter", iter},
+       {"batch_idx", batch},
+       {"batch_id", batch},
+       {"batch", batch},
+       {"Step", contains_any<"Step">(below)},
+       {"Batch", contains_any<"Batch">(below)},
+       {"Iters", titled},
+       {"Iter", titled},
+       {"Iteration", titled}}};
+  for (const auto& [word, possible] : places) {
+    if (!possible) continue;
     const std::size_t found = position_of(word, below);
     const std::size_t at = found == std::string_view::npos ? found : mark.end + found;
     // "ms/batch 14.5" and "time per batch: 0.12" are figures, "new_step=1" is a setting.
@@ -305,7 +320,8 @@ std::optional<EpochMark> find_epoch_mark(std::string_view text) {
     // "--epoch 5" is an option of a command.
     const std::string_view before = text.substr(0, begin);
     if (before.ends_with("--") || names_the_best(before) || ends_early(before)) continue;
-    const bool named = names_a_figure(text.substr(0, begin));
+    const bool follows_words = text.find_first_not_of(' ') < begin;
+    const bool named = follows_words && names_a_figure(before);
     const std::size_t word_end = i;
     while (i < text.size() &&
            (text[i] == ' ' || text[i] == ':' || text[i] == '=' || text[i] == '[' ||
@@ -316,11 +332,10 @@ std::optional<EpochMark> find_epoch_mark(std::string_view text) {
     const bool digit = !rest.empty() && is_digit(rest[0]);
     const auto number = digit ? take_number(rest) : std::nullopt;
     if (!number || *number > 1e6 || is_length(rest)) continue;
-    const bool numbered = is_numbered(text.substr(word_end, i - word_end), rest);
+    const bool numbered = follows_words && is_numbered(text.substr(word_end, i - word_end), rest);
     if (named && !numbered) continue;
     EpochMark mark;
-    if (numbered && text.find_first_not_of(' ') < begin)
-      mark.named_by = words_before(text.substr(0, begin));
+    if (numbered) mark.named_by = words_before(text.substr(0, begin));
     mark.epoch = static_cast<std::int64_t>(*number);
     if (*number != std::floor(*number)) ++mark.epoch;  // "epoch: 1.8" is within the second
     std::string_view total = rest;

@@ -154,7 +154,7 @@ void take_figure(const Figure& figure, Split split, bool test, const LinePlace& 
                        Metric::kThroughput, 0, figure.value, false, 0, false});
     return;
   }
-  if (unit == "s/epoch" || unit == "sec/epoch") {
+  if (!unit.empty() && (unit == "s/epoch" || unit == "sec/epoch")) {
     const bool own = place.marked && !place.within;  // that of the epoch which the line names
     figures.push_back({own ? Kind::kEpochTime : Kind::kMeanEpochTime, Metric::kEpochTime, 0,
                        figure.value, false, 0, false});
