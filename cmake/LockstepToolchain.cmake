@@ -12,7 +12,7 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O1")
 # For profilers and back traces with line numbers; -g1 takes a third of the compile time that -g adds.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
-if(LOCKSTEP_SANITIZE MATCHES "address")
+if(LOCKSTEP_SANITIZE MATCHES "address" AND NOT LOCKSTEP_FUZZ)
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O0 -g1")  # 0.6 of the compile time of -O1; the tests are short
 endif()
 # One kind of object for programs and the shared library, so that one precompiled header serves both.

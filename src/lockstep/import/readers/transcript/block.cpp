@@ -30,6 +30,8 @@ std::optional<std::size_t> Block::cell_of(const LineFigure& figure) {
 }
 
 Block::Row* Block::row(std::int64_t epoch) {
+  // Lines follow their epoch; in a long run a search would miss every cache.
+  if (!rows_.empty() && rows_.rbegin()->first == epoch) return &rows_.rbegin()->second;
   const auto found = rows_.lower_bound(epoch);
   if (found != rows_.end() && found->first == epoch) return &found->second;
   if (rows_.size() >= kMostEpochs || epoch < 0 || epoch > EpochTable::kMostEpochs) return nullptr;
