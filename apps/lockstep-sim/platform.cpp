@@ -115,10 +115,16 @@ bool numbers_in_order(const sg::Host* a, const sg::Host* b) {
 
 void check_links(const sg::Engine& engine, const std::string& path) {
   for (const sg::Link* link : engine.get_all_links()) {
-    if (link->get_bandwidth() > 0) continue;
-    throw Error(ErrorKind::kData,
-                fmt::format("{}: link '{}' has no bandwidth", path, link->get_name()),
-                "give every link a bandwidth above zero");
+    if (!(link->get_bandwidth() > 0)) {
+      throw Error(ErrorKind::kData,
+                  fmt::format("{}: link '{}' has no bandwidth", path, link->get_name()),
+                  "give every link a bandwidth above zero");
+    }
+    if (!(link->get_latency() >= 0)) {
+      throw Error(ErrorKind::kData,
+                  fmt::format("{}: link '{}' has a latency below zero", path, link->get_name()),
+                  "give every link a latency of zero or more");
+    }
   }
 }
 

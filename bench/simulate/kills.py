@@ -184,10 +184,10 @@ def work_s(one):
     return one["steps"] * sum(job["step"] for job in one["jobs"])
 
 
-def simulated_s(programs, one, checkpoint, restart):
-    """How long the jobs of a slice take in simulation."""
+def simulated_s(programs, one, rarer, checkpoint, restart):
+    """How long the jobs of a slice take in simulation, with failures so many times as rare as they were asked for."""
     each = work_s(one) / len(one["jobs"])
-    answer = forecast(programs, each, one["mttf"], checkpoint, restart, one["every"] * each / one["steps"])
+    answer = forecast(programs, each, rarer * one["mttf"], checkpoint, restart, one["every"] * each / one["steps"])
     return work_s(one) / answer["all_needed"]["goodput"]
 
 
@@ -201,13 +201,16 @@ def in_the_jobs(one):
 def print_sum(programs, slices):
     jobs = [job for one in slices for job in one["jobs"]]
     total, useful = sum(job["total"] for job in jobs), sum(work_s(one) for one in slices)
-    print(f"{sum(job['kills'] for job in jobs)} kills of {len(jobs)} jobs in {total:.0f} s: goodput measured "
-          f"{useful / total:.3f}")
-    for name, of_slices in (("before", [(one["checkpoint"], one["restart"]) for one in slices]),
-                            ("in the jobs", [in_the_jobs(one) for one in slices])):
-        goodput = useful / sum(simulated_s(programs, one, *times) for one, times in zip(slices, of_slices))
+    kills = sum(job["kills"] for job in jobs)
+    expected = sum(job["total"] / one["mttf"] for one in slices for job in one["jobs"])
+    print(f"{kills} kills ({expected:.0f} expected) of {len(jobs)} jobs in {total:.0f} s: goodput measured {useful / total:.3f}")
+    before = [(one["checkpoint"], one["restart"]) for one in slices]
+    inside = [in_the_jobs(one) for one in slices]
+    for name, of_slices, rarer in (("before", before, 1), ("in the jobs", inside, 1),
+                                   ("in the jobs, as many kills as there were", inside, expected / max(kills, 1))):
+        goodput = useful / sum(simulated_s(programs, one, rarer, *times) for one, times in zip(slices, of_slices))
         checkpoint, restart = (statistics.mean(times) for times in zip(*of_slices))
-        print(f"with checkpoints of {checkpoint * 1e3:.1f} ms and restarts of {restart:.2f} s as measured {name}: simulated "
+        print(f"checkpoints of {checkpoint * 1e3:.1f} ms and restarts of {restart:.2f} s, measured {name}: simulated "
               f"{goodput:.3f} ({(goodput / (useful / total) - 1) * 100:+.1f} %)")
 
 

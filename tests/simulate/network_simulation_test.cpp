@@ -159,12 +159,15 @@ TEST_F(Platforms, OfUnreachableHostsAreRefused) {
                  "no route");
 }
 
-TEST_F(Platforms, WithoutBandwidthAreRefused) {
-  expect_refused(
-      with_platform("<zone id=\"z\" routing=\"Full\">\n" + two_hosts_ +
-                    "<link id=\"l\" bandwidth=\"0Bps\" latency=\"20us\"/>\n"
-                    "<route src=\"h-0\" dst=\"h-1\"><link_ctn id=\"l\"/></route>\n</zone>\n"),
-      4, "no bandwidth");
+TEST_F(Platforms, WithoutBandwidthOrWithNegativeLatencyAreRefused) {
+  const auto with_link = [&](const std::string& speed) {
+    return with_platform("<zone id=\"z\" routing=\"Full\">\n" + two_hosts_ + "<link id=\"l\" " +
+                         speed +
+                         "/>\n<route src=\"h-0\" dst=\"h-1\"><link_ctn id=\"l\"/></route>\n"
+                         "</zone>\n");
+  };
+  expect_refused(with_link("bandwidth=\"0Bps\" latency=\"20us\""), 4, "no bandwidth");
+  expect_refused(with_link("bandwidth=\"1GBps\" latency=\"-20us\""), 4, "latency below zero");
 }
 
 TEST_F(Platforms, ThatAreNoneAreRefused) {
