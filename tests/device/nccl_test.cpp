@@ -306,7 +306,7 @@ TEST(Library, MeasuresAPhaseUntilTheGpuIsThroughWithIt) {
   const torch::Device gpu(torch::kCUDA, 0);
   const auto waits_in_a_step = [&] {
     library::StepWatch watch(0, 1);
-    watch.describe(1, gpu);
+    watch.describe(1, gpu, record::Backend::kNone);
     watch.before_forward(4);
     auto output = torch::ones({4}, gpu);
     const std::int64_t before = device_double::Ordering::instance().waits();
