@@ -22,10 +22,14 @@ constexpr double kFewestDoublings = 0.3;
 /// Of shared work, from two counts or more.
 const std::vector<Form>& forms_of_shared(const Situation& situation) {
   static const std::vector global{Form::kSerial, Form::kShareLast, Form::kErnest};
+  static const std::vector slowed{Form::kSerial, Form::kShareLast};
   static const std::vector batches{Form::kShareLast, Form::kShareAll};
   static const std::vector two_runs{Form::kSerial, Form::kPowerLast, Form::kAmdahl};
   static const std::vector runs{Form::kPowerLast, Form::kAmdahl, Form::kShareAll};
-  if (situation.split == WorkSplit::kGlobalBatch) return global;
+  // Ernest's terms are fitted to n times the time here, which is better on series that level off
+  // and cannot follow one whose time grows.
+  const bool made_slower = situation.last_slope < -std::log(2.0);
+  if (situation.split == WorkSplit::kGlobalBatch) return made_slower ? slowed : global;
   if (situation.split == WorkSplit::kBatches) return batches;
   return situation.counts == 2 ? two_runs : runs;
 }

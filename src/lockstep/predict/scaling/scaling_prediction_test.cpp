@@ -87,6 +87,16 @@ TEST(ScalingPrediction, WorkThatMoreWorkersMadeSlowerDoesNotGetFasterThanItEverW
   EXPECT_GT(weak.high, 90);
 }
 
+TEST(ScalingPrediction, WorkThatEachDoublingMadeSlowerIsExpectedToGetSlowerStill) {
+  ScalingSeries s = make_series("s", {{1, 1 / 38.0, 0}, {2, 1 / 67.0, 0}, {4, 1 / 121.0, 0}}, 8);
+  s.scaling = Scaling::kStrong;
+  const auto p = predict_rate(s, {8, 0, 0});
+  expect_sane(p);
+  // The time grew by 29 and by 54: by more than the first growth again, at most by twice the last.
+  EXPECT_GT(1 / p.rate, 121 + 29);
+  EXPECT_LT(1 / p.rate, 121 + 108);
+}
+
 TEST(ScalingPrediction, TheIntervalGrowsWithTheLastLoss) {
   double last = 0;
   for (const double efficiency : {0.97, 0.9, 0.8, 0.6}) {
