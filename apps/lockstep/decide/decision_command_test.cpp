@@ -123,6 +123,22 @@ TEST_F(DecisionCommand, IsTheSameInReportAdviseHtmlAndServeOfAStoredStudy) {
   EXPECT_NE(html("").find(answer.front()), std::string::npos);
 }
 
+TEST_F(DecisionCommand, NamesAStudyAsReportDoes) {
+  write_run(1, 128, 10, 0.9);
+  write_run(2, 128, 5.5, 0.9);
+  const auto advise = [&](const std::string& words) {
+    return run("advise " + words, {&add_advise_command});
+  };
+  EXPECT_EQ(advise("sweep").out, advise("--study sweep").out);
+  EXPECT_NE(advise("sweep").out.find("Use 2 workers"), std::string::npos);
+  EXPECT_EQ(advise("other").code, 4);
+  EXPECT_EQ(advise("sweep --study sweep").code, 2);
+  const std::string file = fmt::format("{}/{}.csv", LOCKSTEP_STUDIES, kStudies[0]);
+  const CommandOutcome given = advise(file);
+  EXPECT_EQ(given.code, 2);
+  EXPECT_NE(given.err.find("lockstep advise --from " + file), std::string::npos) << given.err;
+}
+
 TEST_F(DecisionCommand, IsTheSameInReportAdviseAndServeOfTheFiveStudiesImported) {
   for (const char* name : kStudies) {
     import_table(fmt::format("{}/{}.csv", LOCKSTEP_STUDIES, name));

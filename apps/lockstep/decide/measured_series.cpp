@@ -5,11 +5,12 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <CLI/Option.hpp>
 #include <algorithm>
 
+#include "command_line/stored_study.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/units.h"
-#include "lockstep/collect/stored_runs.h"
 #include "lockstep/import/measured_file.h"
 #include "lockstep/record/measurement_columns.h"
 
@@ -48,12 +49,14 @@ std::vector<record::Measurement> table_rows(const MeasuredSource& source) {
 }  // namespace
 
 void add_source_options(CLI::App& command, MeasuredSource& source) {
+  source.command = command.get_name();
   const auto add = [&](const char* name, std::string& field, const char* type, const char* help) {
-    command.add_option(name, field, help)->type_name(type)->group("Measurements");
+    return command.add_option(name, field, help)->type_name(type)->group("Measurements");
   };
   add("--from", source.table, "FILE",
       "Measurements table, or any file that import reads; default: the store");
-  add("--study", source.study, "NAME", "Only runs of this study of the store");
+  CLI::Option* study = add("--study", source.study, "NAME", "Only runs of this study of the store");
+  command.add_option("study", source.study, "The same as --study")->excludes(study);
   add("--model", source.model, "NAME", "Only measurements of this model or recipe");
   add("--series-column", source.series_column, "NAME", "Column of the table that names the series");
 }
@@ -76,8 +79,7 @@ MeasuredRows measured_rows(const MeasuredSource& source) {
                 "omit --study or --from");
   }
   if (source.table.empty()) {
-    store::Store store(source.store_path);
-    collect::StoredRuns found = collect::measured_runs(store, {source.study, {}});
+    collect::StoredRuns found = stored_study(source.store_path, source.study, source.command);
     measured.rooms = collect::host_rooms(found.runs);
     measured.rows = std::move(found.rows);
   } else {

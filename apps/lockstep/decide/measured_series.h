@@ -18,6 +18,7 @@ inline constexpr std::int64_t kMostExamples = 1'000'000'000'000;
 
 /// Where predictions and advice take their measurements from, as options give it.
 struct MeasuredSource {
+  std::string command;        ///< that takes these options
   std::string table;          ///< a measurements table; empty = the store
   std::string store_path;     ///< used when `table` is empty
   std::string study;          ///< of the store; empty = all runs

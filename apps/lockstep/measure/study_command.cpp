@@ -36,7 +36,7 @@ std::string next_steps(const GlobalOptions& global, const std::string& name) {
   const std::string store =
       global.store_path == GlobalOptions().store_path ? "" : " --store " + global.store_path;
   const std::string report = fmt::format("lockstep report {0} --html {0}.html{1}", name, store);
-  const std::string advise = fmt::format("lockstep advise --study {}{}", name, store);
+  const std::string advise = fmt::format("lockstep advise {}{}", name, store);
   const std::size_t width = std::max(report.size(), advise.size());
   return fmt::format("\nnext:\n  {:<{}}  charts\n  {:<{}}  deadline, budget, prices", report, width,
                      advise, width);

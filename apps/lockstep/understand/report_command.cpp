@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "command_line/command.h"
+#include "command_line/stored_study.h"
 #include "lockstep/base/error.h"
 #include "lockstep/base/system/output_file.h"
 #include "lockstep/base/terminal/terminal.h"
@@ -49,14 +50,7 @@ collect::StoredRuns measurements_for(const GlobalOptions& global, const ReportOp
     given.rows = std::move(table.rows);
     return given;
   }
-  std::error_code ignored;
-  if (options.study.ends_with(".csv") && std::filesystem::exists(options.study, ignored)) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{} is a file, not a study in the store", options.study),
-                fmt::format("lockstep report --from {}", options.study));
-  }
-  store::Store store(global.store_path);
-  collect::StoredRuns found = collect::measured_runs(store, {options.study, {}});
+  collect::StoredRuns found = stored_study(global.store_path, options.study, "report");
   if (found.left_out > 0) {
     fmt::print(
         stderr, "note: {} left out\n",

@@ -171,7 +171,7 @@ TEST_F(ReportCommand, ExplainsHowToReadAFileThatWasTakenForAStudy) {
   const std::string file = table(kTable);
   const CommandOutcome outcome = call("report " + file);
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_NE(outcome.err.find("--from " + file), std::string::npos);
+  EXPECT_NE(outcome.err.find("lockstep report --from " + file), std::string::npos);
 }
 
 TEST_F(ReportCommand, AuditNamesFactorAndSlip) {
