@@ -51,16 +51,16 @@ std::string plain_name(const Cluster& cluster, std::int64_t host, const std::str
   int b = 0;
   if (std::sscanf(name.c_str(), "torus_link_from_%d_to_%d", &a, &b) == 2) {
     if (name.ends_with("DOWN")) std::swap(a, b);
-    return fmt::format("link from host {} to host {}", a, b);
+    return fmt::format("from host {} to host {}", a, b);
   }
   if (std::sscanf(name.c_str(), "blue_link_between_group_%d_and_%d", &a, &b) == 2) {
-    return fmt::format("link between groups {} and {}", a, b);
+    return fmt::format("between groups {} and {}", a, b);
   }
   if (std::sscanf(name.c_str(), "green_link_in_chassis_%*d_between_routers_%d_and_%d", &a, &b) ==
       2) {
     const auto size = simulate::dragonfly_size(cluster.topology, cluster.hosts());
     const std::int64_t group = host / (size.routers * cluster.topology.hosts_per_switch);
-    return fmt::format("link between routers {} and {} of group {}", a, b, group);
+    return fmt::format("between routers {} and {} of group {}", a, b, group);
   }
   return name;
 }
