@@ -12,6 +12,16 @@
 namespace lockstep::import {
 namespace {
 
+EpochMark within(std::int64_t epoch, const Ratio& place, std::size_t end) {
+  EpochMark mark;
+  mark.epoch = epoch;
+  mark.position = place.done;
+  mark.length = place.of;
+  mark.within = true;
+  mark.end = end;
+  return mark;
+}
+
 /// "[640/60000 (1%)]", "[50]" or ", step 10/999" after the epoch: how far it is.
 void find_place(std::string_view text, EpochMark& mark) {
   const std::size_t open = text.find('[', mark.end);
@@ -273,13 +283,7 @@ std::optional<EpochMark> place_at_end(std::string_view text, std::string_view li
   const auto place = take_ratio(inside);
   if (!place || place->of < 2 || place->done > place->of || trim(inside) != "]")
     return std::nullopt;
-  EpochMark mark;
-  mark.epoch = epoch;
-  mark.position = place->done;
-  mark.length = place->of;
-  mark.within = true;
-  mark.end = static_cast<std::size_t>(line.data() - text.data());
-  return mark;
+  return within(epoch, *place, static_cast<std::size_t>(line.data() - text.data()));
 }
 
 }  // namespace
@@ -294,13 +298,7 @@ std::optional<EpochMark> find_bare_place(std::string_view text, std::int64_t epo
   // "12/50000 images wrong, loss 0.4" counts something else.
   if (!rest.starts_with(", ") && !rest.starts_with(" | ") && !rest.starts_with(": "))
     return std::nullopt;
-  EpochMark mark;
-  mark.epoch = epoch;
-  mark.position = place->done;
-  mark.length = place->of;
-  mark.within = true;
-  mark.end = static_cast<std::size_t>(rest.data() - text.data());
-  return mark;
+  return within(epoch, *place, static_cast<std::size_t>(rest.data() - text.data()));
 }
 
 std::optional<EpochMark> find_epoch_mark(std::string_view text) {
